@@ -1,16 +1,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <utility>
 
 #include <ffkit/converter/convert.h>
 #include <ffkit/format/dataset_writer.h>
-#include <ffkit/format/error.h>
 #include <ffkit/text/token_data.h>
 
 #include "finished_conversion.h"
+#include "format/make_error.h"
 #include "input/cancel.h"
 #include "output/column_totals.h"
 #include "output/destination.h"
@@ -308,8 +306,7 @@ void check_destination(const fs::path& destination, bool resume) {
     if (resume && holds_finished_data_set(destination)) return;
     Destination::require_usable(destination);
   } catch (const fs::filesystem_error& error) {
-    throw Error(ErrorCode::io, "cannot be examined",
-                {.path = destination.string(), .errno_value = error.code().value()});
+    throw io_error_at(destination, "cannot be examined", error.code().value());
   }
 }
 
@@ -318,11 +315,11 @@ ConvertSummary convert(const Source& source, const fs::path& destination,
   const auto start = Clock::now();
   validate(options);
   if (source.has_record_references() && options.on_error != OnError::fail) {
-    throw Error(ErrorCode::invalid_argument,
-                "records of this source refer to each other by number, so none can be left out: "
-                "convert without " +
-                    option_name("on_error"),
-                {.subject = ErrorSubject::argument, .name = "on_error"});
+    throw argument_error(
+        "on_error",
+        "records of this source refer to each other by number, so none can be left out: "
+        "convert without " +
+            option_name("on_error"));
   }
   const bool can_skip = options.on_error == OnError::fail && !source.has_record_references();
   refuse_destination_inside(source.roots(), destination);

@@ -7,11 +7,10 @@
 #include <string>
 
 #include <ffkit/format/dataset.h>
-#include <ffkit/format/error.h>
 
+#include "format/make_error.h"
 #include "output/destination.h"
 #include "output/record_comparison.h"
-#include "pack/report.h"
 #include "plan/merge_plan.h"
 #include "plan/part_range.h"
 #include "plan/plan_fingerprint.h"
@@ -182,11 +181,10 @@ ConvertSummary finished_conversion(const fs::path& folder, const Source& source,
                                    const std::vector<SplitPlan>& plans,
                                    const ConvertOptions& options) {
   const auto refuse = [&folder](const std::string& words) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("already holds a data set, of another conversion: what differs is {}; "
-                            "remove it or give another folder",
-                            words),
-                {.path = folder.string()});
+    throw error_at(folder, ErrorCode::invalid_argument,
+                   "already holds a data set, of another conversion: what differs is {}; remove it "
+                   "or give another folder",
+                   words);
   };
   FinishedReport report = read_finished(folder / Destination::kReport);
   std::vector<std::string> names;

@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,13 +12,13 @@
 
 #include <ffkit/converter/sample_writer.h>
 #include <ffkit/format/dataset_writer.h>
-#include <ffkit/format/error.h>
 #include <ffkit/format/machine.h>
 #include <ffkit/format/unfinished.h>
 #include <ffkit/format/version.h>
 
 #include "format/dataset/split_name.h"
 #include "format/errors_only.h"
+#include "format/make_error.h"
 #include "output/destination.h"
 #include "output/destination_checks.h"
 #include "pack/sample_encoder.h"
@@ -69,10 +68,9 @@ struct Job {
 void validate(const SampleWriterOptions& options) {
   validate(as_convert_options(options));
   if (!options.class_names.empty() && options.class_names.size() != options.classes.size()) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format("there are {} readable names for {} classes; give one for each, or none",
-                    options.class_names.size(), options.classes.size()));
+    throw error_of(ErrorCode::invalid_argument,
+                   "there are {} readable names for {} classes; give one for each, or none",
+                   options.class_names.size(), options.classes.size());
   }
 }
 
@@ -164,10 +162,10 @@ struct SampleWriter::Impl {
       if (job.failure) std::rethrow_exception(job.failure);
       if (job.encoded.error) throw Error(*job.encoded.error);
       if (const int64_t num_bytes = job.encoded.num_bytes(); num_bytes > max_record_bytes) {
-        throw Error(ErrorCode::unsupported,
-                    fmt::format("its record would have {} bytes, more than the limit of {}; raise "
-                                "the limit, here and for what reads the data set",
-                                num_bytes, max_record_bytes));
+        throw error_of(ErrorCode::unsupported,
+                       "its record would have {} bytes, more than the limit of {}; raise the "
+                       "limit, here and for what reads the data set",
+                       num_bytes, max_record_bytes);
       }
     } catch (const Error& error) {
       if (is_out_of_memory(error)) throw;
@@ -224,8 +222,8 @@ SampleWriter::SampleWriter(const std::filesystem::path& destination, const std::
   validate(options);
   validate(schema);
   if (const std::string fault = fault_of_split_name(split); !fault.empty()) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("a split cannot be called '{}', which {}", split, fault));
+    throw error_of(ErrorCode::invalid_argument, "a split cannot be called '{}', which {}", split,
+                   fault);
   }
   static_cast<void>(RecordCompressor({.level = options.zstd_level}));
   refuse_unfinished(destination);
@@ -248,9 +246,9 @@ const Schema& SampleWriter::schema() const noexcept {
 int64_t SampleWriter::write(SetFields set_fields, int64_t num_bytes) {
   Impl& impl = *impl_;
   if (impl.process != getpid()) {
-    throw Error(ErrorCode::invalid_argument,
-                "this process was forked off the one that writes the data set; write from that one",
-                {.path = impl.claimed.folder().string()});
+    throw error_at(
+        impl.claimed.folder(), ErrorCode::invalid_argument,
+        "this process was forked off the one that writes the data set; write from that one");
   }
   auto job = std::make_unique<Job>();
   job->num_bytes = num_bytes;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <string_view>
 
 namespace ffkit {
@@ -164,6 +163,82 @@ bool is_onnx(std::string_view text) {
   return length >= 1 && length <= 64 && text[4] >= 'A' && text[4] <= 'z';
 }
 
+// Of every kind.
+struct Description {
+  ContentKind kind;
+  const char* name;
+  const char* remedy = "";
+};
+
+constexpr const char* kDownload = "download it again";
+constexpr const char* kTransfer = "transfer it again as binary data";
+constexpr const char* kSave = "save it as PNG or JPEG";
+constexpr const char* kSaveText = "save it as UTF-8";
+constexpr const char* kDecompress = "decompress it";
+constexpr const char* kUnpack = "unpack it";
+constexpr std::array kDescriptions = {
+    Description{ContentKind::unknown, "data of an unknown kind"},
+    Description{ContentKind::empty, "an empty file", kDownload},
+    Description{ContentKind::jpeg, "a JPEG"},
+    Description{ContentKind::png, "a PNG"},
+    Description{ContentKind::png_through_text,
+                "a PNG that was transferred as text, which changed its bytes", kTransfer},
+    Description{ContentKind::jpeg_through_text,
+                "a JPEG that was transferred as text, which changed its bytes", kTransfer},
+    Description{ContentKind::webp, "a WebP picture"},
+    Description{ContentKind::bmp, "a BMP picture"},
+    Description{ContentKind::pnm, "a PNM picture"},
+    Description{ContentKind::gif, "a GIF", kSave},
+    Description{ContentKind::tiff, "a TIFF", kSave},
+    Description{ContentKind::avif, "an AVIF picture", kSave},
+    Description{ContentKind::heic, "a HEIC picture", kSave},
+    Description{ContentKind::jpeg_2000, "a JPEG 2000 picture", kSave},
+    Description{ContentKind::jpeg_xl, "a JPEG XL picture", kSave},
+    Description{ContentKind::icon, "an icon file (ICO)", kSave},
+    Description{ContentKind::photoshop, "a Photoshop file", kSave},
+    Description{ContentKind::svg, "an SVG drawing", kSave},
+    Description{ContentKind::open_exr, "an OpenEXR picture", kSave},
+    Description{ContentKind::radiance_hdr, "a Radiance HDR picture", kSave},
+    Description{ContentKind::camera_raw, "a camera's raw picture (CR3)", kSave},
+    Description{ContentKind::dicom, "a DICOM picture", kSave},
+    Description{ContentKind::apple_double, "an AppleDouble file of macOS, which has no picture",
+                "delete it: the picture is in the file without ._ before its name"},
+    Description{ContentKind::gzip, "gzip data", kDecompress},
+    Description{ContentKind::zstd, "zstd data", kDecompress},
+    Description{ContentKind::bzip2, "bzip2 data", kDecompress},
+    Description{ContentKind::xz, "xz data", kDecompress},
+    Description{ContentKind::lz4, "lz4 data", kDecompress},
+    Description{ContentKind::zip, "a ZIP archive", kUnpack},
+    Description{ContentKind::seven_zip, "a 7-Zip archive", kUnpack},
+    Description{ContentKind::rar, "a RAR archive", kUnpack},
+    Description{ContentKind::tar, "a tar archive"},
+    Description{ContentKind::parquet, "a parquet file"},
+    Description{ContentKind::arrow, "an Arrow file"},
+    Description{ContentKind::hdf5, "an HDF5 file"},
+    Description{ContentKind::numpy, "a NumPy array"},
+    Description{ContentKind::sqlite, "an SQLite database"},
+    Description{ContentKind::pickle, "a Python pickle"},
+    Description{ContentKind::record_shard, "a record shard of ffkit"},
+    Description{ContentKind::onnx, "an ONNX model"},
+    Description{ContentKind::gguf, "a GGUF model, as llama.cpp has them"},
+    Description{ContentKind::tflite, "a model of TensorFlow Lite"},
+    Description{ContentKind::elf, "a program or a library (ELF)"},
+    Description{ContentKind::pdf, "a PDF"},
+    Description{ContentKind::video, "a video"},
+    Description{ContentKind::audio, "a sound file"},
+    Description{ContentKind::html, "an HTML page", kDownload},
+    Description{ContentKind::xml, "an XML file"},
+    Description{ContentKind::git_lfs_pointer, "a Git LFS pointer",
+                "download the file itself with git lfs pull"},
+    Description{ContentKind::utf8_with_bom, "UTF-8 text with a byte order mark"},
+    Description{ContentKind::utf16, "UTF-16 text", kSaveText},
+    Description{ContentKind::utf32, "UTF-32 text", kSaveText},
+};
+
+const Description& description_of(ContentKind kind) {
+  return *std::ranges::find(kDescriptions, kind, &Description::kind);
+}
+
 }  // namespace
 
 ContentKind content_kind(std::span<const std::byte> head) noexcept {
@@ -190,157 +265,11 @@ ContentKind content_kind(std::span<const std::byte> head) noexcept {
 }
 
 const char* content_name(ContentKind kind) noexcept {
-  switch (kind) {
-    case ContentKind::unknown:
-      return "data of an unknown kind";
-    case ContentKind::empty:
-      return "an empty file";
-    case ContentKind::jpeg:
-      return "a JPEG";
-    case ContentKind::png:
-      return "a PNG";
-    case ContentKind::png_through_text:
-      return "a PNG that was transferred as text, which changed its bytes";
-    case ContentKind::jpeg_through_text:
-      return "a JPEG that was transferred as text, which changed its bytes";
-    case ContentKind::webp:
-      return "a WebP picture";
-    case ContentKind::bmp:
-      return "a BMP picture";
-    case ContentKind::pnm:
-      return "a PNM picture";
-    case ContentKind::gif:
-      return "a GIF";
-    case ContentKind::tiff:
-      return "a TIFF";
-    case ContentKind::avif:
-      return "an AVIF picture";
-    case ContentKind::heic:
-      return "a HEIC picture";
-    case ContentKind::jpeg_2000:
-      return "a JPEG 2000 picture";
-    case ContentKind::jpeg_xl:
-      return "a JPEG XL picture";
-    case ContentKind::icon:
-      return "an icon file (ICO)";
-    case ContentKind::photoshop:
-      return "a Photoshop file";
-    case ContentKind::svg:
-      return "an SVG drawing";
-    case ContentKind::open_exr:
-      return "an OpenEXR picture";
-    case ContentKind::radiance_hdr:
-      return "a Radiance HDR picture";
-    case ContentKind::camera_raw:
-      return "a camera's raw picture (CR3)";
-    case ContentKind::dicom:
-      return "a DICOM picture";
-    case ContentKind::apple_double:
-      return "an AppleDouble file of macOS, which has no picture";
-    case ContentKind::gzip:
-      return "gzip data";
-    case ContentKind::zstd:
-      return "zstd data";
-    case ContentKind::bzip2:
-      return "bzip2 data";
-    case ContentKind::xz:
-      return "xz data";
-    case ContentKind::lz4:
-      return "lz4 data";
-    case ContentKind::zip:
-      return "a ZIP archive";
-    case ContentKind::seven_zip:
-      return "a 7-Zip archive";
-    case ContentKind::rar:
-      return "a RAR archive";
-    case ContentKind::tar:
-      return "a tar archive";
-    case ContentKind::parquet:
-      return "a parquet file";
-    case ContentKind::arrow:
-      return "an Arrow file";
-    case ContentKind::hdf5:
-      return "an HDF5 file";
-    case ContentKind::numpy:
-      return "a NumPy array";
-    case ContentKind::sqlite:
-      return "an SQLite database";
-    case ContentKind::pickle:
-      return "a Python pickle";
-    case ContentKind::record_shard:
-      return "a record shard of ffkit";
-    case ContentKind::onnx:
-      return "an ONNX model";
-    case ContentKind::gguf:
-      return "a GGUF model, as llama.cpp has them";
-    case ContentKind::tflite:
-      return "a model of TensorFlow Lite";
-    case ContentKind::elf:
-      return "a program or a library (ELF)";
-    case ContentKind::pdf:
-      return "a PDF";
-    case ContentKind::video:
-      return "a video";
-    case ContentKind::audio:
-      return "a sound file";
-    case ContentKind::html:
-      return "an HTML page";
-    case ContentKind::xml:
-      return "an XML file";
-    case ContentKind::git_lfs_pointer:
-      return "a Git LFS pointer";
-    case ContentKind::utf8_with_bom:
-      return "UTF-8 text with a byte order mark";
-    case ContentKind::utf16:
-      return "UTF-16 text";
-    case ContentKind::utf32:
-      return "UTF-32 text";
-  }
-  return "data of an unknown kind";
+  return description_of(kind).name;
 }
 
 const char* content_remedy(ContentKind kind) noexcept {
-  switch (kind) {
-    case ContentKind::empty:
-    case ContentKind::html:
-      return "download it again";
-    case ContentKind::git_lfs_pointer:
-      return "download the file itself with git lfs pull";
-    case ContentKind::apple_double:
-      return "delete it: the picture is in the file without ._ before its name";
-    case ContentKind::png_through_text:
-    case ContentKind::jpeg_through_text:
-      return "transfer it again as binary data";
-    case ContentKind::gif:
-    case ContentKind::tiff:
-    case ContentKind::avif:
-    case ContentKind::heic:
-    case ContentKind::jpeg_2000:
-    case ContentKind::jpeg_xl:
-    case ContentKind::icon:
-    case ContentKind::photoshop:
-    case ContentKind::svg:
-    case ContentKind::open_exr:
-    case ContentKind::radiance_hdr:
-    case ContentKind::camera_raw:
-    case ContentKind::dicom:
-      return "save it as PNG or JPEG";
-    case ContentKind::utf16:
-    case ContentKind::utf32:
-      return "save it as UTF-8";
-    case ContentKind::gzip:
-    case ContentKind::zstd:
-    case ContentKind::bzip2:
-    case ContentKind::xz:
-    case ContentKind::lz4:
-      return "decompress it";
-    case ContentKind::zip:
-    case ContentKind::seven_zip:
-    case ContentKind::rar:
-      return "unpack it";
-    default:
-      return "";
-  }
+  return description_of(kind).remedy;
 }
 
 bool is_compressed_stream(ContentKind kind) noexcept {

@@ -3,7 +3,7 @@
 //   constexpr EnumName<Tail> kTailNames[] = {{Tail::drop, "drop"}, {Tail::keep, "keep"}};
 //   name_of(kTailNames, Tail::drop)  // "drop"
 //   names_in(kTailNames)  // "drop", "keep"
-//   value_of(kTailNames, "keep", "there is no tail '{}'; there are drop and keep")  // Tail::keep
+//   value_of(kTailNames, "keep", "tail")  // Tail::keep
 #pragma once
 
 #include <cstddef>
@@ -36,16 +36,17 @@ std::vector<std::string> names_in(const EnumName<Enum> (&names)[n]) {
   return all;
 }
 
-// Throws Error(invalid_argument) with `message`, in which `name` takes the place of "{}".
-[[noreturn]] void refuse_name(std::string_view name, std::string_view message);
+// Throws Error(invalid_argument): "there is no tail 'cut'; there are drop and keep".
+[[noreturn]] void refuse_name(std::string_view what, std::string_view name,
+                              std::vector<std::string> names);
 
 // The value with this name; throws as refuse_name() without one.
 template <typename Enum, size_t n>
-Enum value_of(const EnumName<Enum> (&names)[n], std::string_view name, std::string_view message) {
+Enum value_of(const EnumName<Enum> (&names)[n], std::string_view name, std::string_view what) {
   for (const EnumName<Enum>& entry : names) {
     if (entry.name == name) return entry.value;
   }
-  refuse_name(name, message);
+  refuse_name(what, name, names_in(names));
 }
 
 }  // namespace ffkit

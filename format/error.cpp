@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <cstring>
-
 #include <ffkit/format/error.h>
 
 #include "enum_names.h"

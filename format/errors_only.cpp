@@ -7,8 +7,6 @@
 #include <stdexcept>
 #include <system_error>
 
-#include <ffkit/format/error.h>
-
 namespace ffkit {
 namespace {
 

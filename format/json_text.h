@@ -12,8 +12,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <ffkit/format/error.h>
-
+#include "make_error.h"
 #include "printable.h"
 
 namespace ffkit {
@@ -24,8 +23,8 @@ template <typename T>
 T count_at(const nlohmann::json& object, const char* key) {
   const auto& value = object.at(key);
   if (!value.is_number_unsigned() || !std::in_range<T>(value.get<uint64_t>())) {
-    throw Error(ErrorCode::corrupt, fmt::format("{} is {}, not a whole number from 0 to {}", key,
-                                                value.dump(), std::numeric_limits<T>::max()));
+    throw error_of(ErrorCode::corrupt, "{} is {}, not a whole number from 0 to {}", key,
+                   value.dump(), std::numeric_limits<T>::max());
   }
   return static_cast<T>(value.get<uint64_t>());
 }

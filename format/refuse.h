@@ -6,13 +6,12 @@
 #include <cmath>
 #include <string_view>
 
-#include <ffkit/format/error.h>
+#include "make_error.h"
 
 namespace ffkit {
 
 [[noreturn]] inline void refuse(std::string_view what, double value, std::string_view expected) {
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("{} is {:g}; expected {}", what, value, expected));
+  throw error_of(ErrorCode::invalid_argument, "{} is {:g}; expected {}", what, value, expected);
 }
 
 // Written so that NaN is refused too.

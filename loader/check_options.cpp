@@ -1,10 +1,8 @@
 #include "check_options.h"
 
-#include <fmt/format.h>
-
-#include <ffkit/format/error.h>
 #include <ffkit/format/machine.h>
 
+#include "format/make_error.h"
 #include "format/refuse.h"
 
 namespace ffkit {
@@ -12,8 +10,7 @@ namespace {
 
 void check_range(const char* name, int64_t value, int64_t min, int64_t max) {
   if (value >= min && value <= max) return;
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("{} is {}, must be {} .. {}", name, value, min, max));
+  throw error_of(ErrorCode::invalid_argument, "{} is {}, must be {} .. {}", name, value, min, max);
 }
 
 }  // namespace

@@ -1,13 +1,10 @@
 #include "epoch_run.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <exception>
 #include <utility>
 
-#include <ffkit/format/error.h>
-
+#include "format/make_error.h"
 #include "threads/start_thread.h"
 
 namespace ffkit {
@@ -114,10 +111,10 @@ bool EpochRun::wait_for(std::chrono::nanoseconds limit) {
 void EpochRun::require_place_for_batch() const {
   const int64_t max_held = parts_.options.held_batches;
   if (parts_.slabs->num_held() < max_held) return;
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("{} batches are held already; destroy one before the next or raise "
-                          "held_batches, which is {}",
-                          parts_.slabs->num_held(), max_held));
+  throw error_of(
+      ErrorCode::invalid_argument,
+      "{} batches are held already; destroy one before the next or raise held_batches, which is {}",
+      parts_.slabs->num_held(), max_held);
 }
 
 bool EpochRun::ready() const {

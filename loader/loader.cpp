@@ -3,17 +3,15 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <filesystem>
-#include <memory>
 #include <utility>
 
-#include <ffkit/format/error.h>
 #include <ffkit/image/image_codec.h>
 #include <ffkit/loader/loader.h>
 
 #include "epoch_run.h"
 #include "format/errors_only.h"
+#include "format/make_error.h"
 #include "loader_parts.h"
 #include "threads/loader_log.h"
 
@@ -89,10 +87,10 @@ struct Loader::Impl {
 
   void require_own_process() const {
     if (!is_inherited()) return;
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("the loader belongs to process {}, which made it before fork(); its "
-                            "threads are not in this one, make another loader here",
-                            process));
+    throw error_of(ErrorCode::invalid_argument,
+                   "the loader belongs to process {}, which made it before fork(); its threads are "
+                   "not in this one, make another loader here",
+                   process);
   }
 
   // Destroys `impl`, or gives it up, with its memory, where threads are still at it or are those of
@@ -151,8 +149,7 @@ void Loader::start_epoch(int64_t epoch) {
   Impl& impl = require(impl_);
   impl.require_own_process();
   if (epoch < 0) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("epoch is {}, must not be negative", epoch));
+    throw error_of(ErrorCode::invalid_argument, "epoch is {}, must not be negative", epoch);
   }
   impl.errors_only_of([&] { impl.start(epoch, 0); });
 }
@@ -197,7 +194,7 @@ void Loader::restore(const LoaderState& state) {
   require(impl_).require_own_process();
   const LoaderParts& parts = impl_->parts;
   const auto refuse = [&](const std::string& message) {
-    throw Error(ErrorCode::invalid_argument, message, {.path = parts.dataset.path().string()});
+    throw error_at(parts.dataset.path(), ErrorCode::invalid_argument, message);
   };
   if (state.fingerprint != impl_->fingerprint) {
     refuse(

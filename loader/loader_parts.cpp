@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "check_options.h"
+#include "format/make_error.h"
 #include "io/kernel_read_engine.h"
 #include "threads/loader_log.h"
 
@@ -21,8 +22,8 @@ LoaderOptions with_mixed_sizes(LoaderOptions options, const Dataset& dataset) {
   mixture->num_records = dataset.source_sizes();
   for (size_t i = 0; i < mixture->num_records.size(); ++i) {
     if (mixture->num_records[i] > 0) continue;
-    throw Error(ErrorCode::invalid_argument, "has no record; leave it out of the mixture",
-                {.path = dataset.source(static_cast<int64_t>(i)).path().string()});
+    throw error_at(dataset.source(static_cast<int64_t>(i)).path(), ErrorCode::invalid_argument,
+                   "has no record; leave it out of the mixture");
   }
   return options;
 }
@@ -30,13 +31,11 @@ LoaderOptions with_mixed_sizes(LoaderOptions options, const Dataset& dataset) {
 Sampler make_sampler(const Dataset& dataset, const LoaderOptions& options) {
   Sampler sampler(dataset.num_records(), options.batch_size, options.sampler);
   if (sampler.num_batches() > 0) return sampler;
-  throw Error(
-      ErrorCode::invalid_argument,
-      fmt::format("an epoch of {} samples has no batch: they do not fill one of batch_size "
-                  "{} on each of {} ranks, and the tail 'drop' leaves out what is left; give a "
-                  "smaller batch_size, or the tail 'pad' or 'exact'",
-                  sampler.epoch_size(), options.batch_size, options.sampler.world_size),
-      {.path = dataset.path().string()});
+  throw error_at(dataset.path(), ErrorCode::invalid_argument,
+                 "an epoch of {} samples has no batch: they do not fill one of batch_size {} on "
+                 "each of {} ranks, and the tail 'drop' leaves out what is left; give a smaller "
+                 "batch_size, or the tail 'pad' or 'exact'",
+                 sampler.epoch_size(), options.batch_size, options.sampler.world_size);
 }
 
 SlabLayout slab_layout(const BatchFields& fields, const LoaderOptions& options) {

@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <string_view>
 
-#include <ffkit/format/error.h>
 #include <ffkit/loader/loader_state.h>
+
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -41,10 +41,10 @@ class StateParser {
 
  private:
   [[noreturn]] void refuse(std::string_view expected) const {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("'{}' is not the text of a loader's state: expected '{}' after {} "
-                            "characters; give the text as it was saved",
-                            whole_.substr(0, 200), expected, whole_.size() - left_.size()));
+    throw error_of(ErrorCode::invalid_argument,
+                   "'{}' is not the text of a loader's state: expected '{}' after {} characters; "
+                   "give the text as it was saved",
+                   whole_.substr(0, 200), expected, whole_.size() - left_.size());
   }
 
   std::string_view whole_;

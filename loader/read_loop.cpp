@@ -9,8 +9,7 @@
 #include <string>
 #include <utility>
 
-#include <ffkit/format/error.h>
-
+#include "format/make_error.h"
 #include "io/read_error.h"
 
 namespace ffkit {
@@ -253,9 +252,8 @@ void ReadLoop::check(const ReadCompletion& completion) const {
       is_known ? fmt::format("says that it read {} bytes of {}", completion.result,
                              in_flight_[completion.tag].read.num_bytes)
                : fmt::format("completed the read {}, which is not in flight", completion.tag);
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("the read engine '{}' {}; correct the engine",
-                          parts_.engine->description(), what));
+  throw error_of(ErrorCode::invalid_argument, "the read engine '{}' {}; correct the engine",
+                 parts_.engine->description(), what);
 }
 
 void ReadLoop::complete(const ReadCompletion& completion) {

@@ -1,13 +1,11 @@
 #include "detection_curves.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
 
-#include <ffkit/format/error.h>
+#include "format/make_error.h"
 
 namespace ffkit::nuscenes {
 namespace {
@@ -31,11 +29,11 @@ double scale_error(const DetectionBox& truth, const DetectionBox& detection) {
   double common = 1;
   for (size_t i = 0; i < 3; ++i) {
     if (!(truth.size[i] > 0 && detection.size[i] > 0)) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("a detection of class {} that was matched has size [{}, {}, {}]; "
-                              "expected width, length and height above 0",
-                              kClasses[detection.class_number], detection.size[0],
-                              detection.size[1], detection.size[2]));
+      throw error_of(ErrorCode::invalid_argument,
+                     "a detection of class {} that was matched has size [{}, {}, {}]; expected "
+                     "width, length and height above 0",
+                     kClasses[detection.class_number], detection.size[0], detection.size[1],
+                     detection.size[2]);
     }
     truth_volume *= truth.size[i];
     detection_volume *= detection.size[i];

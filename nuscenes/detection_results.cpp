@@ -6,12 +6,12 @@
 #include <string_view>
 #include <unordered_set>
 
-#include <ffkit/format/error.h>
 #include <ffkit/nuscenes/detection_results.h>
 #include <ffkit/nuscenes/record.h>
 
 #include "field_column.h"
 #include "format/errors_only.h"
+#include "format/make_error.h"
 
 namespace ffkit::nuscenes {
 namespace {
@@ -48,8 +48,8 @@ int attribute_of(int class_of_box, const Vector3& velocity) {
 
 void check_detection(const LidarDetection& detection, int64_t keyframe, size_t box) {
   const auto refuse = [&](const std::string& what) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("detection {} of keyframe {} {}", box, keyframe, what));
+    throw error_of(ErrorCode::invalid_argument, "detection {} of keyframe {} {}", box, keyframe,
+                   what);
   };
   if (detection.class_number < 0 || detection.class_number >= std::ssize(kClasses)) {
     refuse(fmt::format("is of class {}; there are 0 .. {}", detection.class_number,
@@ -86,8 +86,8 @@ Submission submission_of(const Dataset& keyframes, std::span<const KeyframeDetec
   std::unordered_set<int64_t> seen;
   for (const KeyframeDetections& found : detections) {
     if (!seen.insert(found.keyframe).second) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("there are detections of keyframe {} twice", found.keyframe));
+      throw error_of(ErrorCode::invalid_argument, "there are detections of keyframe {} twice",
+                     found.keyframe);
     }
     SampleDetections& sample = submission.samples.emplace_back();
     sample.token = tokens.read(found.keyframe).string();

@@ -11,8 +11,9 @@
 #include <vector>
 
 #include <ffkit/format/dataset.h>
-#include <ffkit/format/error.h>
 #include <ffkit/format/record.h>
+
+#include "format/make_error.h"
 
 namespace ffkit::nuscenes {
 
@@ -21,9 +22,8 @@ class FieldColumn {
   FieldColumn(const Dataset& split, const std::string& name) : split_(split) {
     const int at = split.schema().index_of(name);
     if (at < 0) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("has no field '{}'; give a split that ffconvert nuscenes made", name),
-                  {.path = split.path().string()});
+      throw dataset_error(split.path(), ErrorCode::invalid_argument,
+                          "has no field '{}'; give a split that ffconvert nuscenes made", name);
     }
     field_ = static_cast<size_t>(at);
   }

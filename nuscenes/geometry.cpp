@@ -1,9 +1,8 @@
-#include <fmt/format.h>
-
 #include <cmath>
 
-#include <ffkit/format/error.h>
 #include <ffkit/nuscenes/geometry.h>
+
+#include "format/make_error.h"
 
 namespace ffkit::nuscenes {
 namespace {
@@ -91,9 +90,8 @@ Matrix3 transpose(const Matrix3& a) {
 
 Pose make_pose(std::span<const double> numbers) {
   if (numbers.size() != 7) {
-    throw Error(ErrorCode::corrupt, fmt::format("a pose has {} numbers; expected 7: x, y, z, qw, "
-                                                "qx, qy, qz",
-                                                numbers.size()));
+    throw error_of(ErrorCode::corrupt, "a pose has {} numbers; expected 7: x, y, z, qw, qx, qy, qz",
+                   numbers.size());
   }
   for (const double number : numbers) {
     if (!std::isfinite(number)) {

@@ -1,8 +1,8 @@
-#include <ffkit/format/error.h>
 #include <ffkit/nuscenes/detection.h>
 #include <ffkit/nuscenes/record.h>
 
 #include "field_column.h"
+#include "format/make_error.h"
 
 namespace ffkit::nuscenes {
 namespace {
@@ -55,9 +55,9 @@ GroundTruth read_ground_truth(const Dataset& split) {
     }
   }
   if (num_boxes == 0) {
-    throw Error(ErrorCode::invalid_argument,
-                "has no annotations, as the test split; there is nothing to evaluate against",
-                {.path = split.path().string()});
+    throw dataset_error(
+        split.path(), ErrorCode::invalid_argument,
+        "has no annotations, as the test split; there is nothing to evaluate against");
   }
   return truth;
 }

@@ -1,14 +1,12 @@
 #include "python_json.h"
 
-#include <fmt/format.h>
-
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <string>
 
-#include <ffkit/format/error.h>
+#include "format/make_error.h"
 
 namespace ffkit::nuscenes {
 namespace {
@@ -76,7 +74,7 @@ double read_number(ondemand::value value) {
 // Reads the value to its end and throws where it is no JSON.
 void skip_nested(ondemand::value value, int depth) {
   if (depth > kMaxDepth) {
-    throw Error(ErrorCode::corrupt, fmt::format("is nested more than {} times", kMaxDepth));
+    throw error_of(ErrorCode::corrupt, "is nested more than {} times", kMaxDepth);
   }
   switch (kind_of(value)) {
     case JsonKind::object:

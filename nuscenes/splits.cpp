@@ -4,8 +4,9 @@
 #include <cstdint>
 #include <utility>
 
-#include <ffkit/format/error.h>
 #include <ffkit/nuscenes/splits.h>
+
+#include "format/make_error.h"
 
 namespace ffkit::nuscenes {
 namespace {
@@ -68,11 +69,9 @@ std::span<const std::string_view> splits_of_version(std::string_view version) {
   if (version == "v1.0-trainval") return kOfTrainval;
   if (version == "v1.0-test") return kOfTest;
   if (version == "v1.0-mini") return kOfMini;
-  throw Error(
-      ErrorCode::invalid_argument,
-      fmt::format(
-          "'{}' is no version of nuScenes; there are v1.0-trainval, v1.0-test and v1.0-mini",
-          version));
+  throw error_of(ErrorCode::invalid_argument,
+                 "'{}' is no version of nuScenes; there are v1.0-trainval, v1.0-test and v1.0-mini",
+                 version);
 }
 
 std::vector<std::string> scenes_of_split(std::string_view split) {
@@ -88,8 +87,8 @@ std::vector<std::string> scenes_of_split(std::string_view split) {
     }
     return scenes;
   }
-  throw Error(ErrorCode::invalid_argument, fmt::format("'{}' is no split of nuScenes; there are {}",
-                                                       split, fmt::join(names, ", ")));
+  throw error_of(ErrorCode::invalid_argument, "'{}' is no split of nuScenes; there are {}", split,
+                 fmt::join(names, ", "));
 }
 
 }  // namespace ffkit::nuscenes

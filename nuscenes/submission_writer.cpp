@@ -6,11 +6,11 @@
 #include <string>
 #include <string_view>
 
-#include <ffkit/format/error.h>
 #include <ffkit/nuscenes/detection_results.h>
 
 #include "format/errors_only.h"
 #include "format/file/file.h"
+#include "format/make_error.h"
 
 namespace ffkit::nuscenes {
 namespace {
@@ -50,9 +50,9 @@ void append_list(std::string_view name, std::span<const double> numbers, std::st
 void append_box(const DetectionBox& box, std::string_view token, std::string& out) {
   if (box.class_number < 0 || box.class_number >= std::ssize(kClasses) || box.attribute < -1 ||
       box.attribute >= std::ssize(kAttributes)) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("a box is of class {} and attribute {}; there are {} and {}",
-                            box.class_number, box.attribute, kClasses.size(), kAttributes.size()));
+    throw error_of(ErrorCode::invalid_argument,
+                   "a box is of class {} and attribute {}; there are {} and {}", box.class_number,
+                   box.attribute, kClasses.size(), kAttributes.size());
   }
   out += "{\"sample_token\": ";
   append_text(token, out);

@@ -5,9 +5,10 @@
 #include <cmath>
 #include <cstring>
 
-#include <ffkit/format/error.h>
 #include <ffkit/nuscenes/record.h>
 #include <ffkit/nuscenes/sweeps.h>
+
+#include "format/make_error.h"
 
 namespace ffkit::nuscenes {
 namespace {
@@ -101,8 +102,8 @@ int64_t count(const std::byte* from, int64_t num_points, const SweepPlacement& p
 template <typename Work>
 int64_t visit_points(const TensorView& points, int64_t columns, const Work& work) {
   if (points.shape.size() != 2 || points.shape[1] != columns || columns < 3) {
-    throw Error(ErrorCode::corrupt, fmt::format("a point cloud has shape [{}]; expected [n, {}]",
-                                                fmt::join(points.shape, ", "), columns));
+    throw error_of(ErrorCode::corrupt, "a point cloud has shape [{}]; expected [n, {}]",
+                   fmt::join(points.shape, ", "), columns);
   }
   switch (points.dtype) {
     case DType::f32:
@@ -110,8 +111,8 @@ int64_t visit_points(const TensorView& points, int64_t columns, const Work& work
     case DType::f16:
       return work(uint16_t{});
     default:
-      throw Error(ErrorCode::corrupt, fmt::format("a point cloud is of {}; expected f32 or f16",
-                                                  to_string(points.dtype)));
+      throw error_of(ErrorCode::corrupt, "a point cloud is of {}; expected f32 or f16",
+                     to_string(points.dtype));
   }
 }
 

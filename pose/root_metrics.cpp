@@ -1,12 +1,11 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 
-#include <ffkit/format/error.h>
 #include <ffkit/pose/root_metrics.h>
+
+#include "format/make_error.h"
 
 namespace ffkit::pose {
 namespace {
@@ -33,8 +32,8 @@ Point3 root_of_map(const Point3& on_map, const Box& box, const Camera& camera, d
 
 RootError root_error(std::span<const Point3> found, std::span<const Point3> truth) {
   if (found.size() != truth.size() || found.empty()) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("{} roots cannot be compared with {}", found.size(), truth.size()));
+    throw error_of(ErrorCode::invalid_argument, "{} roots cannot be compared with {}", found.size(),
+                   truth.size());
   }
   RootError sum{.count = std::ssize(found)};
   for (size_t i = 0; i < found.size(); ++i) {

@@ -12,11 +12,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include <ffkit/format/error.h>
 #include <ffkit/pose/root_truth.h>
 
 #include "format/errors_only.h"
 #include "format/file/file.h"
+#include "format/make_error.h"
 
 namespace ffkit::pose {
 namespace {
@@ -54,8 +54,7 @@ std::string entry_of(const RootTruth& truth, const RootPerson& person, const Poi
 
 [[noreturn]] void refuse_entry(const std::filesystem::path& file, size_t number,
                                const std::string& what) {
-  throw Error(ErrorCode::corrupt, fmt::format("its entry {} {}", number, what),
-              {.path = file.string()});
+  throw error_at(file, ErrorCode::corrupt, "its entry {} {}", number, what);
 }
 
 // `count` numbers that are finite.
@@ -163,17 +162,16 @@ void write_root_results(const std::filesystem::path& path, const RootTruth& trut
 std::vector<RootResult> read_root_results(const std::filesystem::path& path,
                                           const RootTruth& truth) {
   std::ifstream in(path, std::ios::binary);
-  if (!in) throw Error(ErrorCode::not_found, "cannot be opened", {.path = path.string()});
+  if (!in) throw error_at(path, ErrorCode::not_found, "cannot be opened");
   Json entries;
   try {
     entries = Json::parse(in);
   } catch (const Json::exception& error) {
-    throw Error(ErrorCode::corrupt, fmt::format("is no JSON: {}", error.what()),
-                {.path = path.string()});
+    throw error_at(path, ErrorCode::corrupt, "is no JSON: {}", error.what());
   }
   if (!entries.is_array()) {
-    throw Error(ErrorCode::corrupt, "has no list of entries; results are one entry a person",
-                {.path = path.string()});
+    throw error_at(path, ErrorCode::corrupt,
+                   "has no list of entries; results are one entry a person");
   }
   std::set<int64_t> pictures;
   for (const RootPerson& person : truth.persons) pictures.insert(person.image_id);
@@ -191,11 +189,9 @@ std::vector<RootResult> read_root_results(const std::filesystem::path& path,
 std::vector<Point3> roots_of_persons(const std::vector<RootResult>& results, const RootTruth& truth,
                                      const std::filesystem::path& file) {
   if (results.size() != truth.persons.size()) {
-    throw Error(
-        ErrorCode::corrupt,
-        fmt::format("has {} entries, but the split has {} persons; results are one entry a person",
-                    results.size(), truth.persons.size()),
-        {.path = file.string()});
+    throw error_at(file, ErrorCode::corrupt,
+                   "has {} entries, but the split has {} persons; results are one entry a person",
+                   results.size(), truth.persons.size());
   }
   std::map<int64_t, std::vector<const RootResult*>> of_picture;
   for (const RootResult& result : results) of_picture[result.image_id].push_back(&result);
@@ -207,12 +203,11 @@ std::vector<Point3> roots_of_persons(const std::vector<RootResult>& results, con
     std::vector<const RootResult*>& candidates = of_picture[person.image_id];
     const RootResult* entry = take_entry(person, num_persons[person.image_id] == 1, candidates);
     if (entry == nullptr) {
-      throw Error(ErrorCode::corrupt,
-                  fmt::format("has no entry for person {} of the split, in picture {} with the box "
-                              "[{}, {}, {}, {}]; were the results made of other boxes?",
-                              i, person.image_id, person.box.x, person.box.y, person.box.width,
-                              person.box.height),
-                  {.path = file.string()});
+      throw error_at(file, ErrorCode::corrupt,
+                     "has no entry for person {} of the split, in picture {} with the box [{}, {}, "
+                     "{}, {}]; were the results made of other boxes?",
+                     i, person.image_id, person.box.x, person.box.y, person.box.width,
+                     person.box.height);
     }
     found.push_back(entry->root);
   }

@@ -4,9 +4,10 @@
 #include <cstring>
 #include <utility>
 
-#include <ffkit/format/error.h>
 #include <ffkit/pose/person_record.h>
 #include <ffkit/pose/root_truth.h>
+
+#include "format/make_error.h"
 
 namespace ffkit::pose {
 namespace {
@@ -17,11 +18,10 @@ class PersonColumn {
   PersonColumn(const Dataset& split, const char* name) : split_(split) {
     const int at = split.schema().index_of(name);
     if (at < 0) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("has no field '{}'; give a split of persons, as ffconvert coco "
-                              "--persons writes it",
-                              name),
-                  {.path = split.path().string()});
+      throw dataset_error(
+          split.path(), ErrorCode::invalid_argument,
+          "has no field '{}'; give a split of persons, as ffconvert coco --persons writes it",
+          name);
     }
     field_ = static_cast<size_t>(at);
   }
@@ -61,10 +61,8 @@ std::optional<int64_t> valid_roots_of_source(const Dataset& split) {
   int64_t count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
   if (error != std::errc{} || end != text.data() + text.size() || count < 0) {
-    throw Error(
-        ErrorCode::corrupt,
-        fmt::format("its manifest's '{}' is no number; convert the set again", kValidRootsFact),
-        {.path = split.path().string()});
+    throw dataset_error(split.path(), ErrorCode::corrupt,
+                        "its manifest's '{}' is no number; convert the set again", kValidRootsFact);
   }
   return count;
 }
@@ -101,13 +99,6 @@ std::string_view length_unit(const Manifest& manifest) {
     if (set == name) return "mm";
   }
   return "";
-}
-
-bool RootTruth::has_any_truth() const {
-  for (const RootPerson& person : persons) {
-    if (person.has_truth) return true;
-  }
-  return num_valid_roots.value_or(0) > 0;
 }
 
 RootTruth read_root_truth(const Dataset& split) {
@@ -149,8 +140,8 @@ RootTruth read_root_truth(const Dataset& split) {
 RootEvaluation evaluate_roots(const RootTruth& truth, const std::vector<Point3>& found,
                               double threshold) {
   if (found.size() != truth.persons.size()) {
-    throw Error(ErrorCode::invalid_argument, fmt::format("there are {} roots for {} persons",
-                                                         found.size(), truth.persons.size()));
+    throw error_of(ErrorCode::invalid_argument, "there are {} roots for {} persons", found.size(),
+                   truth.persons.size());
   }
   RootEvaluation out;
   std::vector<Point3> own, wanted;

@@ -4,8 +4,7 @@
 
 #include <algorithm>
 
-#include <ffkit/format/error.h>
-
+#include "format/make_error.h"
 #include "format/printable.h"
 
 namespace ffkit::text {
@@ -23,11 +22,10 @@ bool is_off(const Json& value) {
 }
 
 void refuse_kind(const std::filesystem::path& path, const std::string& what) {
-  throw Error(ErrorCode::unsupported,
-              fmt::format("has {}, which is not known; take a byte-level BPE like those of GPT-2, "
-                          "Llama 3 and Qwen",
-                          printable(what)),
-              {.path = path.string()});
+  throw error_at(
+      path, ErrorCode::unsupported,
+      "has {}, which is not known; take a byte-level BPE like those of GPT-2, Llama 3 and Qwen",
+      printable(what));
 }
 
 void require_known(const Json& object, std::initializer_list<const char*> names,

@@ -1,11 +1,8 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <queue>
 
-#include <ffkit/format/error.h>
-
+#include "format/make_error.h"
 #include "tokenizer_tables.h"
 
 namespace ffkit::text {
@@ -19,10 +16,10 @@ uint32_t token_of_byte(const Tokenizer::Tables& tables, char byte) {
   const auto value = static_cast<unsigned char>(byte);
   const uint32_t token = tables.byte_tokens[value];
   if (token == kNoToken) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("the byte 0x{:02x} is no token of the vocabulary, which has {} tokens; "
-                            "take a tokenizer with all 256 bytes",
-                            value, tables.tokens.size()));
+    throw error_of(ErrorCode::invalid_argument,
+                   "the byte 0x{:02x} is no token of the vocabulary, which has {} tokens; take a "
+                   "tokenizer with all 256 bytes",
+                   value, tables.tokens.size());
   }
   return token;
 }
@@ -77,9 +74,9 @@ void merge_long(const Tokenizer::Tables& tables, std::string_view word,
     }
   };
   if (word.size() >= kNoToken) {
-    throw Error(ErrorCode::unsupported,
-                fmt::format("a word has {} bytes; cut the text into documents of less than 4 GiB",
-                            word.size()));
+    throw error_of(ErrorCode::unsupported,
+                   "a word has {} bytes; cut the text into documents of less than 4 GiB",
+                   word.size());
   }
   const auto count = static_cast<uint32_t>(word.size());
   std::vector<Part> parts(count);

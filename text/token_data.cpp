@@ -1,10 +1,9 @@
-#include <fmt/format.h>
-
 #include <charconv>
 
-#include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
 #include <ffkit/text/token_data.h>
+
+#include "format/make_error.h"
 
 namespace ffkit::text {
 namespace {
@@ -27,8 +26,8 @@ TensorView vector_field(const RecordView& record, const Schema& schema, const ch
                         DType dtype) {
   TensorView view = record.tensor(schema.require(name));
   if (view.shape.size() != 1 || view.dtype != dtype) {
-    throw Error(ErrorCode::corrupt,
-                fmt::format("field '{}' is no list of {} numbers", name, to_string(dtype)));
+    throw error_of(ErrorCode::corrupt, "field '{}' is no list of {} numbers", name,
+                   to_string(dtype));
   }
   return view;
 }
@@ -66,9 +65,9 @@ TokenFacts token_facts(const Dataset& split) {
   const int64_t size = number_option(manifest, kVocabularyOption);
   const int64_t end_of_text = number_option(manifest, kEndOfTextOption);
   if (!is_token_schema(split.schema()) || size < 1 || end_of_text < 0 || end_of_text >= size) {
-    throw Error(ErrorCode::invalid_argument,
-                "is no data set of tokens with a known vocabulary; make one with 'ffconvert text'",
-                {.path = split.path().string()});
+    throw dataset_error(
+        split.path(), ErrorCode::invalid_argument,
+        "is no data set of tokens with a known vocabulary; make one with 'ffconvert text'");
   }
   TokenFacts facts{.vocabulary_size = size, .end_of_text = static_cast<uint32_t>(end_of_text)};
   const auto tokenizer = manifest.options.find(kTokenizer);
@@ -95,11 +94,9 @@ Tokenizer stored_tokenizer(const fs::path& data) {
   const auto& options = split.manifest().options;
   const auto stored = options.find(kTokenizer);
   if (stored != options.end() && stored->second != tokenizer.fingerprint()) {
-    throw Error(ErrorCode::corrupt,
-                fmt::format("the tokenizer is {}, and its manifest says {}; convert the data set "
-                            "again",
-                            tokenizer.fingerprint(), stored->second),
-                {.path = (folder / kTokenizer).string()});
+    throw error_at(folder / kTokenizer, ErrorCode::corrupt,
+                   "the tokenizer is {}, and its manifest says {}; convert the data set again",
+                   tokenizer.fingerprint(), stored->second);
   }
   return tokenizer;
 }
@@ -118,9 +115,8 @@ TokenBlock::TokenBlock(const RecordView& record, const Schema& schema) {
     begin = end;
   }
   if (begin != static_cast<uint64_t>(num_tokens_)) {
-    throw Error(
-        ErrorCode::corrupt,
-        fmt::format("the documents of a block do not add up to its {} tokens", num_tokens_));
+    throw error_of(ErrorCode::corrupt, "the documents of a block do not add up to its {} tokens",
+                   num_tokens_);
   }
 }
 

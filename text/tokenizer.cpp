@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include <ffkit/format/error.h>
 #include <ffkit/text/tokenizer.h>
 
+#include "format/make_error.h"
 #include "format/printable.h"
 #include "tokenizer_tables.h"
 #include "words/utf8.h"
@@ -115,9 +115,8 @@ bool Tokenizer::keeps_bytes() const noexcept {
 
 std::string_view Tokenizer::token_bytes(uint32_t id) const {
   if (id >= tables_->tokens.size()) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format("token {} is not in the vocabulary of {} tokens", id, tables_->tokens.size()));
+    throw error_of(ErrorCode::invalid_argument, "token {} is not in the vocabulary of {} tokens",
+                   id, tables_->tokens.size());
   }
   return tables_->tokens[id];
 }

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "format/make_error.h"
 #include "format/printable.h"
 
 namespace ffkit::text {
@@ -14,7 +15,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 void refuse_file(ErrorCode code, const fs::path& path, const std::string& message) {
-  throw Error(code, message, {.path = path.string()});
+  throw error_at(path, code, message);
 }
 
 Json parse_json(std::string_view text, const fs::path& path) {

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 
-#include <ffkit/format/error.h>
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 [[noreturn]] void fail_output(const char* what, const fs::path& path, int error) {
-  throw Error(ErrorCode::io, what, {.path = path.string(), .errno_value = error});
+  throw io_error_at(path, what, error);
 }
 
 void write_in_place(const fs::path& path, std::span<const std::byte> data) {
@@ -63,8 +63,7 @@ void write_output_file(const fs::path& file, std::span<const std::byte> data) {
   const bool exists = stat(file.c_str(), &old) == 0;
   if (!exists && errno != ENOENT) fail_output("cannot create the file", file, errno);
   if (exists && S_ISDIR(old.st_mode)) {
-    throw Error(ErrorCode::invalid_argument, "is a folder; give the name of a file",
-                {.path = file.string()});
+    throw error_at(file, ErrorCode::invalid_argument, "is a folder; give the name of a file");
   }
   // /dev/stdout may lead to a regular file, which is the shell's.
   const std::string text = file.lexically_normal().string();
@@ -115,10 +114,8 @@ void require_no_input(const fs::path& output, const std::vector<fs::path>& input
   for (const fs::path& input : inputs) {
     std::error_code different;
     if (!fs::equivalent(output, input, different) || different) continue;
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format("is to be written, but is read as {} too; give another file", input.string()),
-        {.path = output.string()});
+    throw error_at(output, ErrorCode::invalid_argument,
+                   "is to be written, but is read as {} too; give another file", input.string());
   }
 }
 

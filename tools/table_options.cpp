@@ -168,7 +168,7 @@ std::string nearest_options(const CLI::App& app, const std::string& name) {
 }
 
 // Gives the options in the file `path` to those of `app` that the command line has not given.
-void take_options_file(CLI::App& app, const std::string& path) {
+void take_options_file(CLI::App& app, const std::string& path, bool takes_all) {
   std::string text;
   try {
     text = read_whole_text(path);
@@ -195,6 +195,7 @@ void take_options_file(CLI::App& app, const std::string& path) {
     };
     CLI::Option* option = app.get_option_no_throw("--" + item.name);
     if (!item.parents.empty() || !is_for_files(option)) {
+      if (takes_all) continue;
       refuse(at.front(),
              "is no option for a file; the nearest are " + nearest_options(app, item.name));
     }
@@ -213,8 +214,7 @@ void take_options_file(CLI::App& app, const std::string& path) {
   }
 }
 
-}  // namespace
-
+// A pipe would be waited for.
 CLI::Validator regular_file() {
   return CLI::Validator(
       [](const std::string& path) {
@@ -225,9 +225,12 @@ CLI::Validator regular_file() {
       "");
 }
 
-void add_options_file(CLI::App& app) {
+}  // namespace
+
+void add_options_file(CLI::App& app, bool takes_all) {
   app.add_option_function<std::string>(
-         "--config", [&app](const std::string& path) { take_options_file(app, path); },
+         "--config",
+         [&app, takes_all](const std::string& path) { take_options_file(app, path, takes_all); },
          "Reads options from a TOML file; the command line overrides it")
       ->type_name("FILE")
       ->check(regular_file())

@@ -20,10 +20,9 @@ void add_table_option(CLI::App& app, Option& option, WhenParsed& when_parsed, bo
 // The groups of a table, in the order in which they begin.
 std::vector<std::string> groups_of(const OptionTable& table);
 // Adds --config FILE, which gives options of `app` in TOML. The command line wins over the file. To
-// be called before the others are added: options are read in their order.
-void add_options_file(CLI::App& app);
-// A pipe would be read twice, or waited for.
-CLI::Validator regular_file();
+// be called before the others are added: options are read in their order. `takes_all`: the file may
+// have options that `app` does not; they are passed over.
+void add_options_file(CLI::App& app, bool takes_all = false);
 // Lets an option be given several times, each time with one value.
 CLI::Option* let_repeat(CLI::Option* option);
 

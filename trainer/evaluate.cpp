@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include <ffkit/format/error.h>
 #include <ffkit/trainer/task.h>
 #include <ffkit/trainer/trainer.h>
 
@@ -19,6 +18,7 @@
 #include "device/device.h"
 #include "device/torch_errors.h"
 #include "distributed/communicator.h"
+#include "format/make_error.h"
 #include "launch/waiting.h"
 #include "report/progress_json.h"
 #include "run_options.h"
@@ -63,7 +63,7 @@ EvalResult evaluate_model(const TrainOptions& options, Task& task, Model& model,
     wrong = fmt::format("the validation gave {}, which is no number",
                         metric_text(entry.best_metric(), result->value(entry.best)));
   }
-  if (!wrong.empty()) throw Error(ErrorCode::invalid_argument, wrong, {.path = weights.string()});
+  if (!wrong.empty()) throw error_at(weights, ErrorCode::invalid_argument, wrong);
   return *result;
 }
 
@@ -120,18 +120,17 @@ EvalResult evaluate_for(Purpose purpose, const TrainOptions& given, const fs::pa
     const TrainOptions options = with_task(given);
     const TaskEntry& task = TaskRegistry::instance().find(options.task_name());
     if (!output.results.empty() && task.results.empty()) {
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("the task {} writes no results; leave --results out", task.name));
+      throw error_of(ErrorCode::unsupported, "the task {} writes no results; leave --results out",
+                     task.name);
     }
     if (!output.results.empty() && options.data.are_several()) {
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("results are of one data set, and {} were given ({}); evaluate each "
-                              "by itself",
-                              options.data.folders().size(), options.data.string()));
+      throw error_of(ErrorCode::unsupported,
+                     "results are of one data set, and {} were given ({}); evaluate each by itself",
+                     options.data.folders().size(), options.data.string());
     }
     if (!output.confusion.empty() && !task.has_confusion) {
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("the task {} has no classes, and so no confusion matrix", task.name));
+      throw error_of(ErrorCode::unsupported,
+                     "the task {} has no classes, and so no confusion matrix", task.name);
     }
     const Waiting waiting("validating", Waiting::kNothingToLose);
     Communicator communicator(place, prepare_device(options, place));

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include <ffkit/format/error.h>
 #include <ffkit/trainer/task_registry.h>
 #include <ffkit/trainer/trainer.h>
 
@@ -16,6 +15,7 @@
 #include "checkpoint/work_dir.h"
 #include "device/torch_errors.h"
 #include "format/file/durable_file.h"
+#include "format/make_error.h"
 #include "model/finite_tensors.h"
 
 namespace ffkit {
@@ -23,25 +23,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void refuse_export(const fs::path& file, const std::string& message) {
-  throw Error(ErrorCode::unsupported, message, {.path = file.string()});
-}
-
 // For a script beside the weights of `file`. Throws where there is none.
 PythonModel python_model(const fs::path& file, bool is_alone, const CheckpointInfo& info) {
   if (is_alone) {
-    refuse_export(
-        file,
-        "holds weights alone; a script is written from the options of a run: give its work "
-        "folder or checkpoint");
+    throw error_at(file, ErrorCode::unsupported,
+                   "holds weights alone; a script is written from the options of a run: give its "
+                   "work folder or checkpoint");
   }
   const TaskEntry& task = TaskRegistry::instance().find(info.options.task_name());
   if (!task.python_model) {
-    refuse_export(
-        file,
-        fmt::format("no library of Python has the network of the task {}, so there is no script "
-                    "to load its weights; leave --script out",
-                    task.name));
+    throw error_at(file, ErrorCode::unsupported,
+                   "no library of Python has the network of the task {}, so there is no script to "
+                   "load its weights; leave --script out",
+                   task.name);
   }
   return task.python_model(info.options, info.facts);
 }
@@ -51,18 +45,15 @@ std::string use_names(const fs::path& file, bool is_alone, const CheckpointInfo&
                       const ExportOptions& options, std::vector<NamedTensor>& tensors) {
   if (options.names.empty()) return {};
   if (is_alone) {
-    refuse_export(
-        file,
-        "holds weights alone; names of another library are given to those of a run: give its "
-        "work folder or checkpoint");
+    throw error_at(file, ErrorCode::unsupported,
+                   "holds weights alone; names of another library are given to those of a run: "
+                   "give its work folder or checkpoint");
   }
   const TaskEntry& task = TaskRegistry::instance().find(info.options.task_name());
   if (!task.use_names_of) {
-    refuse_export(
-        file,
-        fmt::format("the network of the task {} has names in one library alone; leave --names "
-                    "out",
-                    task.name));
+    throw error_at(file, ErrorCode::unsupported,
+                   "the network of the task {} has names in one library alone; leave --names out",
+                   task.name);
   }
   return task.use_names_of(info.options, info.facts, options.names, tensors);
 }
@@ -80,9 +71,8 @@ void export_weights(const fs::path& from, const fs::path& to, const ExportOption
     Weights weights = read_weights(file, options.weights_key);
     const std::string wrong = first_not_finite(weights.tensors, NotFinite::nan_alone);
     if (!wrong.empty()) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("its tensor '{}' holds nan, so that it computes nothing", wrong),
-                  {.path = file.string()});
+      throw error_at(file, ErrorCode::invalid_argument,
+                     "its tensor '{}' holds nan, so that it computes nothing", wrong);
     }
     if (std::string note = unread_note(weights); !note.empty())
       weights.notes.push_back(std::move(note));
@@ -91,10 +81,9 @@ void export_weights(const fs::path& from, const fs::path& to, const ExportOption
         to.filename() == "model.safetensors" || to.filename() == "pytorch_model.bin";
     const fs::path config_file = to.parent_path() / "config.json";
     if (!config.empty() && is_folder && fs::exists(config_file)) {
-      throw Error(ErrorCode::invalid_argument,
-                  "exists, and is not replaced by that of the exported weights; export into an "
-                  "empty folder",
-                  {.path = config_file.string()});
+      throw error_at(config_file, ErrorCode::invalid_argument,
+                     "exists, and is not replaced by that of the exported weights; export into an "
+                     "empty folder");
     }
     write_weights(weights, to);
     if (!config.empty() && is_folder) {

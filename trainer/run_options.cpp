@@ -1,12 +1,10 @@
 #include "run_options.h"
 
-#include <fmt/format.h>
-
 #include <string>
 
-#include <ffkit/format/error.h>
 #include <ffkit/trainer/task_registry.h>
 
+#include "format/make_error.h"
 #include "options/options_json.h"
 
 namespace ffkit {
@@ -29,10 +27,8 @@ TrainOptions with_settings_of(const fs::path& weights, TrainOptions options,
 void require_task(const CheckpointInfo& stored, const fs::path& checkpoint,
                   const TrainOptions& options) {
   if (stored.options.task_name() == options.task_name()) return;
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("is of the task {}, but {} was asked for", stored.options.task_name(),
-                          options.task_name()),
-              {.path = checkpoint.string()});
+  throw error_at(checkpoint, ErrorCode::invalid_argument, "is of the task {}, but {} was asked for",
+                 stored.options.task_name(), options.task_name());
 }
 
 }  // namespace ffkit

@@ -2,7 +2,6 @@
 
 #include <memory>
 
-#include <ffkit/format/error.h>
 #include <ffkit/trainer/task.h>
 #include <ffkit/trainer/trainer.h>
 
@@ -13,6 +12,7 @@
 #include "device/device.h"
 #include "device/torch_errors.h"
 #include "distributed/communicator.h"
+#include "format/make_error.h"
 #include "launch/waiting.h"
 #include "options/given_options.h"
 #include "report/progress_json.h"
@@ -176,11 +176,10 @@ void check_weights_key(const TrainOptions& options) {
   const OptionTables tables = option_tables(copy);
   const Option* backbone = tables.task.find("backbone-weights");
   if (backbone != nullptr && !backbone->text().empty()) return;
-  throw Error(
+  throw error_of(
       ErrorCode::invalid_argument,
-      fmt::format("--weights-key {} chooses in a file of weights, and there is none; give "
-                  "--pretrained{}",
-                  options.weights_key, backbone != nullptr ? " or --backbone-weights" : ""));
+      "--weights-key {} chooses in a file of weights, and there is none; give --pretrained{}",
+      options.weights_key, backbone != nullptr ? " or --backbone-weights" : "");
 }
 
 }  // namespace
@@ -258,9 +257,8 @@ TrainSummary train_or_resume(const TrainOptions& given, const ProgressOutput& ou
     info = communicator.broadcast(info);
     if (file.empty()) {
       if (options.data.empty() && !options.dummy) {
-        throw Error(ErrorCode::invalid_argument,
-                    "has no checkpoint to go on from, and no data were named to begin with",
-                    {.path = options.work_dir.string()});
+        throw error_at(options.work_dir, ErrorCode::invalid_argument,
+                       "has no checkpoint to go on from, and no data were named to begin with");
       }
       check_same_options(communicator, options);
       const RunMesh mesh(options, communicator);

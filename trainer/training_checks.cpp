@@ -3,54 +3,46 @@
 
 #include <cmath>
 
-#include <ffkit/format/error.h>
-
+#include "format/make_error.h"
 #include "model/finite_tensors.h"
 #include "training_run.h"
 
 namespace ffkit {
-namespace {
-
-[[noreturn]] void refuse_checkpoint(const std::filesystem::path& checkpoint,
-                                    const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, message, {.path = checkpoint.string()});
-}
-
-}  // namespace
+namespace {}  // namespace
 
 void TrainingRun::check_fits(const CheckpointInfo& stored,
                              const std::filesystem::path& checkpoint) const {
   // What the options or the data contradict is said before the tensors are compared: they would
   // only show the consequences.
   const std::string misfit = task_->misfit(stored.options, stored.facts);
-  if (!misfit.empty()) refuse_checkpoint(checkpoint, misfit);
+  if (!misfit.empty()) throw error_at(checkpoint, ErrorCode::invalid_argument, misfit);
   if (stored.loader.fingerprint != state_.loader.fingerprint) {
-    refuse_checkpoint(checkpoint,
-                      fmt::format("its run was on other data than {}; give the same data set, or "
-                                  "start a new run",
-                                  options_.data.string()));
+    throw error_at(checkpoint, ErrorCode::invalid_argument,
+                   "its run was on other data than {}; give the same data set, or start a new run",
+                   options_.data.string());
   }
   const std::string order = train_->state().order;
   if (options_.data.are_several() && stored.loader.order != order) {
-    refuse_checkpoint(checkpoint,
-                      fmt::format("its run had the order '{}', and {} give '{}'; give the weights "
-                                  "of its run, {}, or start a new one",
-                                  stored.loader.order, options_.data.string(), order,
-                                  stored.options.data.string()));
+    throw error_at(checkpoint, ErrorCode::invalid_argument,
+                   "its run had the order '{}', and {} give '{}'; give the weights of its run, {}, "
+                   "or start a new one",
+                   stored.loader.order, options_.data.string(), order,
+                   stored.options.data.string());
   }
   if (stored.loader.seed != state_.loader.seed) {
-    refuse_checkpoint(checkpoint, fmt::format("its run has the seed {}, but {} was asked for",
-                                              stored.loader.seed, options_.seed));
+    throw error_at(checkpoint, ErrorCode::invalid_argument,
+                   "its run has the seed {}, but {} was asked for", stored.loader.seed,
+                   options_.seed);
   }
   if (is_out_of_patience(stored, options_)) {
-    refuse_checkpoint(checkpoint,
-                      fmt::format("its last {} validations were no better than that of epoch {}; "
-                                  "give more --patience to go on",
-                                  options_.patience, stored.best_epoch));
+    throw error_at(checkpoint, ErrorCode::invalid_argument,
+                   "its last {} validations were no better than that of epoch {}; give more "
+                   "--patience to go on",
+                   options_.patience, stored.best_epoch);
   }
   if (is_finished(stored, options_)) {
-    refuse_checkpoint(
-        checkpoint,
+    throw error_at(
+        checkpoint, ErrorCode::invalid_argument,
         options_.steps > 0
             ? fmt::format("its run has done {} of {} steps; give more --steps to go on",
                           stored.steps_done, options_.steps)
@@ -62,14 +54,13 @@ void TrainingRun::check_fits(const CheckpointInfo& stored,
 // A run whose last validation gave nothing to judge it by has not ended well.
 void TrainingRun::require_judged(const EvalResult& last) const {
   if (!last.has_value(entry_.best) || std::isfinite(last.value(entry_.best))) return;
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("the last validation gave {}, which is no number; {}{}",
-                          metric_text(entry_.best_metric(), last.value(entry_.best)),
-                          best_text(entry_, state_.best, state_.best_epoch),
-                          checkpoints_.last().empty()
-                              ? ""
-                              : fmt::format("; the last checkpoint with finite weights is {}",
-                                            checkpoints_.last().string())));
+  throw error_of(
+      ErrorCode::invalid_argument, "the last validation gave {}, which is no number; {}{}",
+      metric_text(entry_.best_metric(), last.value(entry_.best)),
+      best_text(entry_, state_.best, state_.best_epoch),
+      checkpoints_.last().empty() ? ""
+                                  : fmt::format("; the last checkpoint with finite weights is {}",
+                                                checkpoints_.last().string()));
 }
 
 std::string TrainingRun::not_finite() {
@@ -87,9 +78,8 @@ std::string TrainingRun::not_finite() {
 
 void TrainingRun::end_diverged(const std::string& what) {
   report_.clear_terminal();
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("{}; try a smaller --lr or more --warmup-epochs{}", what,
-                          checkpoints_.put_aside()));
+  throw error_of(ErrorCode::invalid_argument, "{}; try a smaller --lr or more --warmup-epochs{}",
+                 what, checkpoints_.put_aside());
 }
 
 }  // namespace ffkit

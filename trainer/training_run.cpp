@@ -8,13 +8,13 @@
 #include <cmath>
 #include <utility>
 
-#include <ffkit/format/error.h>
 #include <ffkit/trainer/stop.h>
 
 #include "checkpoint/checkpoint_parts.h"
 #include "checkpoint/options_file.h"
 #include "checkpoint/same_run.h"
 #include "checkpoint/weights.h"
+#include "format/make_error.h"
 #include "optim/lr_schedule.h"
 #include "options/given_options.h"
 #include "step/make_task.h"
@@ -61,11 +61,10 @@ TrainingRun::TrainingRun(const TrainOptions& options, const ProgressOutput& outp
 RunLength TrainingRun::length() const {
   const int64_t steps_per_epoch = train_->num_batches() / options_.accumulate;
   if (steps_per_epoch == 0) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("the training split has fewer {} than one step of {}; give a "
-                            "smaller --batch-size",
-                            entry_.samples, resolved_.global_batch_size),
-                {.path = options_.data.string()});
+    throw dataset_error(
+        options_.data.string(), ErrorCode::invalid_argument,
+        "the training split has fewer {} than one step of {}; give a smaller --batch-size",
+        entry_.samples, resolved_.global_batch_size);
   }
   const int64_t num_steps = total_steps(options_, steps_per_epoch);
   return {.num_epochs = (num_steps + steps_per_epoch - 1) / steps_per_epoch,
@@ -129,9 +128,8 @@ void TrainingRun::restore(const std::filesystem::path& checkpoint) {
   checkpoints_.resumed(checkpoint);
   const std::string wrong = not_finite();
   if (!wrong.empty()) {
-    throw Error(ErrorCode::invalid_argument,
-                wrong + ": its run had diverged; go on from an earlier one",
-                {.path = checkpoint.string()});
+    throw error_at(checkpoint, ErrorCode::invalid_argument,
+                   wrong + ": its run had diverged; go on from an earlier one");
   }
   const std::vector<std::string> others = differences(before, options_);
   if (!others.empty())
@@ -148,9 +146,8 @@ void TrainingRun::begin() {
     communicator_.broadcast(model_state(model_.model));
   }
   if (const std::string wrong = not_finite(); !wrong.empty()) {
-    throw Error(ErrorCode::invalid_argument,
-                wrong + " before training begins; give other weights to start from",
-                {.path = options_.pretrained.string()});
+    throw error_at(options_.pretrained, ErrorCode::invalid_argument,
+                   wrong + " before training begins; give other weights to start from");
   }
   if (average_) average_->reset();
 }

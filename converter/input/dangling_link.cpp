@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <system_error>
 
-#include <ffkit/format/error.h>
+#include "format/make_error.h"
 
 namespace ffkit {
 
@@ -27,7 +27,7 @@ std::string dangling_link(const std::filesystem::path& path) {
 
 void refuse_dangling_link(const std::filesystem::path& path) {
   const std::string fault = dangling_link(path);
-  if (!fault.empty()) throw Error(ErrorCode::not_found, fault, {.path = path.string()});
+  if (!fault.empty()) throw error_at(path, ErrorCode::not_found, fault);
 }
 
 }  // namespace ffkit

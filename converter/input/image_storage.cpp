@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include <ffkit/converter/image_storage.h>
-#include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
 
 #include "format/enum_names.h"
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -29,7 +29,7 @@ std::string_view to_string(StoreAs store) {
 }
 
 StoreAs parse_store_as(std::string_view name) {
-  return value_of(kStoreAsNames, name, "store is '{}'; it must be jpeg, dct, raw or smart");
+  return value_of(kStoreAsNames, name, "store");
 }
 
 constexpr EnumName<ImageCheck> kImageCheckNames[] = {{ImageCheck::header, "header"},
@@ -39,8 +39,7 @@ std::string_view to_string(ImageCheck check) {
 }
 
 ImageCheck parse_image_check(std::string_view name) {
-  return value_of(kImageCheckNames, name,
-                  "the check of pictures is '{}'; it must be header or decode");
+  return value_of(kImageCheckNames, name, "check of pictures");
 }
 
 constexpr EnumName<ExifUse> kExifUseNames[] = {{ExifUse::ignore, "ignore"},
@@ -50,14 +49,13 @@ std::string_view to_string(ExifUse exif) {
 }
 
 ExifUse parse_exif_use(std::string_view name) {
-  return value_of(kExifUseNames, name, "exif is '{}'; it must be apply or ignore");
+  return value_of(kExifUseNames, name, "exif");
 }
 
 ImageStorage as_they_are(StoreAs store, ExifUse exif) {
   if (store == StoreAs::jpeg || store == StoreAs::dct) return {.store = store, .exif = exif};
-  throw Error(
-      ErrorCode::invalid_argument,
-      fmt::format("store is '{}'; it must be jpeg or dct for this source", to_string(store)));
+  throw error_of(ErrorCode::invalid_argument,
+                 "store is '{}'; it must be jpeg or dct for this source", to_string(store));
 }
 
 void describe(ImageStorage& storage, PictureUse use, bool takes_exif, OptionTable& table) {
@@ -129,11 +127,10 @@ void validate(const ImageStorage& storage) {
   describe(copy, PictureUse::all, true, table);
   table.check();
   if (storage.max_resolution == 0 || storage.short_side == 0) return;
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("pictures are to have a longer side of at most {} and a shorter side of "
-                          "{}; give only one of the two",
-                          storage.max_resolution, storage.short_side),
-              {.subject = ErrorSubject::argument, .name = "short_side"});
+  throw argument_error("short_side",
+                       fmt::format("pictures are to have a longer side of at most {} and a shorter "
+                                   "side of {}; give only one of the two",
+                                   storage.max_resolution, storage.short_side));
 }
 
 std::map<std::string, std::string> manifest_options(const ImageStorage& storage) {

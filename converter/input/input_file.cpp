@@ -9,7 +9,8 @@
 #include <vector>
 
 #include <ffkit/format/crc32c.h>
-#include <ffkit/format/error.h>
+
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -22,20 +23,18 @@ FileStamp stamp_of(const struct stat& status) {
 FileStamp stamp_of(const File& file) {
   struct stat status {};
   if (::fstat(file.fd(), &status) != 0) {
-    throw Error(ErrorCode::io, "cannot be examined",
-                {.path = file.path().string(), .errno_value = errno});
+    throw io_error_at(file.path(), "cannot be examined", errno);
   }
   if (!S_ISREG(status.st_mode)) {
-    throw Error(ErrorCode::unsupported, "is not a regular file", {.path = file.path().string()});
+    throw error_at(file.path(), ErrorCode::unsupported, "is not a regular file");
   }
   return stamp_of(status);
 }
 
 // Half of it may be of before and half of it of after.
 [[noreturn]] void throw_changed(const std::filesystem::path& path) {
-  throw Error(ErrorCode::not_found,
-              "was changed after it was listed; convert it when nothing writes to it",
-              {.path = path.string()});
+  throw error_at(path, ErrorCode::not_found,
+                 "was changed after it was listed; convert it when nothing writes to it");
 }
 
 }  // namespace

@@ -8,8 +8,9 @@
 #include <string>
 #include <vector>
 
-#include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
+
+#include "format/make_error.h"
 
 namespace ffkit {
 
@@ -21,10 +22,9 @@ void require_names(const char* option, const std::vector<std::string>& given,
   for (auto name = given.begin(); name != given.end(); ++name) {
     const bool is_known = std::ranges::find(allowed, *name) != std::ranges::end(allowed);
     if (is_known && std::find(given.begin(), name, *name) == name) continue;
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("{}: '{}' {}; there are {}", option_name(option), *name,
-                            is_known ? "is named twice" : "is unknown", fmt::join(allowed, ", ")),
-                {.subject = ErrorSubject::argument, .name = option});
+    throw argument_error(
+        option, fmt::format("{}: '{}' {}; there are {}", option_name(option), *name,
+                            is_known ? "is named twice" : "is unknown", fmt::join(allowed, ", ")));
   }
 }
 

@@ -4,10 +4,10 @@
 
 #include <ffkit/converter/options.h>
 #include <ffkit/format/compression.h>
-#include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
 
 #include "format/enum_names.h"
+#include "format/make_error.h"
 
 namespace ffkit {
 
@@ -18,7 +18,7 @@ std::string_view to_string(RecordOrder order) {
 }
 
 RecordOrder parse_record_order(std::string_view name) {
-  return value_of(kRecordOrderNames, name, "the order is '{}'; it must be shuffled or source");
+  return value_of(kRecordOrderNames, name, "order");
 }
 
 constexpr EnumName<OnError> kOnErrorNames[] = {
@@ -28,7 +28,7 @@ std::string_view to_string(OnError on_error) {
 }
 
 OnError parse_on_error(std::string_view name) {
-  return value_of(kOnErrorNames, name, "on-error is '{}'; it must be fail, skip or keep");
+  return value_of(kOnErrorNames, name, "on-error");
 }
 
 constexpr EnumName<ReadMode> kReadModeNames[] = {
@@ -38,7 +38,7 @@ std::string_view to_string(ReadMode mode) {
 }
 
 ReadMode parse_read_mode(std::string_view name) {
-  return value_of(kReadModeNames, name, "read is '{}'; it must be auto, direct or gather");
+  return value_of(kReadModeNames, name, "read");
 }
 
 ConvertPart parse_part(std::string_view text) {
@@ -52,8 +52,8 @@ ConvertPart parse_part(std::string_view text) {
       return part;
     }
   }
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("the part is '{}'; it must be i/n with i from 1 to n, as 2/8", text));
+  throw error_of(ErrorCode::invalid_argument,
+                 "the part is '{}'; it must be i/n with i from 1 to n, as 2/8", text);
 }
 
 void describe(ConvertOptions& options, OptionTable& table) {
@@ -114,22 +114,22 @@ void describe(ConvertOptions& options, OptionTable& table) {
 }
 
 void validate(const ConvertOptions& options) {
-  const auto require = [](bool holds, const char* option, const std::string& message) {
-    if (holds) return;
-    throw Error(ErrorCode::invalid_argument, message,
-                {.subject = ErrorSubject::argument, .name = option});
-  };
   check_options(options);
-  require(options.max_bytes_in_flight >= (1LL << 20), "max_bytes_in_flight",
-          fmt::format("the memory for samples is {} bytes; it must be 1 MiB or more",
-                      options.max_bytes_in_flight));
-  require(options.part.count >= 1 && options.part.index >= 1 &&
-              options.part.index <= options.part.count,
-          "part",
-          fmt::format("the part is {}/{}; it must be i/n with i from 1 to n", options.part.index,
-                      options.part.count));
-  require(options.zstd_dictionary_bytes == 0 || options.zstd_level != 0, "zstd_dictionary",
-          "a zstd dictionary serves only compressed records; give a zstd level as well");
+  if (options.max_bytes_in_flight < (1LL << 20)) {
+    throw argument_error("max_bytes_in_flight",
+                         fmt::format("the memory for samples is {} bytes; it must be 1 MiB or more",
+                                     options.max_bytes_in_flight));
+  }
+  const ConvertPart& part = options.part;
+  if (part.count < 1 || part.index < 1 || part.index > part.count) {
+    throw argument_error("part", fmt::format("the part is {}/{}; it must be i/n with i from 1 to n",
+                                             part.index, part.count));
+  }
+  if (options.zstd_dictionary_bytes != 0 && options.zstd_level == 0) {
+    throw argument_error(
+        "zstd_dictionary",
+        "a zstd dictionary serves only compressed records; give a zstd level as well");
+  }
 }
 
 }  // namespace ffkit

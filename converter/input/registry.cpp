@@ -3,8 +3,9 @@
 #include <algorithm>
 
 #include <ffkit/converter/registry.h>
-#include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
+
+#include "format/make_error.h"
 
 namespace ffkit {
 
@@ -29,14 +30,10 @@ KindConversion::KindConversion(const SourceKind& kind) : kind_(kind), own_(kind.
 void KindConversion::check() {
   validate(options_);
   validate(images_, table_);
-  const auto refuse = [](const std::string& message, const char* option) {
-    throw Error(ErrorCode::invalid_argument, message,
-                {.subject = ErrorSubject::argument, .name = option});
-  };
   if (images_.exif == ExifUse::apply && !kind_.takes_exif) {
-    refuse(fmt::format("pictures of '{}' are stored as they are in their files; leave {} out",
-                       kind_.name, option_name("exif")),
-           "exif");
+    throw argument_error(
+        "exif", fmt::format("pictures of '{}' are stored as they are in their files; leave {} out",
+                            kind_.name, option_name("exif")));
   }
   // Pictures that come as pixels may become JPEGs, but no source here has such.
   if (!manifest_options(images_).contains("jpeg_quality")) {
@@ -51,16 +48,15 @@ void KindConversion::check() {
   if (!own_->keeps_order()) return;
   constexpr const char* kWhy = "its records refer to each other by number";
   if (table_.is_given("order") && options_.order == RecordOrder::shuffled) {
-    refuse(fmt::format("{}: {}; training shuffles them when it reads",
-                       option_set("order", "shuffled"), kWhy),
-           "order");
+    throw argument_error("order", fmt::format("{}: {}; training shuffles them when it reads",
+                                              option_set("order", "shuffled"), kWhy));
   }
   if (options_.on_error != OnError::fail) {
-    refuse(fmt::format("{}: {}, so none can be left out{}", option_name("on_error"), kWhy,
-                       table_.find("allow-partial") == nullptr
-                           ? ""
-                           : fmt::format("; see {}", option_name("allow_partial"))),
-           "on_error");
+    throw argument_error(
+        "on_error", fmt::format("{}: {}, so none can be left out{}", option_name("on_error"), kWhy,
+                                table_.find("allow-partial") == nullptr
+                                    ? ""
+                                    : fmt::format("; see {}", option_name("allow_partial"))));
   }
   options_.order = RecordOrder::source;
 }

@@ -8,9 +8,8 @@
 #include <system_error>
 #include <utility>
 
-#include <ffkit/format/error.h>
-
 #include "format/file/file.h"
+#include "format/make_error.h"
 
 namespace ffkit {
 
@@ -35,14 +34,14 @@ void FolderLocks::add(const fs::path& folder, Use use,
     if (note && !hold.note.empty()) note(fmt::format("{}: {}", folder.string(), hold.note));
     return;
   }
-  throw Error(
-      ErrorCode::invalid_argument,
+  throw error_at(
+      folder, ErrorCode::invalid_argument,
       use == Use::read
           ? fmt::format("{} is changing this folder; wait for it{}",
                         in_use_by(hold.user, "another merge or append"), remedy_for(hold.user))
           : fmt::format("{} is using this folder, which this one would change; wait for it{}",
-                        in_use_by(hold.user, "another merge, append or v1"), remedy_for(hold.user)),
-      {.path = folder.string()});
+                        in_use_by(hold.user, "another merge, append or v1"),
+                        remedy_for(hold.user)));
 }
 
 }  // namespace ffkit

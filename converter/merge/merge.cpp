@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -8,11 +6,11 @@
 
 #include <ffkit/converter/merge.h>
 #include <ffkit/format/dataset_writer.h>
-#include <ffkit/format/error.h>
 
 #include "format/enum_names.h"
 #include "format/file/durable_file.h"
 #include "format/file/file.h"
+#include "format/make_error.h"
 #include "merge/folder_lock.h"
 #include "merge/shard_mover.h"
 #include "output/destination.h"
@@ -29,7 +27,7 @@ std::string_view to_string(ShardTransfer transfer) {
 }
 
 ShardTransfer parse_shard_transfer(std::string_view name) {
-  return value_of(kShardTransferNames, name, "transfer is '{}'; it must be link, move or copy");
+  return value_of(kShardTransferNames, name, "transfer");
 }
 
 void describe(MergeOptions& options, OptionTable& table) {
@@ -154,9 +152,10 @@ void remove_sources(const std::vector<PlannedSplit>& splits) try {
     }
   }
 } catch (const fs::filesystem_error& error) {
-  throw Error(ErrorCode::io,
-              "cannot be removed; the result is complete, so remove what is left of the sources",
-              {.path = error.path1().string(), .errno_value = error.code().value()});
+  throw io_error_at(
+      error.path1(),
+      "cannot be removed; the result is complete, so remove what is left of the sources",
+      error.code().value());
 }
 
 ConvertSummary summarize(const std::vector<Manifest>& manifests,
@@ -239,8 +238,8 @@ ConvertSummary append(const fs::path& destination, const std::vector<fs::path>& 
   add_sources(sources, options, locks, plan);
   const std::vector<PlannedSplit> splits = plan.splits();
   if (splits.empty()) {
-    throw Error(ErrorCode::invalid_argument, "holds all shards of the sources already",
-                {.path = destination.string()});
+    throw error_at(destination, ErrorCode::invalid_argument,
+                   "holds all shards of the sources already");
   }
 
   std::vector<Manifest> manifests;

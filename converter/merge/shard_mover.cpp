@@ -7,9 +7,8 @@
 #include <span>
 #include <system_error>
 
-#include <ffkit/format/error.h>
-
 #include "format/file/file.h"
+#include "format/make_error.h"
 #include "input/cancel.h"
 
 namespace ffkit {
@@ -37,10 +36,7 @@ ShardMover::~ShardMover() {
 void ShardMover::make_folder(const fs::path& folder) {
   std::error_code error;
   if (fs::create_directory(folder, error)) made_.push_back(folder);
-  if (error) {
-    throw Error(ErrorCode::io, "cannot create the folder",
-                {.path = folder.string(), .errno_value = error.value()});
-  }
+  require_done(error, folder, "cannot create the folder");
 }
 
 void ShardMover::bring(const fs::path& from, const fs::path& to) {
@@ -54,8 +50,7 @@ void ShardMover::bring(const fs::path& from, const fs::path& to) {
       return;
     }
     if (!means_no_links(error)) {
-      throw Error(ErrorCode::io, fmt::format("cannot be linked to {}", to.string()),
-                  {.path = from.string(), .errno_value = error.value()});
+      throw io_error_at(from, fmt::format("cannot be linked to {}", to.string()), error.value());
     }
     if (noted_.insert(from.parent_path()).second && options_.note) {
       options_.note(fmt::format("{}: shards cannot be linked to {} ({}); they are copied",

@@ -2,12 +2,8 @@
 // they are kept.
 #pragma once
 
-#include <atomic>
-#include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <set>
-#include <string>
 #include <vector>
 
 #include <ffkit/converter/merge.h>

@@ -7,7 +7,6 @@
 #include <tbb/parallel_pipeline.h>
 #include <tbb/task_arena.h>
 
-#include <algorithm>
 #include <array>
 #include <memory>
 #include <stdexcept>

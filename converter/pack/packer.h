@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <functional>
 #include <span>
-#include <vector>
 
 #include <ffkit/converter/options.h>
 #include <ffkit/converter/source.h>

@@ -7,10 +7,10 @@
 #include <tuple>
 
 #include <ffkit/format/dataset.h>
-#include <ffkit/format/error.h>
 #include <ffkit/format/version.h>
 #include <ffkit/text/token_data.h>
 
+#include "format/make_error.h"
 #include "format/printable.h"
 #include "plan/part_range.h"
 #include "plan/plan_fingerprint.h"
@@ -23,20 +23,19 @@ namespace fs = std::filesystem;
 using Names = std::vector<std::string>;
 
 [[noreturn]] void refuse_source(const fs::path& path, const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, message, {.path = path.string()});
+  throw error_at(path, ErrorCode::invalid_argument, message);
 }
 
 std::vector<std::string> splits_of_set(const fs::path& folder) {
   if (!fs::is_directory(folder)) {
-    throw Error(ErrorCode::not_found, "there is no such folder; give a data set folder",
-                {.path = folder.string()});
+    throw error_at(folder, ErrorCode::not_found, "there is no such folder; give a data set folder");
   }
   if (fs::exists(folder / "manifest.json"))
     refuse_source(folder, "is one split; give the folder it lies in");
   std::vector<std::string> splits = list_splits(folder);
   if (splits.empty()) {
-    throw Error(ErrorCode::not_found, "is not a data set: none of its folders has a manifest.json",
-                {.path = folder.string()});
+    throw error_at(folder, ErrorCode::not_found,
+                   "is not a data set: none of its folders has a manifest.json");
   }
   for (const std::string& split : splits) {
     if (!fs::exists(folder / split / "manifest.json")) {

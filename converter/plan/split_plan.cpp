@@ -1,7 +1,5 @@
 #include "plan/split_plan.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -10,10 +8,10 @@
 #include <utility>
 
 #include <ffkit/format/dataset_writer.h>
-#include <ffkit/format/error.h>
 #include <ffkit/format/version.h>
 
 #include "format/dataset/split_name.h"
+#include "format/make_error.h"
 #include "format/printable.h"
 #include "input/cancel.h"
 #include "pack/sample_encoder.h"
@@ -204,10 +202,10 @@ void require_split_names(const Source& source) {
     std::string fault = fault_of_split_name(split.name);
     if (!names.insert(split.name).second) fault = "is that of another split as well";
     if (fault.empty()) continue;
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("the split '{}' cannot have a folder of that name, which {}; rename "
-                            "what it is named after",
-                            split.name, fault));
+    throw error_of(
+        ErrorCode::invalid_argument,
+        "the split '{}' cannot have a folder of that name, which {}; rename what it is named after",
+        split.name, fault);
   }
 }
 
@@ -216,10 +214,10 @@ void require_class_names(const Source& source) {
   for (const std::vector<std::string>* names : {&source.classes(), &source.class_names()}) {
     for (const std::string& name : *names) {
       if (is_utf8(name)) continue;
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("the class '{}' has a name that is no UTF-8 text; rename what it is "
-                              "named after",
-                              printable(name)));
+      throw error_of(
+          ErrorCode::invalid_argument,
+          "the class '{}' has a name that is no UTF-8 text; rename what it is named after",
+          printable(name));
     }
   }
 }
@@ -252,10 +250,10 @@ std::vector<SplitPlan> plan_splits(const Source& source, const ConvertOptions& o
   std::erase_if(plans, [](const SplitPlan& plan) { return plan.begin_shard == plan.end_shard; });
   for (SplitPlan& plan : plans) plan.shared_plan = shared_plan;
   if (plans.empty()) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("part {}/{} has nothing to do: no split has more than {} shards; take "
-                            "fewer parts or a smaller shard size",
-                            part.index, part.count, most_shards));
+    throw error_of(ErrorCode::invalid_argument,
+                   "part {}/{} has nothing to do: no split has more than {} shards; take fewer "
+                   "parts or a smaller shard size",
+                   part.index, part.count, most_shards);
   }
   return plans;
 }

@@ -8,22 +8,22 @@
 #include <ffkit/converter/source.h>
 #include <ffkit/format/dataset.h>
 
+#include "input/listed_source.h"
+
 namespace ffkit {
 
-class DatasetRecords : public Source {
+class DatasetRecords : public ListedSource {
  public:
   // Throws Error(invalid_argument) without a data set.
   explicit DatasetRecords(std::vector<Dataset> datasets);
 
   Schema schema() const override { return datasets_.front().schema(); }
-  const std::vector<std::string>& notes() const override { return notes_; }
   SampleIdentity identity(size_t split, int64_t index) const override;
   std::vector<SourceInput> inputs(size_t split) const override;
   std::string describe(size_t split, int64_t index) const override;
 
  protected:
   const std::vector<Dataset> datasets_;
-  std::vector<std::string> notes_;  // the data sets' warnings
 };
 
 }  // namespace ffkit

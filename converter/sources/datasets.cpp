@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include <ffkit/converter/sources.h>
-#include <ffkit/format/error.h>
 
+#include "input/source_error.h"
 #include "sources/dataset_records.h"
 
 namespace ffkit {
@@ -17,11 +17,6 @@ class DatasetSource : public DatasetRecords {
   explicit DatasetSource(std::vector<Dataset> datasets) : DatasetRecords(std::move(datasets)) {
     for (const Dataset& dataset : datasets_) add(dataset);
   }
-
-  const std::vector<SourceSplit>& splits() const override { return splits_; }
-  const std::vector<std::string>& classes() const override { return classes_; }
-  const std::vector<std::string>& class_names() const override { return class_names_; }
-  const std::vector<ClassId>& class_ids() const override { return class_ids_; }
 
   std::map<std::string, std::string> facts(size_t split) const override {
     std::map<std::string, std::string> facts = datasets_.at(split).manifest().source;
@@ -59,7 +54,7 @@ class DatasetSource : public DatasetRecords {
   void add(const Dataset& dataset) {
     const Manifest& manifest = dataset.manifest();
     const auto refuse = [&dataset](ErrorCode code, const std::string& message) {
-      throw Error(code, message, {.path = dataset.path().string()});
+      throw source_error(dataset.path(), code, message);
     };
     if (dataset.num_records() == 0) refuse(ErrorCode::not_found, "there are no records in it");
     if (const std::string difference = dataset.schema().difference(datasets_.front().schema());
@@ -68,7 +63,7 @@ class DatasetSource : public DatasetRecords {
              fmt::format("has other fields than {}: {}; convert them apart",
                          datasets_.front().path().string(), difference));
     }
-    if (std::ranges::find(splits_, manifest.split, &SourceSplit::name) != splits_.end()) {
+    if (std::ranges::find(infos_, manifest.split, &SourceSplit::name) != infos_.end()) {
       refuse(ErrorCode::invalid_argument,
              fmt::format("is a second split called '{}'; convert them apart", manifest.split));
     }
@@ -80,17 +75,12 @@ class DatasetSource : public DatasetRecords {
       refuse(ErrorCode::invalid_argument,
              "has other classes than the splits before it; convert them apart");
     }
-    splits_.push_back({.name = manifest.split,
-                       .num_samples = dataset.num_records(),
-                       .num_bytes = dataset.is_subset() ? 0 : manifest.raw_bytes(),
-                       .is_training = manifest.split.starts_with("train")});
+    infos_.push_back({.name = manifest.split,
+                      .num_samples = dataset.num_records(),
+                      .num_bytes = dataset.is_subset() ? 0 : manifest.raw_bytes(),
+                      .is_training = manifest.split.starts_with("train")});
     notes_.insert(notes_.end(), dataset.warnings().begin(), dataset.warnings().end());
   }
-
-  std::vector<SourceSplit> splits_;
-  std::vector<std::string> classes_;
-  std::vector<std::string> class_names_;
-  std::vector<ClassId> class_ids_;
 };
 
 }  // namespace

@@ -3,8 +3,9 @@
 
 #include <ffkit/converter/registry.h>
 #include <ffkit/converter/sources.h>
-#include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
+
+#include "format/make_error.h"
 
 namespace ffkit {
 
@@ -22,9 +23,8 @@ void TranscodeConversion::check() {
   table_.refuse({"order", "seed", "read"},
                 "has no effect: the records keep the order of SRC; leave it out");
   if (!table_.is_given("store")) {
-    throw Error(ErrorCode::invalid_argument,
-                "say what pictures become, by " + option_name("store") + ": jpeg or dct",
-                {.subject = ErrorSubject::argument, .name = "store"});
+    throw argument_error("store",
+                         "say what pictures become, by " + option_name("store") + ": jpeg or dct");
   }
   options_.order = RecordOrder::source;
   validate(options_);

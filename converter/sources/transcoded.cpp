@@ -6,10 +6,10 @@
 #include <optional>
 
 #include <ffkit/converter/sources.h>
-#include <ffkit/format/error.h>
 #include <ffkit/image/dct_picture.h>
 
 #include "format/errors_only.h"
+#include "format/make_error.h"
 #include "sources/dataset_records.h"
 
 namespace ffkit {
@@ -52,20 +52,16 @@ class TranscodedSource : public DatasetRecords {
       add(dataset, options.keeps_shards);
       has_pictures = has_pictures || std::ranges::any_of(dataset.schema().fields, holds_pictures);
     }
+    classes_ = manifests_.front().classes;
+    class_names_ = manifests_.front().class_names;
+    class_ids_ = manifests_.front().class_ids;
     if (!has_pictures) {
-      throw Error(ErrorCode::invalid_argument,
-                  "has no field of pictures, so there is nothing to transcode",
-                  {.path = datasets_.front().path().string()});
+      throw error_at(datasets_.front().path(), ErrorCode::invalid_argument,
+                     "has no field of pictures, so there is nothing to transcode");
     }
   }
 
-  const std::vector<SourceSplit>& splits() const override { return splits_; }
   Schema split_schema(size_t split) const override { return datasets_.at(split).schema(); }
-  const std::vector<std::string>& classes() const override { return manifests_.front().classes; }
-  const std::vector<std::string>& class_names() const override {
-    return manifests_.front().class_names;
-  }
-  const std::vector<ClassId>& class_ids() const override { return manifests_.front().class_ids; }
   const Manifest* manifest(size_t split) const override { return &manifests_.at(split); }
 
   bool has_record_references() const override {
@@ -138,7 +134,7 @@ class TranscodedSource : public DatasetRecords {
 
   void add(const Dataset& dataset, bool keeps_shards) {
     const auto refuse = [&dataset](ErrorCode code, const std::string& message) {
-      throw Error(code, message, {.path = dataset.path().string()});
+      throw error_at(dataset.path(), code, message);
     };
     if (dataset.format_version() == 1) {
       refuse(ErrorCode::invalid_argument,
@@ -156,16 +152,15 @@ class TranscodedSource : public DatasetRecords {
       manifest.shards.clear();
       manifest.options.erase(kShardBytes);
     }
-    splits_.push_back({.name = manifest.split,
-                       .num_samples = dataset.num_records(),
-                       .num_bytes = manifest.raw_bytes()});
+    infos_.push_back({.name = manifest.split,
+                      .num_samples = dataset.num_records(),
+                      .num_bytes = manifest.raw_bytes()});
     notes_.insert(notes_.end(), dataset.warnings().begin(), dataset.warnings().end());
     manifests_.push_back(std::move(manifest));
   }
 
   const StoreAs store_;
   std::vector<Manifest> manifests_;
-  std::vector<SourceSplit> splits_;
   mutable tbb::enumerable_thread_specific<DctTranscoder> transcoders_;
 };
 

@@ -7,10 +7,10 @@
 #include <optional>
 
 #include <ffkit/format/dtype_visitor.h>
-#include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
 
 #include "format/bytes/pickle.h"
+#include "format/make_error.h"
 #include "format/schema/label_field.h"
 
 namespace ffkit {
@@ -44,13 +44,12 @@ V1Payloads::V1Payloads(const Schema& schema, V1Content content, const std::strin
     : schema_(schema), content_(content) {
   if (content_ == V1Content::imagenet) {
     if (!fits_imagenet(schema_, field)) {
-      throw Error(
-          ErrorCode::invalid_argument,
-          fmt::format("ImageNet's payload needs {} and an integer field 'label'; give {} to write "
-                      "one field's bytes",
-                      field.empty() ? "a field of pictures"
-                                    : fmt::format("a field '{}' of pictures or bytes", field),
-                      option_set("payload", "raw")));
+      throw error_of(ErrorCode::invalid_argument,
+                     "ImageNet's payload needs {} and an integer field 'label'; give {} to write "
+                     "one field's bytes",
+                     field.empty() ? "a field of pictures"
+                                   : fmt::format("a field '{}' of pictures or bytes", field),
+                     option_set("payload", "raw"));
     }
     data_ = field.empty() ? *first_of(schema_, {FieldType::image}) : schema_.require(field);
     label_ = *find_label_field(schema_);
@@ -86,9 +85,9 @@ V1Payloads::Payload V1Payloads::make(const RecordView& record) {
   const auto required = [&](size_t field) {
     const FieldView value = record.field(field);
     if (value.is_null()) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("field '{}' is null, which FFRecord v1 cannot say",
-                              schema_.fields[field].name));
+      throw error_of(ErrorCode::invalid_argument,
+                     "field '{}' is null, which FFRecord v1 cannot say",
+                     schema_.fields[field].name);
     }
     return value;
   };

@@ -4,11 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <optional>
-#include <utility>
 
 #include <ffkit/converter/v1.h>
-#include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
 #include <ffkit/format/record_unpacker.h>
 #include <ffkit/format/v1_writer.h>
@@ -17,6 +14,7 @@
 #include "format/dataset/split_name.h"
 #include "format/enum_names.h"
 #include "format/file/file.h"
+#include "format/make_error.h"
 #include "input/cancel.h"
 #include "merge/folder_lock.h"
 #include "output/destination.h"
@@ -133,11 +131,10 @@ class V1SplitWriter {
   void require_readable(const V1Payloads::Payload& payload) const {
     const auto num_bytes = std::ssize(payload.bytes);
     if (num_bytes <= options_.max_record_bytes) return;
-    throw Error(ErrorCode::unsupported,
-                fmt::format("its record of FFRecord v1 would have {} bytes, more than the limit of "
-                            "{}; raise the limit with {}, here and for what reads the "
-                            "data set",
-                            num_bytes, options_.max_record_bytes, option_name("max_record")));
+    throw error_of(ErrorCode::unsupported,
+                   "its record of FFRecord v1 would have {} bytes, more than the limit of {}; "
+                   "raise the limit with {}, here and for what reads the data set",
+                   num_bytes, options_.max_record_bytes, option_name("max_record"));
   }
 
   template <typename Use>
@@ -189,17 +186,14 @@ void check(const std::vector<Dataset>& splits, V1Content content, const V1Option
   for (const Dataset& split : splits) {
     const std::string& name = split.manifest().split;
     if (std::ranges::find(names, name) != names.end()) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("is a second split called '{}'; write them apart", name),
-                  {.path = split.path().string()});
+      throw error_at(split.path(), ErrorCode::invalid_argument,
+                     "is a second split called '{}'; write them apart", name);
     }
     names.push_back(name);
     if (const std::string fault = fault_of_split_name(name); !fault.empty()) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("the split '{}' cannot have a folder of that name, which {}; rename "
-                              "the split",
-                              name, fault),
-                  {.path = split.path().string()});
+      throw error_at(split.path(), ErrorCode::invalid_argument,
+                     "the split '{}' cannot have a folder of that name, which {}; rename the split",
+                     name, fault);
     }
     std::vector<std::string> left_out;
     try {
@@ -258,7 +252,7 @@ std::string_view to_string(V1Content content) {
 }
 
 V1Content parse_v1_content(std::string_view name) {
-  return value_of(kV1ContentNames, name, "the payload is '{}'; it must be auto, raw or imagenet");
+  return value_of(kV1ContentNames, name, "payload");
 }
 
 void describe(V1Options& options, ConvertOptions& conversion, OptionTable& table) {
@@ -276,9 +270,8 @@ bool are_v1(const std::vector<Dataset>& splits, const fs::path& path) {
   const auto num_v1 = std::ranges::count_if(
       splits, [](const Dataset& split) { return split.format_version() == 1; });
   if (num_v1 == 0 || num_v1 == std::ssize(splits)) return num_v1 != 0;
-  throw Error(ErrorCode::invalid_argument,
-              "holds splits of FFRecord v1 and of ffkit's own format; give one of them",
-              {.path = path.string()});
+  throw error_at(path, ErrorCode::invalid_argument,
+                 "holds splits of FFRecord v1 and of ffkit's own format; give one of them");
 }
 
 void take_over(V1Options& options, const ConvertOptions& conversion, const OptionTable& table) {

@@ -3,7 +3,6 @@
 // Reading a message M leaves the register at M x^32 mod P.
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include <ffkit/format/crc32c.h>
 

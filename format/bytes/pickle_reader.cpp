@@ -4,10 +4,9 @@
 #include <array>
 #include <map>
 
-#include <ffkit/format/error.h>
-
 #include "bytes/pickle.h"
 #include "little_endian.h"
+#include "make_error.h"
 
 namespace ffkit {
 namespace {
@@ -159,11 +158,10 @@ class Pickle::Parser {
         return call(pop());
       default:
         if (objects_ == Objects::as_values && execute_for_objects(opcode)) return;
-        throw Error(
-            ErrorCode::unsupported,
-            fmt::format("the pickle holds more than plain values (opcode 0x{:02x} at byte {}); "
-                        "such pickles are never read here",
-                        opcode, at_ - 1));
+        throw error_of(ErrorCode::unsupported,
+                       "the pickle holds more than plain values (opcode 0x{:02x} at byte {}); such "
+                       "pickles are never read here",
+                       opcode, at_ - 1);
     }
   }
 
@@ -387,9 +385,9 @@ class Pickle::Parser {
       push_container(Kind::global);
       containers_.back() = {module, name};
     } else {
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("the pickle refers to {:.60}.{:.60}; only plain values are read here",
-                              module_text, name_text));
+      throw error_of(ErrorCode::unsupported,
+                     "the pickle refers to {:.60}.{:.60}; only plain values are read here",
+                     module_text, name_text);
     }
   }
 

@@ -6,15 +6,14 @@
 #include <map>
 #include <span>
 
-#include <ffkit/format/error.h>
-
 #include "fnv.h"
+#include "make_error.h"
 
 namespace ffkit {
 namespace {
 
 [[noreturn]] void refuse_source(const Dataset& source, const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, message, {.path = source.path().string()});
+  throw dataset_error(source.path(), ErrorCode::invalid_argument, message);
 }
 
 Field without_column(Field field) {

@@ -4,12 +4,12 @@
 #include <optional>
 
 #include <ffkit/format/dataset.h>
-#include <ffkit/format/error.h>
 
 #include "dataset/chain.h"
 #include "dataset/dataset_files.h"
 #include "errors_only.h"
 #include "fnv.h"
+#include "make_error.h"
 
 namespace ffkit {
 
@@ -138,9 +138,8 @@ int64_t Dataset::num_shards() const noexcept {
 }
 const ShardReader& Dataset::shard(int64_t shard_index) const {
   if (shard_index < 0 || shard_index >= num_shards()) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("there is no shard {}; the split has {}", shard_index, num_shards()),
-                {.path = path().string()});
+    throw error_at(path(), ErrorCode::invalid_argument, "there is no shard {}; the split has {}",
+                   shard_index, num_shards());
   }
   return *impl_->shards[static_cast<size_t>(shard_index)];
 }
@@ -157,10 +156,8 @@ Dataset Dataset::whole_split() const {
 
 int64_t Dataset::index_in_split(int64_t record_index) const {
   if (record_index < 0 || record_index >= num_records()) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("there is no record {}; the {} has {}", record_index,
-                            is_subset() ? "subset" : "split", num_records()),
-                {.path = path().string()});
+    throw error_at(path(), ErrorCode::invalid_argument, "there is no record {}; the {} has {}",
+                   record_index, is_subset() ? "subset" : "split", num_records());
   }
   return is_subset() ? choice_->records[static_cast<size_t>(record_index)] : record_index;
 }
@@ -202,9 +199,8 @@ int64_t Dataset::num_sources() const {
 
 Dataset Dataset::source(int64_t source) const {
   if (source < 0 || source >= num_sources()) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("there is no source {}; there are {}", source, num_sources()),
-                {.path = path().string()});
+    throw error_at(path(), ErrorCode::invalid_argument, "there is no source {}; there are {}",
+                   source, num_sources());
   }
   return impl_->is_chain() ? impl_->sources[static_cast<size_t>(source)] : whole_split();
 }
@@ -225,12 +221,10 @@ std::vector<int64_t> Dataset::source_sizes() const {
   for (const int64_t record : choice_->records) {
     const size_t source = impl_->source_of(record);
     if (source < last) {
-      throw Error(
-          ErrorCode::invalid_argument,
-          fmt::format("the subset has records of source {} behind some of source {}; choose "
-                      "from each data set before they are chained",
-                      source, last),
-          {.path = path().string()});
+      throw error_at(path(), ErrorCode::invalid_argument,
+                     "the subset has records of source {} behind some of source {}; choose from "
+                     "each data set before they are chained",
+                     source, last);
     }
     last = source;
     ++sizes[source];

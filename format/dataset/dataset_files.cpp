@@ -8,11 +8,11 @@
 #include <algorithm>
 
 #include <ffkit/format/dataset.h>
-#include <ffkit/format/error.h>
 #include <ffkit/format/unfinished.h>
 
 #include "dataset/v1_dataset.h"
 #include "errors_only.h"
+#include "make_error.h"
 #include "shard/shard_layout.h"
 #include "v1/v1_file.h"
 
@@ -123,11 +123,9 @@ DatasetFiles open_dataset_files(const fs::path& path, const std::string& split,
     // Shards without their manifest are what an interrupted writer leaves.
     for (const fs::path& file : *files) {
       if (!is_v1(file)) {
-        throw Error(ErrorCode::invalid_argument,
-                    "has no manifest.json beside it, so whatever wrote this shard has not "
-                    "finished; convert "
-                    "again, or open the shard by its own name",
-                    {.path = file.string()});
+        throw dataset_error(file, ErrorCode::invalid_argument,
+                            "has no manifest.json beside it, so whatever wrote this shard has not "
+                            "finished; convert again, or open the shard by its own name");
       }
     }
     return open_v1_dataset(*files, options);
@@ -152,9 +150,8 @@ DatasetFiles open_listed_files(const std::vector<fs::path>& paths,
     const ShardReader& shard = files.shards.back();
     if (const std::string difference = shard.schema().difference(files.shards.front().schema());
         !difference.empty()) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("has another schema than {}: {}", paths.front().string(), difference),
-                  {.path = path.string()});
+      throw dataset_error(path, ErrorCode::invalid_argument, "has another schema than {}: {}",
+                          paths.front().string(), difference);
     }
     files.manifest.shards.push_back({shard.facts(), path.filename().string()});
   }
@@ -173,11 +170,9 @@ std::vector<std::string> find_splits(const fs::path& folder) {
     } else if (path.extension() == ".ffr" && fs::is_directory(path) && find_v1_files(path, "")) {
       const std::string split = path.stem().string();
       if (split == "." || split == "..") {
-        throw Error(ErrorCode::unsupported,
-                    fmt::format("would be the split '{}', which leads out of the data set; rename "
-                                "the folder",
-                                split),
-                    {.path = path.string()});
+        throw dataset_error(
+            path, ErrorCode::unsupported,
+            "would be the split '{}', which leads out of the data set; rename the folder", split);
       }
       splits.push_back(split);
     }

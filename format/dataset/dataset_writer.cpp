@@ -1,17 +1,15 @@
 #include <fmt/format.h>
 
-#include <array>
 #include <cstring>
-#include <memory>
 
 #include <ffkit/format/dataset_writer.h>
-#include <ffkit/format/error.h>
 
 #include "dataset/manifest_text.h"
 #include "errors_only.h"
 #include "file/file.h"
 #include "fnv.h"
 #include "json_text.h"
+#include "make_error.h"
 #include "schema/schema_json.h"
 
 namespace ffkit {
@@ -19,10 +17,8 @@ namespace {
 
 void require_valid(const DatasetWriterOptions& options, const std::filesystem::path& folder) {
   if (options.shard_bytes < (1 << 20)) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format("a shard of {} bytes is too small; the least is 1 MiB", options.shard_bytes),
-        {.path = folder.string()});
+    throw error_at(folder, ErrorCode::invalid_argument,
+                   "a shard of {} bytes is too small; the least is 1 MiB", options.shard_bytes);
   }
 }
 
@@ -97,14 +93,11 @@ DatasetWriter::DatasetWriter(std::filesystem::path folder, Manifest manifest,
   static_cast<void>(manifest_text(manifest, folder / "manifest.json"));
   std::error_code error;
   const bool is_new = std::filesystem::create_directory(folder, error);
-  if (error) {
-    throw Error(ErrorCode::io, "cannot create the folder",
-                {.path = folder.string(), .errno_value = error.value()});
-  }
+  require_done(error, folder, "cannot create the folder");
   if (is_new) sync_folder_of(folder);
   if (errors_only(folder, [&] { return std::filesystem::exists(folder / "manifest.json"); })) {
-    throw Error(ErrorCode::invalid_argument, "already holds a data set; nothing is overwritten",
-                {.path = folder.string()});
+    throw error_at(folder, ErrorCode::invalid_argument,
+                   "already holds a data set; nothing is overwritten");
   }
   manifest.shards.clear();
   impl_ = std::make_unique<Impl>(Impl{
@@ -151,8 +144,7 @@ int64_t DatasetWriter::append(std::span<const std::byte> record, const StoredRec
 
 Manifest DatasetWriter::finish() {
   if (impl_->num_records == 0) {
-    throw Error(ErrorCode::invalid_argument, "a split needs at least one record",
-                {.path = impl_->folder.string()});
+    throw error_at(impl_->folder, ErrorCode::invalid_argument, "a split needs at least one record");
   }
   if (impl_->shard != nullptr) impl_->close_shard();
   write_manifest(impl_->folder / "manifest.json", impl_->manifest);

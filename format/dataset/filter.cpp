@@ -1,12 +1,11 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
 #include <utility>
 
 #include <ffkit/format/dtype_visitor.h>
-#include <ffkit/format/error.h>
 #include <ffkit/format/filter.h>
+
+#include "make_error.h"
 
 namespace ffkit {
 namespace {
@@ -15,9 +14,9 @@ using Op = FilterCondition::Op;
 
 [[noreturn]] void refuse_condition(const FilterCondition& condition, const std::string& text,
                                    const char* wanted) {
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("the filter compares field '{}' with '{}', which is not {}",
-                          condition.field, text, wanted));
+  throw error_of(ErrorCode::invalid_argument,
+                 "the filter compares field '{}' with '{}', which is not {}", condition.field, text,
+                 wanted);
 }
 
 template <typename T>
@@ -47,9 +46,8 @@ class Matcher {
     if (condition.values.empty() ||
         (!takes_ranges &&
          (condition.values.size() > 1 || condition.values[0].first != condition.values[0].last))) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("the filter must compare field '{}' with {}", condition.field,
-                              takes_ranges ? "one value or more" : "one value"));
+      throw error_of(ErrorCode::invalid_argument, "the filter must compare field '{}' with {}",
+                     condition.field, takes_ranges ? "one value or more" : "one value");
     }
     for (const auto& [first, last] : condition.values) {
       ranges_.emplace_back(parse_value<T>(condition, first), parse_value<T>(condition, last));

@@ -5,8 +5,9 @@
 #include <charconv>
 #include <fstream>
 
-#include <ffkit/format/error.h>
 #include <ffkit/format/filter.h>
+
+#include "make_error.h"
 
 namespace ffkit {
 namespace {
@@ -129,12 +130,9 @@ class Parser {
 
   [[noreturn]] void fail(const char* expected) const {
     const std::string_view rest = text_.substr(std::min(at_, text_.size()));
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format("the filter '{}' lacks {} {}; an example: label in {{1, 5..9}} and id != "
-                    "'x'",
-                    text_, expected,
-                    rest.empty() ? "at its end" : fmt::format("before '{}'", rest)));
+    throw error_of(ErrorCode::invalid_argument,
+                   "the filter '{}' lacks {} {}; an example: label in {{1, 5..9}} and id != 'x'",
+                   text_, expected, rest.empty() ? "at its end" : fmt::format("before '{}'", rest));
   }
 
   std::string_view text_;
@@ -167,15 +165,14 @@ std::vector<int64_t> read_index_file(const std::filesystem::path& path) {
       const auto used = static_cast<size_t>(end - rest.data());
       const bool ends_well = used == rest.size() || is_blank(rest[used]) || rest[used] == ',';
       if (error != std::errc{} || !ends_well || index < 0) {
-        throw Error(ErrorCode::invalid_argument,
-                    fmt::format("line {}: '{}' is not a record number (0 or more)", number, rest),
-                    {.path = path.string()});
+        throw error_at(path, ErrorCode::invalid_argument,
+                       "line {}: '{}' is not a record number (0 or more)", number, rest);
       }
       indices.push_back(index);
       rest.remove_prefix(used);
     }
   }
-  if (file.bad()) throw Error(ErrorCode::io, "cannot read", {.path = path.string()});
+  if (file.bad()) throw error_at(path, ErrorCode::io, "cannot read");
   return indices;
 }
 

@@ -4,7 +4,6 @@
 #include <string_view>
 #include <unordered_set>
 
-#include <ffkit/format/error.h>
 #include <ffkit/format/manifest.h>
 
 #include "dataset/manifest_text.h"
@@ -12,6 +11,7 @@
 #include "file/file.h"
 #include "fnv.h"
 #include "json_text.h"
+#include "make_error.h"
 #include "schema/schema_json.h"
 
 namespace ffkit {
@@ -91,11 +91,11 @@ Manifest from_json(const Json& json, const std::filesystem::path& path) {
   if (json.value("format", "") != "ffkit-dataset")
     throw_corrupt_manifest(path, "is not the manifest of an ffkit data set");
   if (const auto version = count_at<uint64_t>(json, "version"); version > kVersion) {
-    throw Error(ErrorCode::unsupported,
-                fmt::format("the data set has format version {}, newer than the {} this program "
-                            "knows; use a newer ffkit",
-                            version, kVersion),
-                {.path = path.string()});
+    throw dataset_error(
+        path, ErrorCode::unsupported,
+        "the data set has format version {}, newer than the {} this program knows; use "
+        "a newer ffkit",
+        version, kVersion);
   }
   Manifest manifest;
   manifest.split = json.at("split").get<std::string>();

@@ -6,8 +6,9 @@
 #include <system_error>
 
 #include <ffkit/format/dataset.h>
-#include <ffkit/format/error.h>
 #include <ffkit/format/unfinished.h>
+
+#include "make_error.h"
 
 namespace ffkit {
 namespace {
@@ -34,20 +35,18 @@ void refuse_if_marked(const fs::path& folder) {
   const UnfinishedMarker marker = read_unfinished_marker(folder);
   const std::string& command = marker.command;
   if (marker.kind == "split") {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("the program that writes this split has not finished ({} is there); "
-                            "wait for it or, when it was stopped, run it again",
-                            kUnfinishedMarker),
-                {.path = folder.string()});
+    throw dataset_error(
+        folder, ErrorCode::invalid_argument,
+        "the program that writes this split has not finished ({} is there); wait for it "
+        "or, when it was stopped, run it again",
+        kUnfinishedMarker);
   }
-  throw Error(
-      ErrorCode::invalid_argument,
-      fmt::format("the conversion that made this folder has not finished ({} is there); {}",
-                  kUnfinishedMarker,
-                  command.empty() ? "run the same ffconvert command again with --resume, without "
-                                    "which it starts over"
-                                  : "finish it with: " + command),
-      {.path = folder.string()});
+  throw dataset_error(
+      folder, ErrorCode::invalid_argument,
+      "the conversion that made this folder has not finished ({} is there); {}", kUnfinishedMarker,
+      command.empty() ? "run the same ffconvert command again with --resume, without "
+                        "which it starts over"
+                      : "finish it with: " + command);
 }
 
 // Without links and dots; as it is where it cannot be examined.

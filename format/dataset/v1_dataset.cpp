@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include <ffkit/format/error.h>
 #include <ffkit/format/record.h>
 
 #include "bytes/pickle.h"
+#include "make_error.h"
 #include "reader/reader_of.h"
 #include "v1/v1_file.h"
 
@@ -115,9 +115,8 @@ DatasetFiles open_v1_dataset(const std::vector<fs::path>& paths,
   bool is_mixed = false;
   for (const ShardReader& shard : files.shards) {
     if (shard.facts().version != 1) {
-      throw Error(ErrorCode::invalid_argument,
-                  "is an ffkit shard among FFRecord v1 files; open them apart",
-                  {.path = shard.path().string()});
+      throw dataset_error(shard.path(), ErrorCode::invalid_argument,
+                          "is an ffkit shard among FFRecord v1 files; open them apart");
     }
     if (shard.num_records() == 0) continue;
     (shard.schema() == imagenet ? is_imagenet : is_mixed) = true;

@@ -17,9 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include <ffkit/format/error.h>
-
 #include "file/file.h"
+#include "make_error.h"
 #include "printable.h"
 
 namespace ffkit {
@@ -117,10 +116,7 @@ std::vector<fs::path> list_claims(const fs::path& folder) {
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     if (ClaimFile::is_claim(at->path())) claims.push_back(at->path());
   }
-  if (error) {
-    throw Error(ErrorCode::io, "cannot be listed",
-                {.path = folder.string(), .errno_value = error.value()});
-  }
+  require_done(error, folder, "cannot be listed");
   std::ranges::sort(claims);
   return claims;
 }
@@ -179,7 +175,7 @@ bool make_claim(const fs::path& path) {
   }
   if (fd >= 0) ::close(fd);
   if (error == 0) return true;
-  throw Error(ErrorCode::io, "cannot be created", {.path = path.string(), .errno_value = error});
+  throw io_error_at(path, "cannot be created", error);
 }
 
 std::string lock_note(int problem) {

@@ -7,11 +7,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <utility>
-
-#include <ffkit/format/error.h>
 
 #include "errors_only.h"
+#include "make_error.h"
 
 namespace ffkit {
 namespace {
@@ -21,8 +19,7 @@ constexpr int64_t kWriteBackBytes = 8 << 20;
 
 [[noreturn]] void throw_file_error(const char* what, const std::filesystem::path& path, int error) {
   const char* remedy = error == ENOSPC || error == EDQUOT ? "; free some space and run again" : "";
-  throw Error(ErrorCode::io, fmt::format("{}{}", what, remedy),
-              {.path = path.string(), .errno_value = error});
+  throw io_error_at(path, fmt::format("{}{}", what, remedy), error);
 }
 
 // Calls that may be interrupted by a signal, until they are not.
@@ -46,11 +43,10 @@ Bytes read_whole(const std::filesystem::path& path, int64_t max_bytes) {
   const File file = File::open_for_reading(path);
   const int64_t size = file.size();
   if (size > max_bytes) {
-    throw Error(ErrorCode::unsupported,
-                fmt::format("the file has {} bytes, more than the {} that a file of its kind may "
-                            "have; copy or make it again",
-                            size, max_bytes),
-                {.path = path.string()});
+    throw error_at(path, ErrorCode::unsupported,
+                   "the file has {} bytes, more than the {} that a file of its kind may have; copy "
+                   "or make it again",
+                   size, max_bytes);
   }
   Bytes bytes;
   errors_only(path, [&] { bytes.resize(static_cast<size_t>(size)); });
@@ -123,7 +119,7 @@ int64_t File::size() const {
   struct stat status {};
   if (::fstat(fd_, &status) != 0) throw_file_error("cannot stat the file", path_, errno);
   if (!S_ISREG(status.st_mode)) {
-    throw Error(ErrorCode::invalid_argument, "is not a regular file", {.path = path_.string()});
+    throw error_at(path_, ErrorCode::invalid_argument, "is not a regular file");
   }
   return status.st_size;
 }
@@ -198,10 +194,9 @@ void File::close() {
 
 void File::require_unbroken() const {
   if (!is_broken_) return;
-  throw Error(
-      ErrorCode::io,
-      "cannot go on writing after an earlier error; remove what was written and begin again",
-      {.path = path_.string()});
+  throw error_at(
+      path_, ErrorCode::io,
+      "cannot go on writing after an earlier error; remove what was written and begin again");
 }
 
 void File::break_with(const char* what, int error) {
@@ -229,11 +224,10 @@ void refuse_dangling_destination(const std::filesystem::path& path) {
     if (!std::filesystem::is_symlink(part, ignored)) continue;
     const bool is_there = std::filesystem::exists(part, ignored);
     if (is_there || (ignored && ignored != std::errc::too_many_symbolic_link_levels)) continue;
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("is a link to '{}', which {}; make that folder or give another one",
-                            std::filesystem::read_symlink(part).string(),
-                            ignored ? "leads back to it" : "is not there"),
-                {.path = part.string()});
+    throw error_at(part, ErrorCode::invalid_argument,
+                   "is a link to '{}', which {}; make that folder or give another one",
+                   std::filesystem::read_symlink(part).string(),
+                   ignored ? "leads back to it" : "is not there");
   }
 }
 

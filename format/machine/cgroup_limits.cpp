@@ -5,7 +5,6 @@
 #include <charconv>
 #include <cmath>
 #include <fstream>
-#include <initializer_list>
 
 namespace ffkit {
 namespace {

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <string_view>
 
 #include <ffkit/format/option_names.h>
 #include <ffkit/format/option_table.h>
 
+#include "make_error.h"
 #include "printable.h"
 
 namespace ffkit {
@@ -46,8 +46,7 @@ std::optional<double> number_of(const OptionValue& value) {
 }
 
 [[noreturn]] void refuse_value(const Option& option, const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, message,
-              {.subject = ErrorSubject::argument, .name = option.key()});
+  throw argument_error(option.key(), message);
 }
 
 void require_in_range(const Option& option, const OptionValue& value) {
@@ -245,24 +244,21 @@ void OptionTable::check() const {
     const std::string value = option.text();
     if (!option.choices.empty() && !value.empty() &&
         std::find(option.choices.begin(), option.choices.end(), value) == option.choices.end()) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("there is no {} '{}'; there are {}", option.name, printable(value),
-                              fmt::join(option.choices, ", ")));
+      refuse_value(option, fmt::format("there is no {} '{}'; there are {}", option.name,
+                                       printable(value), fmt::join(option.choices, ", ")));
     }
     for (const OptionPart& part : option.parts) {
       const OptionValue number = part.get();
       if (!option.unset || number_of(number) != option.unset) require_in_range(option, number);
     }
     if (!option.wrong.empty()) {
-      throw Error(
-          ErrorCode::invalid_argument,
-          fmt::format("{} must be {}, but it is {}", option.name, option.wrong, printable(value)));
+      refuse_value(option, fmt::format("{} must be {}, but it is {}", option.name, option.wrong,
+                                       printable(value)));
     }
     // Checkpoints and config.toml hold them as text.
     if (option.is_path && option.is_stored && !is_utf8(value)) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("{} must be a path of UTF-8 text, but it is {}", option.name,
-                              printable(value)));
+      refuse_value(option, fmt::format("{} must be a path of UTF-8 text, but it is {}", option.name,
+                                       printable(value)));
     }
   }
 }

@@ -5,12 +5,12 @@
 #include <limits>
 #include <unordered_set>
 
-#include <ffkit/format/error.h>
 #include <ffkit/format/packed_folder.h>
 #include <ffkit/format/record.h>
 
 #include "bytes/pickle.h"
 #include "errors_only.h"
+#include "make_error.h"
 #include "reader/reader_of.h"
 #include "v1/v1_file.h"
 
@@ -76,8 +76,8 @@ class TreeWalker {
   }
 
   [[noreturn]] void corrupt(const std::string& message) const {
-    throw Error(ErrorCode::corrupt, "the tree of the packed folder is broken: " + message,
-                {.path = reader_.path().string()});
+    throw error_at(reader_.path(), ErrorCode::corrupt,
+                   "the tree of the packed folder is broken: " + message);
   }
 
   const Pickle& tree_;
@@ -93,7 +93,7 @@ ShardReader open_raw(const std::filesystem::path& path, ShardReaderOptions optio
   options.max_record_bytes = std::numeric_limits<int64_t>::max();
   ffkit::File file = ffkit::File::open_for_reading(path);
   if (!looks_like_v1(file)) {
-    throw Error(ErrorCode::corrupt, "is not an FFRecord v1 file", {.path = path.string()});
+    throw error_at(path, ErrorCode::corrupt, "is not an FFRecord v1 file");
   }
   return errors_only(path, [&] {
     return reader_of(open_v1_file(std::move(file), {.reader = options, .payload = V1Payload::raw}),
@@ -133,8 +133,8 @@ PackedFolder::PackedFolder(const std::filesystem::path& path, const ShardReaderO
     tree = RecordView(reader_.schema(), record).bytes(0);
   }
   if (!has_magic(tree)) {
-    throw Error(ErrorCode::corrupt, "is not a packed folder: its last record is no folder tree",
-                {.path = path.string()});
+    throw error_at(path, ErrorCode::corrupt,
+                   "is not a packed folder: its last record is no folder tree");
   }
   try {
     errors_only(path, [&] {
@@ -151,17 +151,15 @@ PackedFolder::PackedFolder(const std::filesystem::path& path, const ShardReaderO
 size_t PackedFolder::find(const std::string& path) const {
   const auto found = std::ranges::find(files_, path, &File::path);
   if (found == files_.end()) {
-    throw Error(ErrorCode::not_found, fmt::format("there is no file '{}' in it", path),
-                {.path = reader_.path().string()});
+    throw error_at(reader_.path(), ErrorCode::not_found, "there is no file '{}' in it", path);
   }
   return static_cast<size_t>(found - files_.begin());
 }
 
 void PackedFolder::read(size_t i, std::vector<std::byte>& out) const {
   if (i >= files_.size()) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("there is no file {}; the packed folder has {}", i, files_.size()),
-                {.path = reader_.path().string()});
+    throw error_at(reader_.path(), ErrorCode::invalid_argument,
+                   "there is no file {}; the packed folder has {}", i, files_.size());
   }
   const File& file = files_[i];
   require_record_fits(reader_.locate(file.record), file.record, reader_.path(),

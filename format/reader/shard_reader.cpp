@@ -4,11 +4,11 @@
 #include <algorithm>
 
 #include <ffkit/format/dtype_visitor.h>
-#include <ffkit/format/error.h>
 #include <ffkit/format/record.h>
 #include <ffkit/format/record_unpacker.h>
 #include <ffkit/format/shard_reader.h>
 
+#include "make_error.h"
 #include "reader/reader_of.h"
 #include "record/record_layout.h"
 #include "shard/shard_file.h"
@@ -36,11 +36,9 @@ const Field& column_field(const ShardReader& shard, const std::string& name, siz
 
 [[noreturn]] void wrong_column_type(const ShardReader& shard, const Field& field,
                                     const char* wanted) {
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("column '{}' holds {}{}{}, not {}", field.name, to_string(field.type),
-                          has_dtype(field) ? " " : "",
-                          has_dtype(field) ? to_string(field.dtype) : "", wanted),
-              {.path = shard.path().string()});
+  throw error_at(shard.path(), ErrorCode::invalid_argument, "column '{}' holds {}{}{}, not {}",
+                 field.name, to_string(field.type), has_dtype(field) ? " " : "",
+                 has_dtype(field) ? to_string(field.dtype) : "", wanted);
 }
 
 // The numbers of a column, as Ts.
@@ -90,9 +88,8 @@ ShardFacts ShardReader::facts() const {
 
 RecordLocation ShardReader::locate(int64_t record) const {
   if (record < 0 || record >= num_records_) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("there is no record {}; the shard has {}", record, num_records_),
-                {.path = path().string()});
+    throw error_at(path(), ErrorCode::invalid_argument, "there is no record {}; the shard has {}",
+                   record, num_records_);
   }
   return shard_errors_only(path(), record, [&] { return file_->locate(record); });
 }
@@ -121,9 +118,8 @@ void ShardReader::read(int64_t record, std::vector<std::byte>& out) const {
 bool ShardReader::read_field(int64_t record, size_t field, std::vector<std::byte>& out) const {
   const size_t num_fields = schema().fields.size();
   if (field >= num_fields) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("field {} is out of range: the schema has {}", field, num_fields),
-                {.path = path().string()});
+    throw error_at(path(), ErrorCode::invalid_argument,
+                   "field {} is out of range: the schema has {}", field, num_fields);
   }
   return shard_errors_only(path(), record,
                            [&] { return read_field_of_record(record, field, out); });

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
-#include <ffkit/format/error.h>
 #include <ffkit/format/record.h>
 
+#include "make_error.h"
 #include "record/record_layout.h"
 #include "record/tensor_layout.h"
 
@@ -28,9 +28,8 @@ TensorView require_tensor(const Field& field, std::span<const std::byte> bytes,
 
 void require_item_type(const Field& field, FieldType a, FieldType b) {
   if (field.item != a && field.item != b) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("field '{}' is a list of {}, not of {}", field.name,
-                            to_string(field.item), to_string(a)));
+    throw error_of(ErrorCode::invalid_argument, "field '{}' is a list of {}, not of {}", field.name,
+                   to_string(field.item), to_string(a));
   }
 }
 
@@ -63,9 +62,8 @@ std::string_view FieldView::string() const {
 uint64_t FieldView::scalar_bits(DType dtype) const {
   const auto data = typed(FieldType::scalar, FieldType::scalar);
   if (field_->dtype != dtype) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("field '{}' is a scalar {}, not {}", field_->name,
-                            to_string(field_->dtype), to_string(dtype)));
+    throw error_of(ErrorCode::invalid_argument, "field '{}' is a scalar {}, not {}", field_->name,
+                   to_string(field_->dtype), to_string(dtype));
   }
   if (data.size() != size_of(dtype)) {
     throw_corrupt_field(*field_, data.size(), fmt::format("a {}", to_string(dtype)), name_);

@@ -1,18 +1,18 @@
 #include <fmt/format.h>
 
 #include <ffkit/format/crc32c.h>
-#include <ffkit/format/error.h>
 #include <ffkit/format/record.h>
 
 #include "little_endian.h"
+#include "make_error.h"
 #include "record/record_layout.h"
 
 namespace ffkit {
 namespace {
 
 [[noreturn]] void out_of_range(size_t field, size_t num_fields) {
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("field {} is out of range: the schema has {}", field, num_fields));
+  throw error_of(ErrorCode::invalid_argument, "field {} is out of range: the schema has {}", field,
+                 num_fields);
 }
 
 }  // namespace

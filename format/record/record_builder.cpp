@@ -1,12 +1,8 @@
-#include <fmt/format.h>
-
-#include <algorithm>
-
-#include <ffkit/format/error.h>
 #include <ffkit/format/record.h>
 
 #include "errors_only.h"
 #include "little_endian.h"
+#include "make_error.h"
 #include "record/record_layout.h"
 #include "record/tensor_layout.h"
 
@@ -18,9 +14,9 @@ void append(std::vector<std::byte>& out, std::span<const std::byte> bytes) {
 }
 
 [[noreturn]] void not_a_tensor(const Field& field, const TensorView& tensor) {
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("field '{}': {} bytes do not make a tensor {} of the given shape",
-                          field.name, tensor.data.size(), to_string(field.dtype)));
+  throw error_of(ErrorCode::invalid_argument,
+                 "field '{}': {} bytes do not make a tensor {} of the given shape", field.name,
+                 tensor.data.size(), to_string(field.dtype));
 }
 
 // A list's bytes; `append_item(i)` appends the bytes of item i to `out`.
@@ -42,8 +38,8 @@ RecordBuilder::RecordBuilder(const Schema& schema)
 
 RecordBuilder::Value& RecordBuilder::slot(size_t field, FieldType a, FieldType b) {
   if (field >= values_.size()) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("field {} is out of range: the schema has {}", field, values_.size()));
+    throw error_of(ErrorCode::invalid_argument, "field {} is out of range: the schema has {}",
+                   field, values_.size());
   }
   const FieldType type = schema_.fields[field].type;
   if (type != a && type != b) throw_wrong_type(schema_.fields[field], to_string(a));
@@ -60,9 +56,8 @@ RecordBuilder::Value& RecordBuilder::list_slot(size_t field, FieldType a, FieldT
   const Field& described = schema_.fields[field];
   if (described.item != a && described.item != b) {
     value.is_set = false;
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("field '{}' is a list of {}, not of {}", described.name,
-                            to_string(described.item), to_string(a)));
+    throw error_of(ErrorCode::invalid_argument, "field '{}' is a list of {}, not of {}",
+                   described.name, to_string(described.item), to_string(a));
   }
   return value;
 }
@@ -80,9 +75,8 @@ void RecordBuilder::set_scalar_bits(size_t field, DType dtype, uint64_t bits) {
   const Field& described = schema_.fields[field];
   if (described.dtype != dtype) {
     value.is_set = false;
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("field '{}' is a scalar {}, not {}", described.name,
-                            to_string(described.dtype), to_string(dtype)));
+    throw error_of(ErrorCode::invalid_argument, "field '{}' is a scalar {}, not {}", described.name,
+                   to_string(described.dtype), to_string(dtype));
   }
   value.scalar_bits = bits;
   value.has_scalar_bits = true;
@@ -125,8 +119,8 @@ void RecordBuilder::set_list(size_t field, std::span<const TensorView> items) {
 
 void RecordBuilder::set_raw(size_t field, const FieldView& view) {
   if (field >= values_.size()) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("field {} is out of range: the schema has {}", field, values_.size()));
+    throw error_of(ErrorCode::invalid_argument, "field {} is out of range: the schema has {}",
+                   field, values_.size());
   }
   Value& value = slot(field, schema_.fields[field].type, schema_.fields[field].type);
   value.is_set = !view.is_null();

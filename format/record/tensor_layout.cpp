@@ -1,10 +1,7 @@
 #include "record/tensor_layout.h"
 
-#include <fmt/format.h>
-
-#include <ffkit/format/error.h>
-
 #include "little_endian.h"
+#include "make_error.h"
 #include "record/record_layout.h"
 
 namespace ffkit {
@@ -72,8 +69,8 @@ std::optional<std::vector<std::span<const std::byte>>> parse_list(
 }
 
 void throw_wrong_type(const Field& field, std::string_view wanted) {
-  throw Error(ErrorCode::invalid_argument, fmt::format("field '{}' is of type {}, not {}",
-                                                       field.name, to_string(field.type), wanted));
+  throw error_of(ErrorCode::invalid_argument, "field '{}' is of type {}, not {}", field.name,
+                 to_string(field.type), wanted);
 }
 
 }  // namespace ffkit

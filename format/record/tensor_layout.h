@@ -1,7 +1,6 @@
 // The bytes of tensor and list fields (FORMAT.md, "Schema").
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>

@@ -4,9 +4,9 @@
 #include <array>
 #include <set>
 
-#include <ffkit/format/error.h>
 #include <ffkit/format/schema.h>
 
+#include "make_error.h"
 #include "printable.h"
 
 namespace ffkit {
@@ -23,8 +23,8 @@ Enum parse(std::string_view name, const std::array<std::string_view, n>& names, 
   for (size_t i = 0; i < n; ++i) {
     if (names[i] == name) return static_cast<Enum>(i);
   }
-  throw Error(ErrorCode::unsupported,
-              fmt::format("unknown {} '{}'; known are {}", what, name, fmt::join(names, ", ")));
+  throw error_of(ErrorCode::unsupported, "unknown {} '{}'; known are {}", what, name,
+                 fmt::join(names, ", "));
 }
 
 }  // namespace
@@ -102,21 +102,19 @@ void validate(const Schema& schema) {
                    .remedy = "give it a name in UTF-8"});
     }
     if (!seen.insert(field.name).second) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("two fields of the schema are called '{}'", field.name));
+      throw error_of(ErrorCode::invalid_argument, "two fields of the schema are called '{}'",
+                     field.name);
     }
     if (field.type == FieldType::list &&
         (field.item == FieldType::scalar || field.item == FieldType::list)) {
-      throw Error(
+      throw error_of(
           ErrorCode::invalid_argument,
-          fmt::format("field '{}' cannot be a list of {}: numbers are a tensor, and lists do "
-                      "not nest",
-                      field.name, to_string(field.item)));
+          "field '{}' cannot be a list of {}: numbers are a tensor, and lists do not nest",
+          field.name, to_string(field.item));
     }
     if (field.column && field.type != FieldType::scalar && field.type != FieldType::string) {
-      throw Error(
-          ErrorCode::invalid_argument,
-          fmt::format("field '{}' cannot be a column: only scalars and strings can", field.name));
+      throw error_of(ErrorCode::invalid_argument,
+                     "field '{}' cannot be a column: only scalars and strings can", field.name);
     }
   }
 }

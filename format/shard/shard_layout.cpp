@@ -8,10 +8,10 @@
 #include <nlohmann/json.hpp>
 
 #include <ffkit/format/crc32c.h>
-#include <ffkit/format/error.h>
 
 #include "json_text.h"
 #include "little_endian.h"
+#include "make_error.h"
 #include "schema/schema_json.h"
 
 namespace ffkit {
@@ -36,12 +36,10 @@ void check_crc(uint32_t stored, uint32_t computed, const char* what, const std::
 
 void check_major_version(uint32_t version, const std::string& path) {
   if (version > kMajorVersion) {
-    throw Error(
-        ErrorCode::unsupported,
-        fmt::format("the shard has format version {}, newer than the {} this program knows; "
-                    "use a newer ffkit",
-                    version, kMajorVersion),
-        {.path = path});
+    throw error_at(
+        path, ErrorCode::unsupported,
+        "the shard has format version {}, newer than the {} this program knows; use a newer ffkit",
+        version, kMajorVersion);
   }
   if (version < kMajorVersion) {
     throw_corrupt_shard(path, 8,
@@ -83,12 +81,10 @@ ShardHeader decode_header(std::span<const std::byte, kHeaderBytes> bytes, const 
   check_crc(load_le<uint32_t>(bytes.data() + 4092), crc32c(bytes.first(4092)), "the header", path,
             0);
   if (const auto flags = load_le<uint32_t>(bytes.data() + 20); flags != 0) {
-    throw Error(
-        ErrorCode::unsupported,
-        fmt::format("the shard uses features (flags {:08x}) that this program does not know; "
-                    "use a newer ffkit",
-                    flags),
-        {.path = path});
+    throw error_at(
+        path, ErrorCode::unsupported,
+        "the shard uses features (flags {:08x}) that this program does not know; use a newer ffkit",
+        flags);
   }
   ShardHeader header;
   header.alignment = load_le<uint32_t>(bytes.data() + 16);

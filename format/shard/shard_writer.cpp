@@ -5,11 +5,11 @@
 #include <vector>
 
 #include <ffkit/format/crc32c.h>
-#include <ffkit/format/error.h>
 #include <ffkit/format/record.h>
 #include <ffkit/format/shard_writer.h>
 
 #include "errors_only.h"
+#include "make_error.h"
 #include "shard/buffered_writer.h"
 #include "shard/shard_layout.h"
 #include "shard/stream_writer.h"
@@ -58,14 +58,12 @@ struct ShardWriter::Impl {
 ShardWriter::ShardWriter(std::filesystem::path path, Schema schema, ShardWriterOptions options) {
   validate(schema);
   if (!is_alignment(options.alignment)) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("alignment {} is not a power of two from {} to {}", options.alignment,
-                            kMinAlignment, kMaxAlignment),
-                {.path = path.string()});
+    throw error_at(path, ErrorCode::invalid_argument,
+                   "alignment {} is not a power of two from {} to {}", options.alignment,
+                   kMinAlignment, kMaxAlignment);
   }
   if (errors_only(path, [&] { return std::filesystem::exists(path); })) {
-    throw Error(ErrorCode::invalid_argument, "exists already; nothing is overwritten",
-                {.path = path.string()});
+    throw error_at(path, ErrorCode::invalid_argument, "exists already; nothing is overwritten");
   }
   std::filesystem::path temporary = path;
   temporary += ".tmp";

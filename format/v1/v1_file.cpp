@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <array>
 
-#include <ffkit/format/error.h>
 #include <ffkit/format/record.h>
 
 #include "bytes/pickle.h"
 #include "little_endian.h"
+#include "make_error.h"
 #include "shard/shard_layout.h"
 #include "shard/unpack_buffers.h"
 
@@ -113,8 +113,7 @@ class V1File final : public ShardFile {
   }
 
   [[noreturn]] void corrupt(const std::string& message) const {
-    throw Error(ErrorCode::corrupt, message + "; copy or make the file again",
-                {.path = file_.path().string()});
+    throw error_at(file_.path(), ErrorCode::corrupt, message + "; copy or make the file again");
   }
 
   void read_header() {
@@ -127,11 +126,10 @@ class V1File final : public ShardFile {
     }
     const int64_t header_bytes = kV1FixedBytes + kV1BytesPerRecord * count;
     if (header_bytes > limits_.max_v1_header_bytes) {
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("the header for {} records has {} bytes, more than the limit of {} "
-                              "(max_v1_header_bytes); split the file, or raise the limit",
-                              count, header_bytes, limits_.max_v1_header_bytes),
-                  {.path = file_.path().string()});
+      throw error_at(file_.path(), ErrorCode::unsupported,
+                     "the header for {} records has {} bytes, more than the limit of {} "
+                     "(max_v1_header_bytes); split the file, or raise the limit",
+                     count, header_bytes, limits_.max_v1_header_bytes);
     }
     // The offsets first, though they stand behind the checksums: what is no header is found out
     // before memory is taken for it.
@@ -206,9 +204,8 @@ class V1File final : public ShardFile {
     pickle.parse(stored);
     const auto& items = pickle.items(pickle.root(), "the record");
     if (items.size() != 2) {
-      throw Error(
-          ErrorCode::corrupt,
-          fmt::format("the record is a pickle of {} values, not of image and label", items.size()));
+      throw error_of(ErrorCode::corrupt,
+                     "the record is a pickle of {} values, not of image and label", items.size());
     }
     return {pickle.bytes(items[0], "the image"), pickle.integer(items[1], "the label")};
   }

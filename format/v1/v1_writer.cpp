@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
-#include <ffkit/format/error.h>
 #include <ffkit/format/v1_writer.h>
 
 #include "errors_only.h"
 #include "little_endian.h"
+#include "make_error.h"
 #include "shard/buffered_writer.h"
 #include "v1/v1_file.h"
 
@@ -34,7 +34,7 @@ struct V1Writer::Impl {
   bool is_finished = false;
 
   [[noreturn]] void refuse(const std::string& message) const {
-    throw Error(ErrorCode::invalid_argument, message, {.path = path.string()});
+    throw error_at(path, ErrorCode::invalid_argument, message);
   }
 
   std::vector<std::byte> header() const {
@@ -57,7 +57,7 @@ struct V1Writer::Impl {
 
 V1Writer::V1Writer(std::filesystem::path path, int64_t num_records) {
   const auto refuse = [&path](const std::string& message) {
-    throw Error(ErrorCode::invalid_argument, message, {.path = path.string()});
+    throw error_at(path, ErrorCode::invalid_argument, message);
   };
   if (num_records < 0 || num_records > kMaxV1Records) {
     refuse(fmt::format("an FFRecord v1 file has 0 to {} records, not {}; write several files",

@@ -4,9 +4,8 @@
 
 #include <algorithm>
 
-#include <ffkit/format/error.h>
-
 #include "format/little_endian.h"
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -21,8 +20,8 @@ constexpr size_t kMaxColors = 65536;  // Pillow's limit for what a header claims
 enum Compression : uint32_t { kUncompressed = 0, kRle8 = 1, kRle4 = 2, kBitFields = 3 };
 
 [[noreturn]] void throw_unsupported_bmp(const std::string& what) {
-  throw Error(ErrorCode::unsupported,
-              fmt::format("this kind of BMP is not handled ({}); convert it to a PNG", what));
+  throw error_of(ErrorCode::unsupported,
+                 "this kind of BMP is not handled ({}); convert it to a PNG", what);
 }
 
 // The byte that `mask` covers all of.
@@ -170,11 +169,11 @@ class BmpHeaderReader {
   }
 
   [[noreturn]] void throw_truncated(size_t needed, size_t available) const {
-    throw Error(ErrorCode::corrupt,
-                fmt::format("truncated BMP: {} x {} pixels of {} bits need {} bytes, and the file "
-                            "has {} from their place, byte {}, on; get the file again",
-                            header_.width, header_.height, header_.bits, needed, available,
-                            header_.pixels_begin));
+    throw error_of(ErrorCode::corrupt,
+                   "truncated BMP: {} x {} pixels of {} bits need {} bytes, and the file has {} "
+                   "from their place, byte {}, on; get the file again",
+                   header_.width, header_.height, header_.bits, needed, available,
+                   header_.pixels_begin);
   }
 
   std::span<const std::byte> data_;
@@ -185,7 +184,7 @@ class BmpHeaderReader {
 }  // namespace
 
 void throw_corrupt_bmp(const std::string& what) {
-  throw Error(ErrorCode::corrupt, fmt::format("broken BMP: {}; get the file again", what));
+  throw error_of(ErrorCode::corrupt, "broken BMP: {}; get the file again", what);
 }
 
 bool is_bmp(std::span<const std::byte> data) {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include <ffkit/format/error.h>
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -43,10 +43,10 @@ class RunReader {
  private:
   size_t next() {
     if (at_ >= data_.size()) {
-      throw Error(ErrorCode::corrupt,
-                  fmt::format("truncated BMP: its runs end in row {} of {}, with the file; get the "
-                              "file again",
-                              y_ + 1, height_));
+      throw error_of(
+          ErrorCode::corrupt,
+          "truncated BMP: its runs end in row {} of {}, with the file; get the file again", y_ + 1,
+          height_);
     }
     return std::to_integer<size_t>(data_[at_++]);
   }

@@ -1,16 +1,13 @@
 #include "bitmaps/pnm_decoder.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
 #include <vector>
 
-#include <ffkit/format/error.h>
-
 #include "bitmaps/pnm_header.h"
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -59,15 +56,14 @@ void decode_binary(std::span<const std::byte> data, const PnmHeader& header, con
 size_t next_value(PnmText& text, const PnmHeader& header, int64_t pixel) {
   const int64_t value = header.is_bitmap ? text.character() - '0' : text.number();
   if (value < 0 && text.is_at_end()) {
-    throw Error(ErrorCode::corrupt,
-                fmt::format("truncated PPM: it ends before pixel {} of {}; get the file again",
-                            pixel, int64_t{header.info.width} * header.info.height));
+    throw error_of(ErrorCode::corrupt,
+                   "truncated PPM: it ends before pixel {} of {}; get the file again", pixel,
+                   int64_t{header.info.width} * header.info.height);
   }
   if (value < 0 || value > header.max_value) {
-    throw Error(
-        ErrorCode::corrupt,
-        fmt::format("broken PPM: pixel {} of {} is no number up to {}; get the file again", pixel,
-                    int64_t{header.info.width} * header.info.height, header.max_value));
+    throw error_of(ErrorCode::corrupt,
+                   "broken PPM: pixel {} of {} is no number up to {}; get the file again", pixel,
+                   int64_t{header.info.width} * header.info.height, header.max_value);
   }
   return static_cast<size_t>(value);
 }

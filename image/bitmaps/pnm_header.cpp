@@ -1,8 +1,6 @@
 #include "bitmaps/pnm_header.h"
 
-#include <fmt/format.h>
-
-#include <ffkit/format/error.h>
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -16,8 +14,8 @@ bool is_space(char c) {
 int header_number(PnmText& text, const char* what) {
   const int64_t number = text.number();
   if (number < 1) {
-    throw Error(ErrorCode::corrupt,
-                fmt::format("broken PPM: its header gives no {}; get the file again", what));
+    throw error_of(ErrorCode::corrupt, "broken PPM: its header gives no {}; get the file again",
+                   what);
   }
   return static_cast<int>(number);
 }
@@ -32,10 +30,10 @@ void check_length(std::span<const std::byte> data, const PnmHeader& header) {
   }
   const int64_t last_space = header.is_text && !header.is_bitmap ? 1 : 0;
   if ((available + last_space) / row_bytes < info.height) {
-    throw Error(ErrorCode::corrupt,
-                fmt::format("truncated PPM: {} bytes behind its header are too few for {} x {} "
-                            "pixels; get the file again",
-                            available, info.width, info.height));
+    throw error_of(ErrorCode::corrupt,
+                   "truncated PPM: {} bytes behind its header are too few for {} x {} pixels; get "
+                   "the file again",
+                   available, info.width, info.height);
   }
 }
 
@@ -62,10 +60,9 @@ int64_t PnmText::number() {
   }
   if (at_ == begin || value > INT32_MAX) return -1;
   if (at_ < text_.size() && text_[at_] == '#') {
-    throw Error(ErrorCode::corrupt,
-                fmt::format("broken PPM: a comment begins within the number {}; write a space "
-                            "before the #",
-                            text_.substr(begin, at_ - begin)));
+    throw error_of(ErrorCode::corrupt,
+                   "broken PPM: a comment begins within the number {}; write a space before the #",
+                   text_.substr(begin, at_ - begin));
   }
   return value;
 }
@@ -94,9 +91,9 @@ PnmHeader read_pnm_header(std::span<const std::byte> data) {
   header.info.height = header_number(text, "height");
   if (!header.is_bitmap) header.max_value = header_number(text, "largest value");
   if (header.max_value > kMaxPnmValue) {
-    throw Error(ErrorCode::corrupt, fmt::format("broken PPM: its values go up to {}, more than {}; "
-                                                "get the file again",
-                                                header.max_value, kMaxPnmValue));
+    throw error_of(ErrorCode::corrupt,
+                   "broken PPM: its values go up to {}, more than {}; get the file again",
+                   header.max_value, kMaxPnmValue);
   }
   header.info.has_16_bits = header.max_value > 255;
   header.info.is_raw = kind == 6 && header.max_value == 255;

@@ -1,8 +1,5 @@
-#include <fmt/format.h>
-
 #include <cstring>
 
-#include <ffkit/format/error.h>
 #include <ffkit/image/dct_picture.h>
 #include <ffkit/image/image_codec.h>
 
@@ -18,6 +15,7 @@
 #include "codec/webp_decoder.h"
 #include "format/enum_names.h"
 #include "format/errors_only.h"
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -32,26 +30,25 @@ constexpr int kMaxSide = 1'000'000;
 
 void check_size(const ImageInfo& info) {
   if (int64_t{info.width} * info.height > ImageDecoder::max_pixels()) {
-    throw Error(ErrorCode::unsupported,
-                fmt::format("the image claims {} x {} pixels, more than the {} that are decoded; "
-                            "it is broken or must be made smaller",
-                            info.width, info.height, ImageDecoder::max_pixels()));
+    throw error_of(ErrorCode::unsupported,
+                   "the picture claims {} x {} pixels, more than the {} that are decoded; it is "
+                   "broken or must be made smaller",
+                   info.width, info.height, ImageDecoder::max_pixels());
   }
   if (info.width > kMaxSide || info.height > kMaxSide) {
-    throw Error(ErrorCode::unsupported,
-                fmt::format("the image claims {} x {} pixels, more than the {} each way that are "
-                            "decoded; it is broken or must be cut",
-                            info.width, info.height, kMaxSide));
+    throw error_of(ErrorCode::unsupported,
+                   "the picture claims {} x {} pixels, more than the {} each way that are decoded; "
+                   "it is broken or must be cut",
+                   info.width, info.height, kMaxSide);
   }
 }
 
 void check_region(const Rect& region, const ImageInfo& info) {
   if (region.x < 0 || region.y < 0 || region.width < 1 || region.height < 1 ||
       region.width > info.width - region.x || region.height > info.height - region.y) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format("region {}x{}+{}+{} does not lie within the picture of {} x {} pixels",
-                    region.width, region.height, region.x, region.y, info.width, info.height));
+    throw error_of(ErrorCode::invalid_argument,
+                   "region {}x{}+{}+{} does not lie within the picture of {} x {} pixels",
+                   region.width, region.height, region.x, region.y, info.width, info.height);
   }
 }
 
@@ -208,7 +205,7 @@ struct ImageDecoder::Impl {
     check_region(region, info);
     if (!info.has_16_bits) {
       throw Error(ErrorCode::invalid_argument,
-                  "the image has 8 bits a channel; call read_region() for it");
+                  "the picture has 8 bits a channel; call read_region() for it");
     }
     is_begun = false;
     if (info.encoding == ImageEncoding::png) {
@@ -262,7 +259,7 @@ ImageDecoder::Region ImageDecoder::read_region(const Rect& region, int min_width
   if (!impl_->is_begun) {
     throw Error(
         ErrorCode::invalid_argument,
-        "there is no image to read a region of; call read_info() before each read_region()");
+        "there is no picture to read a region of; call read_info() before each read_region()");
   }
   return errors_only("", [&] { return impl_->read(region, min_width, min_height); });
 }
@@ -271,7 +268,7 @@ WideRgbView ImageDecoder::read_wide_region(const Rect& region) {
   if (!impl_->is_begun) {
     throw Error(
         ErrorCode::invalid_argument,
-        "there is no image to read a region of; call read_info() before each read_wide_region()");
+        "there is no picture to read a region of; call read_info() before each read_wide_region()");
   }
   return errors_only("", [&] { return impl_->read_wide(region); });
 }

@@ -1,15 +1,12 @@
 #include "codec/jpeg_decoder.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cstring>
 
-#include <ffkit/format/error.h>
 #include <ffkit/image/dct_picture.h>
 
 #include "codec/cmyk.h"
 #include "codec/jpeg_check_picture.h"
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -87,9 +84,9 @@ int JpegDecoder::begin_jpeg(std::span<const std::byte> jpeg) {
   errors_.guard(jpeg.size(), [this] { jpeg_read_header(&info_, TRUE); });
   const int components = info_.num_components;
   if (components != 1 && components != 3 && components != 4) {
-    throw Error(ErrorCode::unsupported,
-                fmt::format("the JPEG has {} components; expected 1 (grey), 3 (colour) or 4 (CMYK)",
-                            components));
+    throw error_of(ErrorCode::unsupported,
+                   "the JPEG has {} components; expected 1 (grey), 3 (colour) or 4 (CMYK)",
+                   components);
   }
   return components;
 }

@@ -1,13 +1,11 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <exception>
 
-#include <ffkit/format/error.h>
 #include <ffkit/image/image_codec.h>
 
 #include "codec/jpeg_error.h"
 #include "format/errors_only.h"
+#include "format/make_error.h"
 
 namespace ffkit {
 
@@ -88,14 +86,13 @@ JpegEncoder& JpegEncoder::operator=(JpegEncoder&&) noexcept = default;
 
 void JpegEncoder::encode(const RgbView& pixels, int quality, std::vector<std::byte>& out) {
   if (quality < 1 || quality > 100) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("JPEG quality is {}; expected 1 to 100", quality));
+    throw error_of(ErrorCode::invalid_argument, "JPEG quality is {}; expected 1 to 100", quality);
   }
   if (pixels.width < 1 || pixels.height < 1 || pixels.width > JPEG_MAX_DIMENSION ||
       pixels.height > JPEG_MAX_DIMENSION) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("a JPEG cannot have {} x {} pixels; expected 1 to {} each way",
-                            pixels.width, pixels.height, JPEG_MAX_DIMENSION));
+    throw error_of(ErrorCode::invalid_argument,
+                   "a JPEG cannot have {} x {} pixels; expected 1 to {} each way", pixels.width,
+                   pixels.height, JPEG_MAX_DIMENSION);
   }
   errors_only("", [&] { impl_->encode(pixels, quality, out); });
 }

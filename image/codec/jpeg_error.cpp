@@ -1,10 +1,8 @@
 #include "codec/jpeg_error.h"
 
-#include <fmt/format.h>
-
 #include <new>
 
-#include <ffkit/format/error.h>
+#include "format/make_error.h"
 
 namespace ffkit {
 
@@ -24,10 +22,9 @@ void JpegErrors::on_error(j_common_ptr common) {
 void JpegErrors::fail(size_t num_bytes) const {
   switch (state_.manager.msg_code) {
     case JERR_INPUT_EOF:
-      throw Error(ErrorCode::corrupt,
-                  fmt::format("truncated JPEG: its {} bytes end before the picture does; "
-                              "get the file again",
-                              num_bytes));
+      throw error_of(ErrorCode::corrupt,
+                     "truncated JPEG: its {} bytes end before the picture does; get the file again",
+                     num_bytes);
     case JERR_OUT_OF_MEMORY:
       throw std::bad_alloc();
     case JERR_BAD_PRECISION:
@@ -36,13 +33,13 @@ void JpegErrors::fail(size_t num_bytes) const {
     case JERR_CONVERSION_NOTIMPL:
     case JERR_CCIR601_NOTIMPL:
     case JERR_FRACT_SAMPLE_NOTIMPL:
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("this kind of JPEG is not handled (libjpeg: {}); convert it to an "
-                              "8-bit baseline JPEG or a PNG",
-                              state_.message));
+      throw error_of(ErrorCode::unsupported,
+                     "this kind of JPEG is not handled (libjpeg: {}); convert it to an 8-bit "
+                     "baseline JPEG or a PNG",
+                     state_.message);
     default:
-      throw Error(ErrorCode::corrupt,
-                  fmt::format("broken JPEG (libjpeg: {}); get the file again", state_.message));
+      throw error_of(ErrorCode::corrupt, "broken JPEG (libjpeg: {}); get the file again",
+                     state_.message);
   }
 }
 

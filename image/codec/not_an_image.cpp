@@ -6,9 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include <ffkit/format/error.h>
-
 #include "format/content_kind.h"
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -46,13 +45,13 @@ void throw_not_an_image(std::span<const std::byte> data) {
   if (kind == ContentKind::unknown || kind == ContentKind::pnm || kind == ContentKind::bmp ||
       kind == ContentKind::utf8_with_bom) {
     const std::string_view text(reinterpret_cast<const char*>(data.data()), data.size());
-    throw Error(ErrorCode::unsupported,
-                fmt::format("the picture is {} ({}", kRead, describe_beginning(text)));
+    throw error_of(ErrorCode::unsupported, "the picture is {} ({}", kRead,
+                   describe_beginning(text));
   }
   const std::string_view remedy = content_remedy(kind);
-  throw Error(is_through_text ? ErrorCode::corrupt : ErrorCode::unsupported,
-              fmt::format("the picture is {}, {}; {}", content_name(kind), kRead,
-                          remedy.empty() ? "put a picture in its place or leave it out" : remedy));
+  throw error_of(is_through_text ? ErrorCode::corrupt : ErrorCode::unsupported,
+                 "the picture is {}, {}; {}", content_name(kind), kRead,
+                 remedy.empty() ? "put a picture in its place or leave it out" : remedy);
 }
 
 }  // namespace ffkit

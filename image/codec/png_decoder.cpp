@@ -1,6 +1,5 @@
 #include "codec/png_decoder.h"
 
-#include <fmt/format.h>
 #include <png.h>
 
 #include <bit>
@@ -11,9 +10,8 @@
 #include <new>
 #include <vector>
 
-#include <ffkit/format/error.h>
-
 #include "format/big_endian.h"
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -44,8 +42,7 @@ struct Reader {
   void guard(const Body& body) {
     if (setjmp(jump) != 0) {
       if (is_out_of_memory) throw std::bad_alloc();
-      throw Error(ErrorCode::corrupt,
-                  fmt::format("broken PNG (libpng: {}); get the file again", message));
+      throw error_of(ErrorCode::corrupt, "broken PNG (libpng: {}); get the file again", message);
     }
     body();
   }
@@ -106,16 +103,15 @@ void ask_for_numbers(Reader& reader) {
 
 ImageInfo read_png_info(std::span<const std::byte> data) {
   if (data.size() < kHeaderEnd || std::memcmp(data.data() + kSignatureBytes + 4, "IHDR", 4) != 0) {
-    throw Error(
-        ErrorCode::corrupt,
-        fmt::format("broken PNG: no header in its {} bytes; get the file again", data.size()));
+    throw error_of(ErrorCode::corrupt, "broken PNG: no header in its {} bytes; get the file again",
+                   data.size());
   }
   const uint32_t width = load_be_u32(data.data() + 16);
   const uint32_t height = load_be_u32(data.data() + 20);
   if (width == 0 || height == 0 || width > PNG_UINT_31_MAX || height > PNG_UINT_31_MAX) {
-    throw Error(ErrorCode::corrupt,
-                fmt::format("broken PNG: its header claims {} x {} pixels; get the file again",
-                            width, height));
+    throw error_of(ErrorCode::corrupt,
+                   "broken PNG: its header claims {} x {} pixels; get the file again", width,
+                   height);
   }
   ImageInfo info{.encoding = ImageEncoding::png,
                  .width = static_cast<int>(width),
@@ -136,9 +132,8 @@ ImageInfo read_png_info(std::span<const std::byte> data) {
       info.num_components = 4;
       break;
     default:
-      throw Error(ErrorCode::corrupt,
-                  fmt::format("broken PNG: unknown colour type {}; get the file again",
-                              std::to_integer<int>(data[25])));
+      throw error_of(ErrorCode::corrupt, "broken PNG: unknown colour type {}; get the file again",
+                     std::to_integer<int>(data[25]));
   }
   return info;
 }

@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 #include <png.h>
 
 #include <csetjmp>
@@ -7,10 +6,10 @@
 #include <new>
 #include <utility>
 
-#include <ffkit/format/error.h>
 #include <ffkit/image/image_codec.h>
 
 #include "format/errors_only.h"
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -38,8 +37,8 @@ struct PngWriter {
   void guard(const Body& body) {
     if (setjmp(jump) != 0) {
       if (is_out_of_memory) throw std::bad_alloc();
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("the pixels cannot be written as PNG (libpng: {})", message));
+      throw error_of(ErrorCode::invalid_argument,
+                     "the pixels cannot be written as PNG (libpng: {})", message);
     }
     body();
   }
@@ -97,9 +96,9 @@ std::vector<std::byte> write_png(const RgbView& pixels) {
 std::vector<std::byte> encode_png(const RgbView& pixels) {
   if (pixels.width < 1 || pixels.height < 1 || pixels.width > kMaxPngSide ||
       pixels.height > kMaxPngSide) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("a PNG cannot have {} x {} pixels; expected 1 to {} each way",
-                            pixels.width, pixels.height, kMaxPngSide));
+    throw error_of(ErrorCode::invalid_argument,
+                   "a PNG cannot have {} x {} pixels; expected 1 to {} each way", pixels.width,
+                   pixels.height, kMaxPngSide);
   }
   return errors_only("", [&] { return write_png(pixels); });
 }

@@ -3,18 +3,18 @@
 #include <cstring>
 #include <string>
 
-#include <ffkit/format/error.h>
 #include <ffkit/image/image_codec.h>
 
 #include "format/errors_only.h"
+#include "format/make_error.h"
 
 namespace ffkit {
 
 void encode_ppm(const RgbView& pixels, std::vector<std::byte>& out) {
   if (pixels.width < 1 || pixels.height < 1) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("a PPM cannot have {} x {} pixels; expected 1 or more each way",
-                            pixels.width, pixels.height));
+    throw error_of(ErrorCode::invalid_argument,
+                   "a PPM cannot have {} x {} pixels; expected 1 or more each way", pixels.width,
+                   pixels.height);
   }
   const std::string header = fmt::format("P6\n{} {}\n255\n", pixels.width, pixels.height);
   const size_t row_bytes = size_t{3} * static_cast<size_t>(pixels.width);

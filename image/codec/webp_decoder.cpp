@@ -9,9 +9,8 @@
 #include <new>
 #include <string>
 
-#include <ffkit/format/error.h>
-
 #include "format/little_endian.h"
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -29,8 +28,7 @@ const uint8_t* bytes_of(std::span<const std::byte> data) {
           ? ""
           : fmt::format(", and the file has {} bytes where its header says {}", data.size(),
                         claimed);
-  throw Error(ErrorCode::corrupt,
-              fmt::format("broken WebP: {}{}; get the file again", what, length));
+  throw error_of(ErrorCode::corrupt, "broken WebP: {}{}; get the file again", what, length);
 }
 
 [[noreturn]] void throw_webp_error(VP8StatusCode status, std::span<const std::byte> data) {
@@ -39,11 +37,9 @@ const uint8_t* bytes_of(std::span<const std::byte> data) {
       throw std::bad_alloc();
     case VP8_STATUS_NOT_ENOUGH_DATA:
     case VP8_STATUS_SUSPENDED:
-      throw Error(
-          ErrorCode::corrupt,
-          fmt::format(
-              "truncated WebP: its {} bytes end before the picture does; get the file again",
-              data.size()));
+      throw error_of(ErrorCode::corrupt,
+                     "truncated WebP: its {} bytes end before the picture does; get the file again",
+                     data.size());
     case VP8_STATUS_UNSUPPORTED_FEATURE:
       throw Error(ErrorCode::unsupported,
                   "this kind of WebP is not handled by libwebp; convert it to a JPEG or a PNG");

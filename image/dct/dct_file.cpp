@@ -4,8 +4,9 @@
 
 #include <cstring>
 
-#include <ffkit/format/error.h>
 #include <ffkit/image/dct_picture.h>
+
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -19,9 +20,8 @@ uint32_t u32_at(const uint8_t* bytes) {
 }  // namespace
 
 void throw_broken_dct(std::string_view what) {
-  throw Error(
-      ErrorCode::corrupt,
-      fmt::format("the dct code of a JPEG is broken ({}); convert it again from its source", what));
+  throw error_of(ErrorCode::corrupt,
+                 "the dct code of a JPEG is broken ({}); convert it again from its source", what);
 }
 
 void DctFile::open(std::span<const std::byte> dct) {
@@ -29,10 +29,10 @@ void DctFile::open(std::span<const std::byte> dct) {
   if (!is_dct_picture(dct)) throw_broken_dct("it does not begin as one");
   if (dct.size() < kHeaderBytes) throw_broken_dct("its header is cut");
   if (bytes[6] != kVersion) {
-    throw Error(ErrorCode::unsupported,
-                fmt::format("the picture is in version {} of the dct code, of which version {} is "
-                            "read; take a newer release",
-                            bytes[6], kVersion));
+    throw error_of(ErrorCode::unsupported,
+                   "the picture is in version {} of the dct code, of which version {} is read; "
+                   "take a newer release",
+                   bytes[6], kVersion);
   }
   if (u32_at(bytes + 8) != dct.size()) {
     throw_broken_dct(fmt::format("{} bytes, expected {}", dct.size(), u32_at(bytes + 8)));

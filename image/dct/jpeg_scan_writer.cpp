@@ -1,6 +1,5 @@
 #include "dct/jpeg_scan_writer.h"
 
-#include <algorithm>
 #include <bit>
 #include <cstdlib>
 #include <cstring>

@@ -1,16 +1,14 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 #include <optional>
 #include <string_view>
 
-#include <ffkit/format/error.h>
 #include <ffkit/image/image_codec.h>
 #include <ffkit/image/orientation.h>
 
 #include "dct/dct_file.h"
 #include "format/errors_only.h"
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -125,8 +123,8 @@ int exif_orientation(std::span<const std::byte> image) {
 
 RgbView turn_upright(const RgbView& picture, int orientation, std::vector<uint8_t>& memory) {
   if (orientation < 1 || orientation > 8) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("the orientation is {}; it must be 1 .. 8", orientation));
+    throw error_of(ErrorCode::invalid_argument, "the orientation is {}; it must be 1 .. 8",
+                   orientation);
   }
   if (orientation == 1) return picture;
   constexpr size_t kSlackBytes = 64;

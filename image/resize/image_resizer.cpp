@@ -1,12 +1,10 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 
-#include <ffkit/format/error.h>
 #include <ffkit/image/image_resizer.h>
 
 #include "codec/pixel_buffer.h"
 #include "format/errors_only.h"
+#include "format/make_error.h"
 #include "resize/axis_filter.h"
 #include "resize/resample_passes.h"
 
@@ -79,10 +77,10 @@ ImageResizer& ImageResizer::operator=(ImageResizer&&) noexcept = default;
 RgbView ImageResizer::resize(const RgbView& pixels, int width, int height,
                              Interpolation interpolation) {
   if (pixels.width < 1 || pixels.height < 1 || width < 1 || height < 1) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("a picture of {} x {} pixels cannot be resized to {} x {}: every size "
-                            "must be 1 or more",
-                            pixels.width, pixels.height, width, height));
+    throw error_of(
+        ErrorCode::invalid_argument,
+        "a picture of {} x {} pixels cannot be resized to {} x {}: every size must be 1 or more",
+        pixels.width, pixels.height, width, height);
   }
   if (interpolation == Interpolation::opencv_bilinear) {
     throw Error(ErrorCode::unsupported,

@@ -1,6 +1,3 @@
-#include <fmt/format.h>
-
-#include <ffkit/format/error.h>
 #include <ffkit/image/interpolation.h>
 
 #include "format/enum_names.h"
@@ -17,9 +14,7 @@ std::string_view to_string(Interpolation interpolation) {
 }
 
 Interpolation parse_interpolation(std::string_view name) {
-  return value_of(
-      kInterpolationNames, name,
-      "there is no interpolation '{}'; there are bilinear, bicubic and opencv_bilinear");
+  return value_of(kInterpolationNames, name, "interpolation");
 }
 
 bool is_built(Interpolation interpolation) {

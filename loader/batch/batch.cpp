@@ -3,33 +3,30 @@
 
 #include <algorithm>
 #include <cstring>
-#include <memory>
 #include <new>
-#include <optional>
 #include <utility>
-#include <vector>
 
-#include <ffkit/format/error.h>
 #include <ffkit/loader/batch.h>
 
 #include "batch/slab_pool.h"
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
 
 [[noreturn]] void refuse_field_index(size_t i, size_t num_fields) {
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("the batch has no field {}; it has {}", i, num_fields));
+  throw error_of(ErrorCode::invalid_argument, "the batch has no field {}; it has {}", i,
+                 num_fields);
 }
 
 void copy_texts(const SlabTexts& from, size_t num_bytes, SlabTexts& to) {
   try {
     to.copy_joined(from, num_bytes);
   } catch (const std::bad_alloc&) {
-    throw Error(ErrorCode::io,
-                fmt::format("there is not enough memory for a copy of {} bytes of texts; copy "
-                            "fewer batches, or give the process more",
-                            num_bytes));
+    throw error_of(ErrorCode::io,
+                   "there is not enough memory for a copy of {} bytes of texts; copy fewer "
+                   "batches, or give the process more",
+                   num_bytes);
   }
 }
 
@@ -177,9 +174,8 @@ std::span<const int64_t> Batch::row_offsets(std::string_view name) const {
 std::vector<std::string_view> Batch::strings(std::string_view name) const {
   const size_t index = index_of(name);
   if (!has_texts(index)) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format("the batch's field '{}' has no texts; make it with copy_string()", name));
+    throw error_of(ErrorCode::invalid_argument,
+                   "the batch's field '{}' has no texts; make it with copy_string()", name);
   }
   const auto* text = static_cast<const char*>(field(index).data);
   const std::vector<int64_t>& offsets = slab_->row_offsets[index];

@@ -1,11 +1,9 @@
 #include "batch/batch_mixer.h"
 
-#include <fmt/format.h>
-
-#include <ffkit/format/error.h>
 #include <ffkit/format/schema.h>
 
 #include "batch/mix_images.h"
+#include "format/make_error.h"
 #include "image/random_numbers/random_streams.h"
 
 namespace ffkit {
@@ -20,10 +18,10 @@ BatchMixer::BatchMixer(const LoaderOptions& options, const SlabLayout& layout)
   }
   const DType dtype = options.image.output.dtype;
   if (dtype == DType::u16 || dtype == DType::i32) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("mixing makes colours in between, and {} output has the values of the "
-                            "file; expected a dtype of f32, f16, bf16 or u8, or no mixing",
-                            to_string(dtype)));
+    throw error_of(ErrorCode::invalid_argument,
+                   "mixing makes colours in between, and {} output has the values of the file; "
+                   "expected a dtype of f32, f16, bf16 or u8, or no mixing",
+                   to_string(dtype));
   }
   const size_t bytes_per_image = layout.fields[layout.image].bytes_per_sample;
   scratch_.resize(options.num_threads);

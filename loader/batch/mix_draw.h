@@ -7,7 +7,6 @@
 // Muller, one of each two 64-bit numbers.
 #pragma once
 
-#include <ffkit/image/image_codec.h>
 #include <ffkit/image/random.h>
 #include <ffkit/image/transform.h>
 #include <ffkit/loader/mix_options.h>

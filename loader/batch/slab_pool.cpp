@@ -1,14 +1,12 @@
 #include "batch/slab_pool.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 #include <new>
 #include <numeric>
 #include <utility>
 
-#include <ffkit/format/error.h>
+#include "format/make_error.h"
 
 namespace ffkit {
 
@@ -76,18 +74,17 @@ void SlabPool::allocate(BatchSlab& slab) {
     slab.memory = static_cast<std::byte*>(allocator_->allocate(layout_.num_bytes));
     if (slab.memory == nullptr) throw std::bad_alloc();
   } catch (const std::bad_alloc&) {
-    throw Error(ErrorCode::io,
-                fmt::format("there is not enough memory for {} batches of {} bytes; use smaller "
-                            "ones, fewer of them (prefetch_batches, held_batches), or give the "
-                            "process more",
-                            num_slabs(), layout_.num_bytes));
+    throw error_of(ErrorCode::io,
+                   "there is not enough memory for {} batches of {} bytes; use smaller ones, fewer "
+                   "of them (prefetch_batches, held_batches), or give the process more",
+                   num_slabs(), layout_.num_bytes);
   }
   if (reinterpret_cast<uintptr_t>(slab.memory) % kSlabAlignment == 0) return;
   void* crooked = std::exchange(slab.memory, nullptr);
   allocator_->deallocate(crooked, layout_.num_bytes);
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("the SlabAllocator gives memory at {}; expected a multiple of {}",
-                          crooked, kSlabAlignment));
+  throw error_of(ErrorCode::invalid_argument,
+                 "the SlabAllocator gives memory at {}; expected a multiple of {}", crooked,
+                 kSlabAlignment);
 }
 
 SlabPool::~SlabPool() {

@@ -1,10 +1,8 @@
-#include <fmt/format.h>
-
 #include <cmath>
 
-#include <ffkit/format/error.h>
 #include <ffkit/loader/permutation.h>
 
+#include "format/make_error.h"
 #include "format/mix64.h"
 
 namespace ffkit {
@@ -48,8 +46,8 @@ uint64_t ceil_sqrt(uint64_t n) {
 
 Permutation::Permutation(int64_t n, uint64_t key) : n_(n) {
   if (n < 1) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("a permutation needs at least one element, got {}", n));
+    throw error_of(ErrorCode::invalid_argument, "a permutation needs at least one element, got {}",
+                   n);
   }
   const auto size = static_cast<uint64_t>(n);
   left_size_ = ceil_sqrt(size);

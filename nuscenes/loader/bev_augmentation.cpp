@@ -1,9 +1,8 @@
-#include <fmt/format.h>
-
 #include <cmath>
 
-#include <ffkit/format/error.h>
 #include <ffkit/nuscenes/bev_augmentation.h>
+
+#include "format/make_error.h"
 
 namespace ffkit::nuscenes {
 namespace {
@@ -14,9 +13,9 @@ constexpr uint8_t kBevStream = 3;
 
 void check(const char* name, double low, double high, double min, double max) {
   if (low >= min && high >= low && high <= max) return;
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("BevAugmentation {} is {:g} to {:g}; expected {:g} <= min <= max <= {:g}",
-                          name, low, high, min, max));
+  throw error_of(ErrorCode::invalid_argument,
+                 "BevAugmentation {} is {:g} to {:g}; expected {:g} <= min <= max <= {:g}", name,
+                 low, high, min, max);
 }
 
 }  // namespace

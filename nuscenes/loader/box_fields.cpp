@@ -1,12 +1,10 @@
-#include <fmt/format.h>
-
 #include <cmath>
 #include <cstring>
 
-#include <ffkit/format/error.h>
 #include <ffkit/nuscenes/record.h>
 
 #include "field_decoders.h"
+#include "format/make_error.h"
 #include "stored_boxes.h"
 
 namespace ffkit::nuscenes {
@@ -42,10 +40,9 @@ class BoxDecoder final : public RowsDecoder {
       StoredBoxes::Numbers box = drawn(stored.numbers(i));
       if (!is_in_range(box, options_)) continue;
       if (num_rows == options_.max_boxes) {
-        throw Error(
-            ErrorCode::unsupported,
-            fmt::format("a keyframe has more than {} boxes; raise max_boxes of the BoxOptions",
-                        options_.max_boxes));
+        throw error_of(ErrorCode::unsupported,
+                       "a keyframe has more than {} boxes; raise max_boxes of the BoxOptions",
+                       options_.max_boxes);
       }
       ++num_rows;
       if (is_classes_) {

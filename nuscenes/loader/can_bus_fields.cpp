@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include <ffkit/format/error.h>
 #include <ffkit/nuscenes/record.h>
 
 #include "field_decoders.h"
+#include "format/make_error.h"
 
 namespace ffkit::nuscenes {
 namespace {
@@ -121,8 +121,7 @@ class CanBusDecoder final : public FieldDecoder {
     const TensorView rows = field.tensor();
     if (rows.dtype != DType::f64 || rows.shape.size() != 2 ||
         rows.shape[1] != static_cast<int64_t>(num_columns_)) {
-      throw Error(ErrorCode::corrupt,
-                  fmt::format("its CAN bus poses are no f64 [m, {}]", num_columns_));
+      throw error_of(ErrorCode::corrupt, "its CAN bus poses are no f64 [m, {}]", num_columns_);
     }
     if (rows.shape[0] == 0) return {};
     std::vector<double> row(num_columns_);

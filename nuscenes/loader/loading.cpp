@@ -1,12 +1,10 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 
-#include <ffkit/format/error.h>
 #include <ffkit/nuscenes/loading.h>
 #include <ffkit/nuscenes/record.h>
 
 #include "field_decoders.h"
+#include "format/make_error.h"
 
 namespace ffkit::nuscenes {
 
@@ -26,10 +24,9 @@ namespace {
 // Keyframes refer to sweeps and to each other by their numbers in the whole splits.
 Split whole(const Split& given) {
   if (given.keyframes.num_sources() > 1) {
-    throw Error(ErrorCode::invalid_argument,
-                "is the first of several data sets, and keyframes refer to others by their numbers "
-                "in one; load each by itself",
-                {.path = given.keyframes.path().string()});
+    throw dataset_error(given.keyframes.path(), ErrorCode::invalid_argument,
+                        "is the first of several data sets, and keyframes refer to others by their "
+                        "numbers in one; load each by itself");
   }
   Split split{.keyframes = given.keyframes.whole_split()};
   if (!given.sweeps) return split;
@@ -40,10 +37,9 @@ Split whole(const Split& given) {
   if (of_keyframes.empty() || of_sweeps.empty() || of_sweeps == sweeps_split(of_keyframes)) {
     return split;
   }
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("the sweeps are of '{}', but the keyframes of '{}'; give '{}'", of_sweeps,
-                          of_keyframes, sweeps_split(of_keyframes)),
-              {.path = split.sweeps->path().string()});
+  throw dataset_error(split.sweeps->path(), ErrorCode::invalid_argument,
+                      "the sweeps are of '{}', but the keyframes of '{}'; give '{}'", of_sweeps,
+                      of_keyframes, sweeps_split(of_keyframes));
 }
 
 }  // namespace

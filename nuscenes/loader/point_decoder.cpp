@@ -1,15 +1,13 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 
-#include <ffkit/format/error.h>
 #include <ffkit/format/record_unpacker.h>
 #include <ffkit/loader/counted_read.h>
 #include <ffkit/nuscenes/record.h>
 #include <ffkit/nuscenes/sweeps.h>
 
 #include "field_decoders.h"
+#include "format/make_error.h"
 #include "record_reader.h"
 #include "sweep_announcer.h"
 
@@ -131,11 +129,10 @@ class PointDecoder final : public RowPartsDecoder {
   // Points are left out only where somebody asked for it.
   void require_room(const TensorView& points, const SweepPlacement& placement, int64_t room) const {
     if (points.shape[0] <= room || count_sweep(points, placement, columns_) <= room) return;
-    throw Error(
-        ErrorCode::unsupported,
-        fmt::format("a keyframe and the sweeps before it have more than {} points, which is "
-                    "more than nuScenes' sensors give; set max_points of the PointOptions",
-                    options_.max_points));
+    throw error_of(ErrorCode::unsupported,
+                   "a keyframe and the sweeps before it have more than {} points, which is more "
+                   "than nuScenes' sensors give; set max_points of the PointOptions",
+                   options_.max_points);
   }
 
   // The numbers of sweeps in a keyframe of another split would lead to other clouds.
@@ -143,11 +140,10 @@ class PointDecoder final : public RowPartsDecoder {
     if (times_.empty()) return;
     const auto time = record.scalar<int64_t>(timestamp_);
     if (std::binary_search(times_.begin(), times_.end(), time)) return;
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("the keyframe of {} us is none of the split '{}' that its fields were "
-                            "made for; give keyframe_fields() the split that the Loader reads",
-                            time, split_.keyframes.manifest().split),
-                {.path = split_.keyframes.path().string()});
+    throw error_at(split_.keyframes.path(), ErrorCode::invalid_argument,
+                   "the keyframe of {} us is none of the split '{}' that its fields were made for; "
+                   "give keyframe_fields() the split that the Loader reads",
+                   time, split_.keyframes.manifest().split);
   }
 
   // The frame `index` before the keyframe, where there is one.
@@ -168,9 +164,8 @@ class PointDecoder final : public RowPartsDecoder {
     if (!split_.sweeps) {
       // No bad sample: nearly every keyframe has sweeps, and only the first ones of scenes would be
       // left.
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("sweep {} is needed, but there is no split '{}'", number,
-                              sweeps_split(split_.keyframes.manifest().split)));
+      throw error_of(ErrorCode::invalid_argument, "sweep {} is needed, but there is no split '{}'",
+                     number, sweeps_split(split_.keyframes.manifest().split));
     }
     const auto read = [&] {
       CountedRead counted(memory);
@@ -230,13 +225,13 @@ std::shared_ptr<const FieldDecoder> decode_points(const Split& split,
   constexpr int64_t kLidarPoints = 35000;
   constexpr int64_t kRadarPoints = 125;
   if (options.num_sweeps < 1 || options.num_sweeps > kMaxSweeps) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("num_sweeps is {}, must be 1 .. {}", options.num_sweeps, kMaxSweeps));
+    throw error_of(ErrorCode::invalid_argument, "num_sweeps is {}, must be 1 .. {}",
+                   options.num_sweeps, kMaxSweeps);
   }
   if (options.max_points < 0 || !(options.min_distance >= 0)) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("max_points is {} and min_distance {}; neither must be negative",
-                            options.max_points, options.min_distance));
+    throw error_of(ErrorCode::invalid_argument,
+                   "max_points is {} and min_distance {}; neither must be negative",
+                   options.max_points, options.min_distance);
   }
   PointOptions complete = options;
   if (options.max_points == 0) {

@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include <ffkit/format/error.h>
+#include "format/make_error.h"
 
 namespace ffkit::nuscenes {
 
@@ -13,9 +13,8 @@ StoredBoxes::StoredBoxes(const FieldView& classes, const FieldView& valid,
                          const std::optional<FieldView>& boxes)
     : classes_(classes.tensor()), valid_(valid.tensor()), count_(std::ssize(valid_.data)) {
   const auto refuse = [&](const TensorView& field, const char* what) {
-    throw Error(ErrorCode::corrupt,
-                fmt::format("the boxes have {} of {} [{}], and there are {} valid flags", what,
-                            to_string(field.dtype), fmt::join(field.shape, ", "), count_));
+    throw error_of(ErrorCode::corrupt, "the boxes have {} of {} [{}], and there are {} valid flags",
+                   what, to_string(field.dtype), fmt::join(field.shape, ", "), count_);
   };
   if (classes_.shape != std::vector<int64_t>{count_} || classes_.dtype != DType::i64) {
     refuse(classes_, "classes");
@@ -56,15 +55,15 @@ bool is_in_range(const StoredBoxes::Numbers& box, const BoxOptions& options) {
 
 void validate(const BoxOptions& options) {
   if (options.max_boxes < 1) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("max_boxes is {}, must be at least 1", options.max_boxes));
+    throw error_of(ErrorCode::invalid_argument, "max_boxes is {}, must be at least 1",
+                   options.max_boxes);
   }
   if (!options.range) return;
   const BevRange& range = *options.range;
   if (range.x_min < range.x_max && range.y_min < range.y_max) return;
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("BevRange is x {:g} to {:g}, y {:g} to {:g}; expected min < max",
-                          range.x_min, range.x_max, range.y_min, range.y_max));
+  throw error_of(ErrorCode::invalid_argument,
+                 "BevRange is x {:g} to {:g}, y {:g} to {:g}; expected min < max", range.x_min,
+                 range.x_max, range.y_min, range.y_max);
 }
 
 }  // namespace ffkit::nuscenes

@@ -1,16 +1,14 @@
-#include <fmt/format.h>
-
 #include <array>
 #include <functional>
 #include <string_view>
 #include <unordered_set>
 
-#include <ffkit/format/error.h>
 #include <ffkit/image/random.h>
 #include <ffkit/nuscenes/record.h>
 #include <ffkit/nuscenes/windows.h>
 
 #include "format/errors_only.h"
+#include "format/make_error.h"
 
 namespace ffkit::nuscenes {
 namespace {
@@ -24,11 +22,11 @@ std::shared_ptr<const std::vector<int64_t>> find_scenes(const Dataset& keyframes
   auto starts = std::make_shared<std::vector<int64_t>>();
   std::unordered_set<std::string_view> seen;
   const auto refuse = [&](size_t record, const char* why) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("keyframe {} is of {}, {}; give the keyframes of a scene next to each "
-                            "other and in the order of time, as ffconvert writes them",
-                            record, scenes[record], why),
-                {.path = keyframes.path().string()});
+    throw dataset_error(
+        keyframes.path(), ErrorCode::invalid_argument,
+        "keyframe {} is of {}, {}; give the keyframes of a scene next to each other and "
+        "in the order of time, as ffconvert writes them",
+        record, scenes[record], why);
   };
   for (size_t i = 0; i < scenes.size(); ++i) {
     if (i > 0 && scenes[i] == scenes[i - 1]) {
@@ -69,8 +67,8 @@ Windows windows_of(const Dataset& keyframes, int64_t num_previous,
 void check_num_previous(int64_t num_previous) {
   constexpr int64_t kMaxPrevious = 1000;
   if (num_previous >= 0 && num_previous <= kMaxPrevious) return;
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("num_previous is {}, must be 0 .. {}", num_previous, kMaxPrevious));
+  throw error_of(ErrorCode::invalid_argument, "num_previous is {}, must be 0 .. {}", num_previous,
+                 kMaxPrevious);
 }
 
 }  // namespace
@@ -106,9 +104,9 @@ std::vector<uint8_t> Windows::mask(std::span<const int64_t> record_indices) cons
   errors_only(frames.path(), [&] { repeated.reserve(record_indices.size()); });
   for (const int64_t record : record_indices) {
     if (record < 0 || record >= std::ssize(is_repeated)) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("there is no record {} among the {} frames of the windows", record,
-                              is_repeated.size()));
+      throw error_of(ErrorCode::invalid_argument,
+                     "there is no record {} among the {} frames of the windows", record,
+                     is_repeated.size());
     }
     repeated.push_back(is_repeated[record]);
   }
@@ -137,8 +135,8 @@ Windows Windows::select(std::span<const int64_t> windows) const {
     starts->reserve(windows.size());
     for (const int64_t window : windows) {
       if (window < 0 || window >= num_windows()) {
-        throw Error(ErrorCode::invalid_argument,
-                    fmt::format("there is no window {} among {}", window, num_windows()));
+        throw error_of(ErrorCode::invalid_argument, "there is no window {} among {}", window,
+                       num_windows());
       }
       starts->push_back(std::ssize(records));
       for (int64_t record = window * length; record < (window + 1) * length; ++record) {
@@ -156,9 +154,9 @@ void to_differences(std::span<double> motion, std::span<const uint8_t> has_previ
   constexpr size_t kNumbersEach = 18;
   constexpr std::array<size_t, 4> kDifferences = {0, 1, 2, 17};
   if (motion.size() != kNumbersEach * has_previous.size()) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("there are {} numbers of motion for {} samples; expected {} each",
-                            motion.size(), has_previous.size(), kNumbersEach));
+    throw error_of(ErrorCode::invalid_argument,
+                   "there are {} numbers of motion for {} samples; expected {} each", motion.size(),
+                   has_previous.size(), kNumbersEach);
   }
   if (!has_previous.empty() && has_previous.front() != 0) {
     throw Error(ErrorCode::invalid_argument,

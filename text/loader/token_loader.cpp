@@ -4,10 +4,10 @@
 #include <numeric>
 #include <utility>
 
-#include <ffkit/format/error.h>
 #include <ffkit/text/token_data.h>
 #include <ffkit/text/token_loader.h>
 
+#include "format/make_error.h"
 #include "open_blocks.h"
 #include "token_order.h"
 
@@ -18,8 +18,7 @@ constexpr int64_t kMaxContext = int64_t{1} << 30;
 constexpr double kMaxAnnounced = 4096;  // blocks: 512 MB
 
 [[noreturn]] void refuse_loading(const std::string& message, const Dataset* dataset = nullptr) {
-  throw Error(ErrorCode::invalid_argument, message,
-              {.path = dataset == nullptr ? "" : dataset->path().string()});
+  throw error_at(dataset == nullptr ? "" : dataset->path(), ErrorCode::invalid_argument, message);
 }
 
 TokenLoaderOptions checked(const TokenLoaderOptions& options) {

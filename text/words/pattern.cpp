@@ -1,9 +1,6 @@
 #include "pattern.h"
 
-#include <fmt/format.h>
-
-#include <ffkit/format/error.h>
-
+#include "format/make_error.h"
 #include "format/printable.h"
 
 namespace ffkit::text {
@@ -11,9 +8,9 @@ namespace ffkit::text {
 const char* Pattern::match(uint32_t at, const char* p, const char* end, int64_t& steps_left) const {
   for (;;) {
     if (--steps_left < 0) {
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("the pattern '{}' of the tokenizer goes back too often in a text",
-                              printable(text_)));
+      throw error_of(ErrorCode::unsupported,
+                     "the pattern '{}' of the tokenizer goes back too often in a text",
+                     printable(text_));
     }
     const Node& node = nodes_[at];
     switch (node.op) {

@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <optional>
 
-#include <ffkit/format/error.h>
-
+#include "format/make_error.h"
 #include "format/printable.h"
 #include "words/pattern.h"
 
@@ -51,8 +50,8 @@ class PatternParser {
     const Alternatives all = alternatives(0, false);
     if (at_ != text_.size()) refuse("')' without '('");
     if (all.can_be_empty) {
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("has the pattern '{}', which can match nothing", printable(text_)));
+      throw error_of(ErrorCode::unsupported, "has the pattern '{}', which can match nothing",
+                     printable(text_));
     }
     pattern_.nodes_.emplace_back();  // the end
     pattern_.text_ = text_;
@@ -76,9 +75,8 @@ class PatternParser {
   };
 
   [[noreturn]] void refuse(std::string_view what) const {
-    throw Error(
-        ErrorCode::unsupported,
-        fmt::format("has {} in the pattern '{}', which is not known", what, printable(text_)));
+    throw error_of(ErrorCode::unsupported, "has {} in the pattern '{}', which is not known", what,
+                   printable(text_));
   }
   bool is_at_end() const { return at_ == text_.size(); }
   bool takes(std::string_view word) {

@@ -1,5 +1,4 @@
 // ffconvert v1: FFRecord v1 to a data set folder, and back.
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <memory>
@@ -10,11 +9,11 @@
 #include <ffkit/converter/progress_bar.h>
 #include <ffkit/converter/sources.h>
 #include <ffkit/converter/v1.h>
-#include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
 #include <ffkit/format/option_table.h>
 
 #include "commands.h"
+#include "format/make_error.h"
 #include "options.h"
 #include "tools/stop_signals.h"
 
@@ -35,11 +34,10 @@ void check_for_reading_v1(const V1Arguments& arguments, const Dataset& split) {
   const bool is_imagenet = split.schema().index_of("label") >= 0;
   const V1Content content = arguments.v1.content;
   if (content == V1Content::automatic || (content == V1Content::imagenet) == is_imagenet) return;
-  throw Error(
-      ErrorCode::invalid_argument,
-      fmt::format("{}: the records of SRC are {}", option_set("payload", to_string(content)),
-                  is_imagenet ? "ImageNet's, and are read as pictures and labels"
-                              : "no pickles of image and label"));
+  throw error_of(ErrorCode::invalid_argument, "{}: the records of SRC are {}",
+                 option_set("payload", to_string(content)),
+                 is_imagenet ? "ImageNet's, and are read as pictures and labels"
+                             : "no pickles of image and label");
 }
 
 void read_v1(V1Arguments& arguments, std::vector<Dataset> splits) {

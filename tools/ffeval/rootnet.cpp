@@ -10,10 +10,10 @@
 #include <nlohmann/json.hpp>
 
 #include <ffkit/format/dataset.h>
-#include <ffkit/format/error.h>
 #include <ffkit/pose/root_truth.h>
 
 #include "commands.h"
+#include "format/make_error.h"
 #include "tools/output_file.h"
 
 namespace ffkit {
@@ -84,9 +84,8 @@ int evaluate_rootnet(const RootNetCommand& options) {
   const pose::RootEvaluation figures = pose::evaluate_results(
       pose::read_root_results(options.results, truth), truth, options.results, options.threshold);
   if (figures.is_empty()) {
-    throw Error(ErrorCode::invalid_argument,
-                "has no person whose depth is known; there is nothing to evaluate against",
-                {.path = split.path().string()});
+    throw error_at(split.path(), ErrorCode::invalid_argument,
+                   "has no person whose depth is known; there is nothing to evaluate against");
   }
   const std::string text =
       options.json ? json_of_roots(truth, figures).dump(2) + '\n' : text_of_roots(figures);

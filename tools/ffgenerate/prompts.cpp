@@ -1,23 +1,16 @@
 #include "tools/ffgenerate/prompts.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <fstream>
 #include <iterator>
 #include <span>
 
-#include <ffkit/format/error.h>
-
 #include "format/content_kind.h"
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
-
-[[noreturn]] void refuse_prompts(const std::string& path, const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, message, {.path = path});
-}
 
 void check_is_text(const std::string& path, const std::string& text) {
   const auto head = std::as_bytes(std::span(text.data(), std::min(text.size(), kContentHeadBytes)));
@@ -26,10 +19,8 @@ void check_is_text(const std::string& path, const std::string& text) {
                         kind == ContentKind::git_lfs_pointer || is_compressed_stream(kind);
   if (!is_other && text.find('\0') == std::string::npos) return;
   const std::string remedy = content_remedy(kind);
-  refuse_prompts(
-      path,
-      fmt::format("is {}, and no prompts; {}", content_name(kind),
-                  remedy.empty() ? "give a text of UTF-8 with a prompt on each line" : remedy));
+  throw error_at(path, ErrorCode::invalid_argument, "is {}, and no prompts; {}", content_name(kind),
+                 remedy.empty() ? "give a text of UTF-8 with a prompt on each line" : remedy);
 }
 
 }  // namespace
@@ -37,8 +28,7 @@ void check_is_text(const std::string& path, const std::string& text) {
 std::vector<std::string> read_prompts(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (!in.is_open() || in.bad())
-    throw Error(ErrorCode::not_found, "cannot be read", {.path = path});
+  if (!in.is_open() || in.bad()) throw error_at(path, ErrorCode::not_found, "cannot be read");
   check_is_text(path, text);
   std::vector<std::string> prompts;
   for (size_t begin = text.starts_with("\xEF\xBB\xBF") ? 3 : 0; begin < text.size();) {
@@ -46,7 +36,8 @@ std::vector<std::string> read_prompts(const std::string& path) {
     prompts.push_back(text.substr(begin, end - begin));
     begin = end + (text.compare(end, 2, "\r\n") == 0 ? 2 : 1);
   }
-  if (prompts.empty()) refuse_prompts(path, "holds no prompt; write one on each line");
+  if (prompts.empty())
+    throw error_at(path, ErrorCode::invalid_argument, "holds no prompt; write one on each line");
   return prompts;
 }
 

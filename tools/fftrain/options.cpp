@@ -3,11 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <exception>
-#include <filesystem>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include <ffkit/trainer/task_registry.h>
 
@@ -182,8 +179,8 @@ struct TaskHints {
     CLI::App app;
     app.set_help_flag();
     app.allow_extras();
-    app.allow_config_extras(CLI::config_extras_mode::ignore);
     app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+    add_options_file(app, /*takes_all=*/true);
     app.add_option("--task", task);
     let_repeat(app.add_option("--data", data));
     app.add_option("--resume-from", resume_from);
@@ -191,7 +188,6 @@ struct TaskHints {
     app.add_option("--predict", evaluate);
     app.add_flag("--resume", resume);
     app.add_option("--work-dir", work_dir);
-    app.set_config("--config")->check(regular_file());
     try {
       app.parse(argc, argv);
     } catch (const CLI::Error&) {

@@ -3,8 +3,9 @@
 
 #include <utility>
 
-#include <ffkit/format/error.h>
 #include <ffkit/trainer/device_batch.h>
+
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -15,8 +16,8 @@ const DeviceField& find_field(const DeviceBatch& batch, std::string_view name) {
   }
   std::vector<std::string> names;
   for (const DeviceField& field : batch.fields) names.push_back(field.name);
-  throw Error(ErrorCode::not_found,
-              fmt::format("the batch has no field '{}'; it has {}", name, fmt::join(names, ", ")));
+  throw error_of(ErrorCode::not_found, "the batch has no field '{}'; it has {}", name,
+                 fmt::join(names, ", "));
 }
 
 }  // namespace
@@ -35,9 +36,8 @@ const at::Tensor& DeviceBatch::field(std::string_view name) const {
 const at::Tensor& DeviceBatch::row_offsets(std::string_view name) const {
   const DeviceField& field = find_field(*this, name);
   if (!field.row_offsets.defined()) {
-    throw Error(
-        ErrorCode::not_found,
-        fmt::format("the batch's field '{}' has no rows; its samples are all of one shape", name));
+    throw error_of(ErrorCode::not_found,
+                   "the batch's field '{}' has no rows; its samples are all of one shape", name);
   }
   return field.row_offsets;
 }

@@ -3,7 +3,6 @@
 #include <c10/core/Stream.h>
 #include <c10/core/StreamGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <deque>
@@ -11,9 +10,10 @@
 #include <span>
 #include <utility>
 
-#include <ffkit/format/error.h>
 #include <ffkit/loader/torch.h>
 #include <ffkit/trainer/device_prefetcher.h>
+
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -98,9 +98,9 @@ struct DevicePrefetcher::Impl {
 DevicePrefetcher::DevicePrefetcher(Loader& loader, c10::Device device)
     : impl_(std::make_unique<Impl>(loader, device)) {
   if (loader.options().held_batches < kHeldBatches) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("held_batches is {}, but a device prefetcher needs {}",
-                            loader.options().held_batches, kHeldBatches));
+    throw error_of(ErrorCode::invalid_argument,
+                   "held_batches is {}, but a device prefetcher needs {}",
+                   loader.options().held_batches, kHeldBatches);
   }
   impl_->state = loader.state();
 }

@@ -1,10 +1,8 @@
 #include "data/held_out.h"
 
-#include <fmt/format.h>
-
 #include <cstdint>
 
-#include <ffkit/format/error.h>
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -21,19 +19,18 @@ uint64_t hash_of(std::string_view text) {
 Dataset side_of(const Dataset& split, double share, bool is_held) {
   const std::optional<std::vector<std::string>> ids = record_ids(split);
   if (!ids) {
-    throw Error(ErrorCode::invalid_argument,
-                "has no column 'id' of texts, by which records are held out for validation",
-                {.path = split.path().string()});
+    throw dataset_error(
+        split.path(), ErrorCode::invalid_argument,
+        "has no column 'id' of texts, by which records are held out for validation");
   }
   std::vector<int64_t> chosen;
   for (size_t i = 0; i < ids->size(); ++i) {
     if (is_held_out((*ids)[i], share) == is_held) chosen.push_back(i);
   }
   if (chosen.empty() || chosen.size() == ids->size()) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("a share of {} holds {} of its {} records out; give another share",
-                            share, is_held == chosen.empty() ? "none" : "all", ids->size()),
-                {.path = split.path().string()});
+    throw dataset_error(split.path(), ErrorCode::invalid_argument,
+                        "a share of {} holds {} of its {} records out; give another share", share,
+                        is_held == chosen.empty() ? "none" : "all", ids->size());
   }
   return split.subset(chosen);
 }

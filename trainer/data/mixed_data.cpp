@@ -5,8 +5,9 @@
 #include <numeric>
 #include <system_error>
 
-#include <ffkit/format/error.h>
 #include <ffkit/trainer/batch_source.h>
+
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -35,7 +36,7 @@ Dataset open_fitting(const TrainOptions& options, const fs::path& folder,
                                 {.max_record_bytes = options.max_record_bytes});
   const std::string reason = misfit(split.schema());
   if (!reason.empty()) {
-    throw Error(ErrorCode::invalid_argument, reason, {.path = split.path().string()});
+    throw dataset_error(split.path(), ErrorCode::invalid_argument, reason);
   }
   return split;
 }
@@ -85,12 +86,11 @@ void require_a_step(const TrainOptions& options, const Dataset& train) {
     num_samples = std::accumulate(counts.begin(), counts.end(), int64_t{0});
   }
   if (num_samples >= options.global_batch_size) return;
-  throw Error(
-      ErrorCode::invalid_argument,
-      fmt::format("{} has {} {}, fewer than one step of {}; give a smaller --batch-size",
-                  options.data.are_several() ? "an epoch" : "the split", num_samples,
-                  options.data.are_several() ? "samples" : "records", options.global_batch_size),
-      {.path = train.path().string()});
+  throw dataset_error(train.path(), ErrorCode::invalid_argument,
+                      "{} has {} {}, fewer than one step of {}; give a smaller --batch-size",
+                      options.data.are_several() ? "an epoch" : "the split", num_samples,
+                      options.data.are_several() ? "samples" : "records",
+                      options.global_batch_size);
 }
 
 std::vector<std::string> mixture_notes(const TrainOptions& options, const Dataset& train,

@@ -1,7 +1,6 @@
 #include "data/picture_source.h"
 
 #include <ATen/ops/empty.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -13,11 +12,11 @@
 #include <thread>
 #include <utility>
 
-#include <ffkit/format/error.h>
 #include <ffkit/format/machine.h>
 
 #include "data/warning.h"
 #include "format/file/file.h"
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -37,8 +36,7 @@ bool is_picture_name(const fs::path& path) {
 PictureFiles list_pictures(const fs::path& folder) {
   std::error_code error;
   if (!fs::is_directory(folder, error)) {
-    throw Error(ErrorCode::not_found, "is no folder, of pictures or of a data set",
-                {.path = folder.string()});
+    throw error_at(folder, ErrorCode::not_found, "is no folder, of pictures or of a data set");
   }
   PictureFiles out;
   fs::recursive_directory_iterator it(folder, fs::directory_options::follow_directory_symlink,
@@ -56,10 +54,7 @@ PictureFiles list_pictures(const fs::path& folder) {
       out.other = name;
     }
   }
-  if (error) {
-    throw Error(ErrorCode::io, "cannot be looked through",
-                {.path = folder.string(), .errno_value = error.value()});
-  }
+  require_done(error, folder, "cannot be looked through");
   std::ranges::sort(out.names);
   return out;
 }

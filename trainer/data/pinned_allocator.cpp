@@ -1,8 +1,6 @@
 #include <ATen/Context.h>
 #include <ATen/ops/empty.h>
 
-#include <memory>
-
 #include <ffkit/format/error.h>
 #include <ffkit/loader/torch.h>
 #include <ffkit/trainer/pinned_allocator.h>

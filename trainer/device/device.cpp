@@ -9,9 +9,8 @@
 #include <cstdlib>
 #include <string>
 
-#include <ffkit/format/error.h>
-
 #include "device/cuda_module.h"
+#include "format/make_error.h"
 #include "launch/gpu_search.h"
 
 namespace ffkit {
@@ -19,9 +18,9 @@ namespace {
 
 c10::Device gpu(int index, int num_visible) {
   if (index >= num_visible) {
-    throw Error(ErrorCode::not_found,
-                fmt::format("GPU {} was asked for, but this process sees {}; give another --device",
-                            index, num_visible));
+    throw error_of(ErrorCode::not_found,
+                   "GPU {} was asked for, but this process sees {}; give another --device", index,
+                   num_visible);
   }
   const c10::Device device(c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(index));
   c10::impl::VirtualGuardImpl(c10::DeviceType::CUDA).setDevice(device);
@@ -69,15 +68,13 @@ c10::Device prepare_device(const TrainOptions& options, const ProcessPlace& plac
     }
   }
   if (index < 0 || (name != "auto" && name != "cuda" && !name.starts_with(kNumbered))) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format("there is no --device '{}'; there are auto, cpu, cuda and cuda:N", name));
+    throw error_of(ErrorCode::invalid_argument,
+                   "there is no --device '{}'; there are auto, cpu, cuda and cuda:N", name);
   }
   if (!cuda_is_available()) {
     const std::string why = why_no_gpu(process_environment());
-    throw Error(ErrorCode::not_found,
-                fmt::format("--device {} was asked for, but {}; give --device cpu", name,
-                            why.empty() ? "libtorch sees no GPU" : why));
+    throw error_of(ErrorCode::not_found, "--device {} was asked for, but {}; give --device cpu",
+                   name, why.empty() ? "libtorch sees no GPU" : why);
   }
   const int num_visible = c10::impl::VirtualGuardImpl(c10::DeviceType::CUDA).deviceCount();
   return gpu(

@@ -18,6 +18,7 @@
 #include "device/cuda_module.h"
 #include "distributed/communicator_impl.h"
 #include "distributed/meeting.h"
+#include "format/make_error.h"
 #include "launch/network_address.h"
 #include "launch/waiting.h"
 
@@ -57,9 +58,8 @@ void find_interface(const ProcessPlace& place, c10d::ProcessGroupGloo::Options& 
 Communicator::Communicator(const ProcessPlace& place, c10::Device device)
     : place_(place), device_(device), world_rank_(place.rank) {
   if (!place.backend.empty() && place.backend != "gloo" && place.backend != "nccl") {
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format("there is no --dist-backend '{}'; there are gloo and nccl", place.backend));
+    throw error_of(ErrorCode::invalid_argument,
+                   "there is no --dist-backend '{}'; there are gloo and nccl", place.backend);
   }
   if (place.backend == "nccl" && !device.is_cuda()) {
     throw Error(ErrorCode::invalid_argument,
@@ -133,9 +133,9 @@ std::unique_ptr<Communicator> Communicator::part(const std::string& name,
   std::ranges::sort(sorted);
   if (place.rank == place.world_size || sorted.front() < 0 || sorted.back() >= world_size() ||
       std::ranges::adjacent_find(sorted) != sorted.end()) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("rank {} of {} cannot form a group '{}' of the ranks {}", rank(),
-                            world_size(), name, fmt::join(ranks, ", ")));
+    throw error_of(ErrorCode::invalid_argument,
+                   "rank {} of {} cannot form a group '{}' of the ranks {}", rank(), world_size(),
+                   name, fmt::join(ranks, ", "));
   }
   // Parts of the same name meet under the rank of their first process.
   return std::unique_ptr<Communicator>(
@@ -164,12 +164,11 @@ void Communicator::Impl::all_reduce(at::Tensor& tensor) {
 
 void Communicator::rethrow(const char* doing, const std::exception& error) const {
   if (const auto* own = dynamic_cast<const Error*>(&error)) throw Error(*own);
-  throw Error(
+  throw error_of(
       ErrorCode::io,
-      fmt::format(
-          "rank {} lost the other processes{} while it was {}: {}; what they wrote last says why",
-          world_rank_, group_.empty() ? "" : fmt::format(" of its group '{}'", group_), doing,
-          first_line_of(error)));
+      "rank {} lost the other processes{} while it was {}: {}; what they wrote last says why",
+      world_rank_, group_.empty() ? "" : fmt::format(" of its group '{}'", group_), doing,
+      first_line_of(error));
 }
 
 std::string Communicator::backend_name() const {
@@ -243,9 +242,8 @@ std::vector<at::Tensor> Communicator::all_gather(const at::Tensor& tensor) {
 
 Transfer Communicator::start_transfer(const at::Tensor& tensor, int other, int tag, bool is_send) {
   if (other < 0 || other >= world_size() || other == rank()) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format("rank {} of {} exchanges nothing with rank {}", rank(), world_size(), other));
+    throw error_of(ErrorCode::invalid_argument, "rank {} of {} exchanges nothing with rank {}",
+                   rank(), world_size(), other);
   }
   const std::string doing =
       fmt::format("{} rank {}", is_send ? "sending to" : "receiving from", other);

@@ -23,8 +23,7 @@
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
-#include <ffkit/format/error.h>
-
+#include "format/make_error.h"
 #include "launch/meeting_point.h"
 
 namespace ffkit {
@@ -97,11 +96,10 @@ void wait_for_name(const ProcessPlace& place, const std::string& host, const Dea
     const std::string named = named_host(place, host);
     waited_for.set(fmt::format("{} to be known: {}", named, *reason));
     if (deadline.is_over()) {
-      throw Error(
-          ErrorCode::io,
-          fmt::format("rank {} of {} could not meet the other processes within {:g} s: {} is "
-                      "not known here ({}); give an address that this machine knows",
-                      place.rank, place.world_size, place.timeout_seconds, named, *reason));
+      throw error_of(ErrorCode::io,
+                     "rank {} of {} could not meet the other processes within {:g} s: {} is not "
+                     "known here ({}); give an address that this machine knows",
+                     place.rank, place.world_size, place.timeout_seconds, named, *reason);
     }
     std::this_thread::sleep_for(
         std::min<std::chrono::milliseconds>(std::chrono::seconds(1), deadline.left()));
@@ -128,16 +126,16 @@ StorePtr open_file_store(const ProcessPlace& place, const fs::path& file, Waited
   std::error_code error;
   const fs::path folder = file.parent_path();
   if (!fs::is_directory(folder, error)) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("the processes cannot meet at {}: there is no folder {}; make it, on a "
-                            "file system that all of them see",
-                            place.meeting_point, folder.string()));
+    throw error_of(ErrorCode::invalid_argument,
+                   "the processes cannot meet at {}: there is no folder {}; make it, on a file "
+                   "system that all of them see",
+                   place.meeting_point, folder.string());
   }
   if (fs::exists(file, error) && !fs::is_regular_file(file, error)) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("the processes cannot meet at {}: it is no regular file; give the name "
-                            "of a file that may be made",
-                            place.meeting_point));
+    throw error_of(ErrorCode::invalid_argument,
+                   "the processes cannot meet at {}: it is no regular file; give the name of a "
+                   "file that may be made",
+                   place.meeting_point);
   }
   waited_for.set(
       fmt::format("a lock of {}, which its file system or another process holds", file.string()));
@@ -219,9 +217,9 @@ StorePtr meet_now(const ProcessPlace& place, WaitedFor& waited_for) {
   } else if (const std::optional<std::string> file = meeting_file(place.meeting_point)) {
     store = open_file_store(place, *file, waited_for);
   } else {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("'{}' is no place to meet; give tcp://HOST:PORT or file:///PATH",
-                            place.meeting_point));
+    throw error_of(ErrorCode::invalid_argument,
+                   "'{}' is no place to meet; give tcp://HOST:PORT or file:///PATH",
+                   place.meeting_point);
   }
   store->setTimeout(deadline.left());
   const auto own = c10::make_intrusive<c10d::PrefixStore>(place.key_prefix, store);
@@ -311,20 +309,16 @@ std::string first_line_of(const std::exception& error) {
 void cannot_meet(const ProcessPlace& place, const std::string& reason) {
   if (place.rank == 0 && (reason.find("EADDRINUSE") != std::string::npos ||
                           reason.find("address already in use") != std::string::npos)) {
-    throw Error(
-        ErrorCode::io,
-        fmt::format(
-            "the port of {} is in use by another program; give another one by MASTER_PORT or "
-            "--dist-init-method tcp://HOST:PORT",
-            place.meeting_point));
+    throw error_of(ErrorCode::io,
+                   "the port of {} is in use by another program; give another one by MASTER_PORT "
+                   "or --dist-init-method tcp://HOST:PORT",
+                   place.meeting_point);
   }
-  throw Error(
+  throw error_of(
       ErrorCode::io,
-      fmt::format("rank {} of {} could not meet the other processes at {} within {:g} s: {}; are "
-                  "all of them started, with the "
-                  "same address and number of processes, and is the port free of a firewall?",
-                  place.rank, place.world_size, place.meeting_point, place.timeout_seconds,
-                  reason));
+      "rank {} of {} could not meet the other processes at {} within {:g} s: {}; are all of them "
+      "started, with the same address and number of processes, and is the port free of a firewall?",
+      place.rank, place.world_size, place.meeting_point, place.timeout_seconds, reason);
 }
 
 }  // namespace ffkit

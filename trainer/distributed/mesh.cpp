@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "format/make_error.h"
+
 namespace ffkit {
 
 Mesh::Mesh(Communicator& world, std::vector<MeshDimension> dimensions)
@@ -15,17 +17,17 @@ Mesh::Mesh(Communicator& world, std::vector<MeshDimension> dimensions)
     sizes.push_back(fmt::format("{} {}", dimension.size, dimension.name));
     if (dimension.size < 1 ||
         std::ranges::count(dimensions_, dimension.name, &MeshDimension::name) > 1) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("a mesh of {} is not possible: every dimension has a name of its own "
-                              "and 1 or more processes",
-                              fmt::join(sizes, " x ")));
+      throw error_of(ErrorCode::invalid_argument,
+                     "a mesh of {} is not possible: every dimension has a name of its own and 1 or "
+                     "more processes",
+                     fmt::join(sizes, " x "));
     }
     product *= dimension.size;
   }
   if (product != world.world_size()) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("a mesh of {} has {} processes, but {} were started",
-                            fmt::join(sizes, " x "), product, world.world_size()));
+    throw error_of(ErrorCode::invalid_argument,
+                   "a mesh of {} has {} processes, but {} were started", fmt::join(sizes, " x "),
+                   product, world.world_size());
   }
   int stride = world.world_size();
   for (const MeshDimension& dimension : dimensions_) {
@@ -42,7 +44,7 @@ Communicator& Mesh::along(std::string_view name) const {
   for (size_t i = 0; i < dimensions_.size(); ++i) {
     if (dimensions_[i].name == name) return *groups_[i];
   }
-  throw Error(ErrorCode::not_found, fmt::format("the mesh has no dimension '{}'", name));
+  throw error_of(ErrorCode::not_found, "the mesh has no dimension '{}'", name);
 }
 
 }  // namespace ffkit

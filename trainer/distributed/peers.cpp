@@ -1,9 +1,9 @@
 #include <ATen/ops/cat.h>
-#include <fmt/format.h>
 #include <torch/csrc/autograd/custom_function.h>
 
-#include <ffkit/format/error.h>
 #include <ffkit/trainer/peers.h>
+
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -81,8 +81,8 @@ struct SumShareOfPeers : autograd::Function<SumShareOfPeers> {
 };
 
 [[noreturn]] void refuse_alone(int other) {
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("a process alone exchanges nothing with rank {}", other));
+  throw error_of(ErrorCode::invalid_argument, "a process alone exchanges nothing with rank {}",
+                 other);
 }
 
 }  // namespace

@@ -7,9 +7,8 @@
 #include <memory>
 #include <string_view>
 
-#include <ffkit/format/error.h>
-
 #include "format/file/file.h"
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -26,10 +25,8 @@ struct ArchiveFile {
 using Archive = std::unique_ptr<archive, int (*)(archive*)>;
 
 [[noreturn]] void throw_archive_error(const ArchiveFile& file, const std::string& reason) {
-  throw Error(ErrorCode::corrupt,
-              fmt::format("cannot be read as a {}: {}; the file is damaged or cut off", file.kind(),
-                          reason),
-              {.path = file.file.path().string()});
+  throw error_at(file.file.path(), ErrorCode::corrupt,
+                 "cannot be read as a {}: {}; the file is damaged or cut off", file.kind(), reason);
 }
 
 [[noreturn]] void throw_archive_error(const ArchiveFile& file, const Archive& archive) {

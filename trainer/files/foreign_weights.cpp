@@ -1,17 +1,14 @@
 #include "files/foreign_weights.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include <ffkit/format/error.h>
-
 #include "format/content_kind.h"
 #include "format/file/file.h"
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -59,8 +56,7 @@ void refuse_foreign_weights(const fs::path& path) {
   const auto head = std::span(bytes).first(std::min(file.size(), std::ssize(bytes)));
   file.read_at(0, head);
   const auto refuse = [&](std::string_view what, std::string_view remedy) {
-    throw Error(ErrorCode::unsupported, fmt::format("is {}, not weights; {}", what, remedy),
-                {.path = path.string()});
+    throw error_at(path, ErrorCode::unsupported, "is {}, not weights; {}", what, remedy);
   };
   const ContentKind kind = content_kind(head);
   if (kind != ContentKind::unknown) refuse(content_name(kind), remedy_of(kind));
@@ -68,9 +64,8 @@ void refuse_foreign_weights(const fs::path& path) {
     refuse(named, kOwnForms);
   if (std::ranges::all_of(head, [](std::byte b) { return b == std::byte{0}; }))
     refuse("a file that begins with zeros, as an unfinished download does", "download it again");
-  throw Error(ErrorCode::unsupported,
-              fmt::format("is neither a safetensors file nor one of torch.save(); {}", kOwnForms),
-              {.path = path.string()});
+  throw error_at(path, ErrorCode::unsupported,
+                 "is neither a safetensors file nor one of torch.save(); {}", kOwnForms);
 }
 
 void refuse_foreign_folder(const fs::path& folder) {
@@ -93,7 +88,7 @@ void refuse_foreign_folder(const fs::path& folder) {
        "merge it in Python: model.merge_and_unload()"},
   }};
   const auto refuse = [&](const char* message) {
-    throw Error(ErrorCode::not_found, message, {.path = folder.string()});
+    throw error_at(folder, ErrorCode::not_found, message);
   };
   for (const auto& [name, message] : kKnown) {
     if (fs::exists(folder / name)) refuse(message);

@@ -14,13 +14,13 @@
 #include <nlohmann/json.hpp>
 
 #include <ffkit/format/crc32c.h>
-#include <ffkit/format/error.h>
 
 #include "files/foreign_weights.h"
 #include "files/torch_types.h"
 #include "format/file/durable_file.h"
 #include "format/json_text.h"
 #include "format/little_endian.h"
+#include "format/make_error.h"
 #include "format/printable.h"
 
 namespace ffkit {
@@ -34,8 +34,8 @@ constexpr char kNoCrc[] = "00000000";
 constexpr int64_t kMaxHeaderBytes = 100'000'000;  // the limit of the reference implementation
 
 [[noreturn]] void throw_corrupt_safetensors(const fs::path& path, const std::string& message) {
-  throw Error(ErrorCode::corrupt, message + "; the file is damaged or not a safetensors file",
-              {.path = path.string()});
+  throw error_at(path, ErrorCode::corrupt,
+                 message + "; the file is damaged or not a safetensors file");
 }
 
 std::span<const std::byte> bytes_of(const at::Tensor& t) {
@@ -295,8 +295,7 @@ at::Tensor SafeTensorsReader::description(const std::string& name) const {
 at::Tensor SafeTensorsReader::read(const std::string& name) const {
   const auto it = contents_->entries.find(name);
   if (it == contents_->entries.end()) {
-    throw Error(ErrorCode::not_found, fmt::format("holds no tensor '{}'", name),
-                {.path = path().string()});
+    throw error_at(path(), ErrorCode::not_found, "holds no tensor '{}'", name);
   }
   return read_tensor(file_, contents_->data_begin, it->second);
 }

@@ -6,9 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include <ffkit/format/error.h>
-
 #include "format/file/file.h"
+#include "format/make_error.h"
 #include "format/printable.h"
 
 namespace ffkit {
@@ -19,7 +18,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kIndexEnding = ".index.json";
 
 [[noreturn]] void refuse_index(const fs::path& path, const std::string& message) {
-  throw Error(ErrorCode::corrupt, message, {.path = path.string()});
+  throw error_at(path, ErrorCode::corrupt, message);
 }
 
 }  // namespace
@@ -59,10 +58,9 @@ WeightsIndex read_weights_index(const fs::path& path) {
   }
   for (const fs::path& file : files) {
     if (fs::exists(file)) continue;
-    throw Error(ErrorCode::not_found,
-                fmt::format("names {} files, but {} is not there; download it too", files.size(),
-                            file.filename().string()),
-                {.path = path.string()});
+    throw error_at(path, ErrorCode::not_found,
+                   "names {} files, but {} is not there; download it too", files.size(),
+                   file.filename().string());
   }
   index.files.assign(files.begin(), files.end());
   return index;

@@ -11,12 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include <ffkit/format/error.h>
-
 #include "files/archive_reader.h"
 #include "format/content_kind.h"
 #include "format/file/file.h"
 #include "format/little_endian.h"
+#include "format/make_error.h"
 #include "format/printable.h"
 
 namespace ffkit {
@@ -417,7 +416,7 @@ StateDict read_torch_file(const fs::path& path, const std::string& key,
     refuse_torch("is no file of torch.save()");
   } catch (const Error& e) {
     if (!e.context().path.empty()) throw;
-    throw Error(e.code(), e.what(), {.path = path.string()});
+    throw error_at(path, e.code(), e.what());
   }
 }
 

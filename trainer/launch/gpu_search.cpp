@@ -5,13 +5,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 #include <fstream>
 #include <string_view>
 
-#include <ffkit/format/error.h>
 #include <ffkit/trainer/gpus.h>
 
+#include "format/make_error.h"
 #include "launch/local_process.h"
 
 namespace ffkit {
@@ -122,12 +121,11 @@ int gpu_of_rank(const ProcessPlace& place, int num_visible, const Environment& e
                       (place.launcher != Launcher::torchrun && all_gpus(root).size() > 1);
   const bool is_started = environment(kStartedVariable).has_value();
   if (num_visible == 1 && is_own && !is_started) return 0;
-  throw Error(
-      ErrorCode::not_found,
-      fmt::format("process {} of the {} on this machine sees {} GPU{}: there is none for it; "
-                  "start fewer processes on this machine, or give --device",
-                  place.local_rank + 1, place.local_world_size, num_visible,
-                  num_visible == 1 ? "" : "s"));
+  throw error_of(ErrorCode::not_found,
+                 "process {} of the {} on this machine sees {} GPU{}: there is none for it; start "
+                 "fewer processes on this machine, or give --device",
+                 place.local_rank + 1, place.local_world_size, num_visible,
+                 num_visible == 1 ? "" : "s");
 }
 
 Environment environment_seeing(const std::string& device, Environment environment) {

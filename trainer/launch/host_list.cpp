@@ -5,8 +5,9 @@
 #include <charconv>
 #include <cstdint>
 
-#include <ffkit/format/error.h>
 #include <ffkit/trainer/launch.h>
+
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -14,9 +15,8 @@ namespace {
 constexpr size_t kMaxHosts = 1 << 20;
 
 [[noreturn]] void refuse_host_list(std::string_view list) {
-  throw Error(
-      ErrorCode::invalid_argument,
-      fmt::format("'{}' is no list of hosts as Slurm writes it, such as node[01-03,7],gpu1", list));
+  throw error_of(ErrorCode::invalid_argument,
+                 "'{}' is no list of hosts as Slurm writes it, such as node[01-03,7],gpu1", list);
 }
 
 // The next part of `rest` before a comma outside of brackets; takes it off.

@@ -4,10 +4,7 @@
 #include <charconv>
 #include <cstdint>
 #include <cstdlib>
-#include <optional>
-#include <string>
 
-#include <ffkit/format/error.h>
 #include <ffkit/trainer/launch.h>
 
 #include "format/enum_names.h"
@@ -154,8 +151,7 @@ std::string_view to_string(Launcher launcher) {
 }
 
 Launcher parse_launcher(std::string_view name) {
-  return value_of(kLauncherNames, name,
-                  "there is no launcher '{}'; there are auto, none, torchrun, slurm, mpi and node");
+  return value_of(kLauncherNames, name, "launcher");
 }
 
 Environment process_environment() {

@@ -1,6 +1,5 @@
 #include "model/fine_tuning.h"
 
-#include <fmt/format.h>
 #include <fnmatch.h>
 
 #include <algorithm>
@@ -8,7 +7,7 @@
 #include <cmath>
 #include <string_view>
 
-#include <ffkit/format/error.h>
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -79,15 +78,15 @@ void freeze_parameters(const std::string& patterns, const Model& model, const st
       is_there = true;
     }
     if (is_there) continue;
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("freeze is '{}', which no parameter fits; there are {}, {} and others",
-                            pattern, parameters.front().name, parameters.back().name));
+    throw error_of(ErrorCode::invalid_argument,
+                   "freeze is '{}', which no parameter fits; there are {}, {} and others", pattern,
+                   parameters.front().name, parameters.back().name);
   }
   if (std::ranges::any_of(parameters,
                           [](const NamedTensor& p) { return p.tensor.requires_grad(); }))
     return;
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("freeze is '{}', which leaves nothing to train", patterns));
+  throw error_of(ErrorCode::invalid_argument, "freeze is '{}', which leaves nothing to train",
+                 patterns);
 }
 
 std::map<std::string, double> lr_scales(const TuningRates& rates,

@@ -11,7 +11,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <ffkit/format/error.h>
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -197,10 +197,10 @@ Rules mobilenet_v2_of_timm() {
 
 [[noreturn]] void refuse_library(const std::string& library, const std::string& model,
                                  const std::string& known) {
-  throw Error(ErrorCode::unsupported,
-              fmt::format("{} has no model that computes what torchvision's {} does, or none that "
-                          "is known here; its names are known for {}",
-                          library, model, known));
+  throw error_of(ErrorCode::unsupported,
+                 "{} has no model that computes what torchvision's {} does, or none that is known "
+                 "here; its names are known for {}",
+                 library, model, known);
 }
 
 Rules rules_of(const std::string& library, const std::string& model) {
@@ -220,8 +220,8 @@ Rules rules_of(const std::string& library, const std::string& model) {
     if (model == "convnext_tiny") return convnext_rules(kTransformersConvNext);
     refuse_library(library, model, "ResNets, vit_b_16 and convnext_tiny");
   }
-  throw Error(ErrorCode::invalid_argument, fmt::format("there is no library '{}'; there are {}",
-                                                       library, fmt::join(library_names(), ", ")));
+  throw error_of(ErrorCode::invalid_argument, "there is no library '{}'; there are {}", library,
+                 fmt::join(library_names(), ", "));
 }
 
 }  // namespace

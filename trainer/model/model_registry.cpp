@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <ffkit/format/error.h>
+#include "format/make_error.h"
 
 namespace ffkit {
 
@@ -11,8 +11,8 @@ const ModelEntry& ModelRegistry::find(std::string_view name) const {
   for (const ModelEntry& entry : entries_) {
     if (entry.name == name) return entry;
   }
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("there is no arch '{}'; there are {}", name, fmt::join(names(), ", ")));
+  throw error_of(ErrorCode::invalid_argument, "there is no arch '{}'; there are {}", name,
+                 fmt::join(names(), ", "));
 }
 
 std::vector<std::string> ModelRegistry::names() const {

@@ -13,8 +13,7 @@
 
 #include <cmath>
 
-#include <ffkit/format/error.h>
-
+#include "format/make_error.h"
 #include "model/model_registry.h"
 #include "models/blocks/layers.h"
 #include "models/blocks/net.h"
@@ -132,11 +131,10 @@ class VisionTransformer : public Net {
 
   at::Tensor forward(const at::Tensor& images) override {
     if (images.size(2) != image_size_ || images.size(3) != image_size_) {
-      throw Error(
-          ErrorCode::invalid_argument,
-          fmt::format("this vit_b_16 is for pictures of {} pixels and got some of {}; leave "
-                      "out progressive-size, and give eval-size the image-size",
-                      image_size_, images.size(2)));
+      throw error_of(ErrorCode::invalid_argument,
+                     "this vit_b_16 is for pictures of {} pixels and got some of {}; leave out "
+                     "progressive-size, and give eval-size the image-size",
+                     image_size_, images.size(2));
     }
     const at::Tensor patches = conv_proj_(images).flatten(2).transpose(1, 2);
     const at::Tensor x =
@@ -155,10 +153,10 @@ class VisionTransformer : public Net {
 
 std::unique_ptr<ImageModel> make_vit_b_16(const ModelShape& shape) {
   if (shape.image_size < kPatch || shape.image_size % kPatch != 0) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("vit_b_16 cuts pictures into squares of {0} pixels; image-size must be "
-                            "a multiple of {0}, but it is {1}",
-                            kPatch, shape.image_size));
+    throw error_of(ErrorCode::invalid_argument,
+                   "vit_b_16 cuts pictures into squares of {0} pixels; image-size must be a "
+                   "multiple of {0}, but it is {1}",
+                   kPatch, shape.image_size);
   }
   return make_model_of(std::make_shared<VisionTransformer>(shape));
 }

@@ -6,11 +6,9 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/grid_sampler_2d.h>
 #include <ATen/ops/zeros_like.h>
-#include <fmt/format.h>
 #include <torch/csrc/autograd/custom_function.h>
 
-#include <ffkit/format/error.h>
-
+#include "format/make_error.h"
 #include "ops/deformable_attention_gpu.h"
 #include "ops/deformable_attention_kernels.h"
 
@@ -23,7 +21,7 @@ using torch::autograd::variable_list;
 DeformableAttentionShape shape_of(const at::Tensor& value, const std::vector<MapSize>& levels,
                                   const at::Tensor& locations, const at::Tensor& weights) {
   const auto refuse = [](const char* reason) {
-    throw Error(ErrorCode::invalid_argument, fmt::format("deformable attention: {}", reason));
+    throw error_of(ErrorCode::invalid_argument, "deformable attention: {}", reason);
   };
   if (value.dim() != 4) refuse("value is not [B, S, H, D]");
   if (weights.dim() != 5) refuse("weights are not [B, Q, H, L, P]");

@@ -6,14 +6,12 @@
 #include <ATen/ops/zeros.h>
 #include <c10/core/DeviceGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
-#include <fmt/format.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <optional>
 
-#include <ffkit/format/error.h>
-
 #include "device/cuda_module.h"
+#include "format/make_error.h"
 #include "ops/deformable_attention_call.h"
 
 namespace ffkit {
@@ -49,10 +47,10 @@ void run_on_gpu(const char* (*kernel)(const GpuAttentionCall&, void*), const Gpu
   const c10::DeviceGuard guard(device);
   const c10::Stream stream = c10::impl::VirtualGuardImpl(device.type()).getStream(device);
   if (const char* error = kernel(call, stream.native_handle())) {
-    throw Error(ErrorCode::unsupported,
-                fmt::format("the GPU refused a kernel of deformable attention: {}; build with "
-                            "-DFFKIT_CUDA_KERNELS=OFF to do without",
-                            error));
+    throw error_of(ErrorCode::unsupported,
+                   "the GPU refused a kernel of deformable attention: {}; build with "
+                   "-DFFKIT_CUDA_KERNELS=OFF to do without",
+                   error);
   }
 }
 

@@ -7,8 +7,9 @@
 #include <system_error>
 #include <utility>
 
-#include <ffkit/format/error.h>
 #include <ffkit/trainer/train_options.h>
+
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -31,10 +32,10 @@ DataFolder parse_folder(const std::string& word) {
   const std::optional<double> weight = number_of(std::string_view(word).substr(colon + 1));
   if (!weight) return {.path = word};
   if (!std::isfinite(*weight) || *weight <= 0) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("data {} has the weight {}, which must be a number more than 0; leave "
-                            "the data set out, or give it a share",
-                            word, *weight));
+    throw error_of(ErrorCode::invalid_argument,
+                   "data {} has the weight {}, which must be a number more than 0; leave the data "
+                   "set out, or give it a share",
+                   word, *weight);
   }
   return {.path = word.substr(0, colon), .weight = weight};
 }
@@ -81,10 +82,9 @@ std::vector<double> DataFolders::weights() const {
 const std::filesystem::path& DataFolders::only() const {
   static const std::filesystem::path kNone;
   if (are_several()) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("this task trains on one data set, but {} were given ({}); give --data "
-                            "once",
-                            folders_.size(), string()));
+    throw error_of(ErrorCode::invalid_argument,
+                   "this task trains on one data set, but {} were given ({}); give --data once",
+                   folders_.size(), string());
   }
   return empty() ? kNone : folders_.front().path;
 }

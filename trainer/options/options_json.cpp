@@ -6,9 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include <ffkit/format/error.h>
-
 #include "format/json_text.h"
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -60,8 +59,8 @@ bool have_same_values(const Option& a, const Option& b) {
 TrainOptions options_from_json(const std::string& text, const std::string& path) {
   const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) {
-    throw Error(ErrorCode::corrupt, "its options are not a JSON object; it was changed by hand",
-                {.path = path});
+    throw error_at(path, ErrorCode::corrupt,
+                   "its options are not a JSON object; it was changed by hand");
   }
   TrainOptions options;
   if (json.contains("task") && json["task"].is_string())
@@ -75,11 +74,10 @@ TrainOptions options_from_json(const std::string& text, const std::string& path)
         try {
           part.set(value_like(option, part.get(), json.at(part.key)));
         } catch (const Json::exception&) {
-          throw Error(ErrorCode::corrupt,
-                      std::string("option '") + part.key +
-                          "' is of another type; the checkpoint "
-                          "was written by another version of fftrain or changed by hand",
-                      {.path = path});
+          throw error_at(path, ErrorCode::corrupt,
+                         std::string("option '") + part.key +
+                             "' is of another type; the checkpoint "
+                             "was written by another version of fftrain or changed by hand");
         }
       }
     }

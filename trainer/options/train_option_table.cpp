@@ -9,6 +9,8 @@
 #include <ffkit/trainer/task_registry.h>
 #include <ffkit/trainer/train_options.h>
 
+#include "format/make_error.h"
+
 namespace ffkit {
 namespace {
 
@@ -230,10 +232,10 @@ void keep_checkpoints(const std::string& words, TrainOptions& o) {
     } else if (error == std::errc() && rest == end && number >= 1) {
       num_newest = std::max(num_newest, number);
     } else if (word != "last") {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("keep is '{}', but its words are best, last, all and numbers from 1 "
-                              "on, with commas between them",
-                              words));
+      throw error_of(ErrorCode::invalid_argument,
+                     "keep is '{}', but its words are best, last, all and numbers from 1 on, with "
+                     "commas between them",
+                     words);
     }
   }
   o.keep_best = keeps_best;

@@ -1,11 +1,9 @@
-#include <fmt/format.h>
-
 #include <cmath>
 
-#include <ffkit/format/error.h>
 #include <ffkit/trainer/train_options.h>
 
 #include "format/enum_names.h"
+#include "format/make_error.h"
 
 namespace ffkit {
 constexpr EnumName<Amp> kAmpNames[] = {{Amp::off, "off"}, {Amp::bf16, "bf16"}, {Amp::fp16, "fp16"},
@@ -15,8 +13,7 @@ std::string_view to_string(Amp amp) {
 }
 
 Amp parse_amp(std::string_view name) {
-  return value_of(kAmpNames, name,
-                  "there is no --amp '{}'; there are off (O0), bf16 and fp16 (O1, O2)");
+  return value_of(kAmpNames, name, "--amp");
 }
 
 constexpr EnumName<OnBadSample> kOnBadSampleNames[] = {{OnBadSample::fail, "fail"},
@@ -26,8 +23,7 @@ std::string_view to_string(OnBadSample policy) {
 }
 
 OnBadSample parse_on_bad_sample(std::string_view name) {
-  return value_of(kOnBadSampleNames, name,
-                  "there is no --bad-samples '{}'; there are fail and skip");
+  return value_of(kOnBadSampleNames, name, "--bad-samples");
 }
 
 constexpr EnumName<LrScaling> kLrScalingNames[] = {
@@ -37,8 +33,7 @@ std::string_view to_string(LrScaling scaling) {
 }
 
 LrScaling parse_lr_scaling(std::string_view name) {
-  return value_of(kLrScalingNames, name,
-                  "there is no --lr-scaling '{}'; there are none, linear and sqrt");
+  return value_of(kLrScalingNames, name, "--lr-scaling");
 }
 
 constexpr EnumName<LrSchedule> kLrScheduleNames[] = {{LrSchedule::cosine, "cosine"},
@@ -51,9 +46,7 @@ std::string_view to_string(LrSchedule schedule) {
 }
 
 LrSchedule parse_lr_schedule(std::string_view name) {
-  return value_of(kLrScheduleNames, name,
-                  "there is no lr schedule '{}'; there are cosine, step, polynomial, "
-                  "onecycle and constant");
+  return value_of(kLrScheduleNames, name, "lr schedule");
 }
 
 constexpr EnumName<OptimizerKind> kOptimizerKindNames[] = {
@@ -63,8 +56,7 @@ std::string_view to_string(OptimizerKind kind) {
 }
 
 OptimizerKind parse_optimizer(std::string_view name) {
-  return value_of(kOptimizerKindNames, name,
-                  "there is no optimizer '{}'; there are sgd, adamw and lars");
+  return value_of(kOptimizerKindNames, name, "optimizer");
 }
 
 const std::string& TrainOptions::task_name() const {
@@ -82,10 +74,10 @@ TrainOptions TrainOptions::resolved(int world_size) const {
   const int64_t shares = world_size * accumulate;
   if (global_batch_size > 0) {
     if (global_batch_size % shares != 0) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("global-batch-size is {}, which {} processes with {} batches a step "
-                              "cannot share evenly; give a multiple of {}",
-                              global_batch_size, world_size, accumulate, shares));
+      throw error_of(ErrorCode::invalid_argument,
+                     "global-batch-size is {}, which {} processes with {} batches a step cannot "
+                     "share evenly; give a multiple of {}",
+                     global_batch_size, world_size, accumulate, shares);
     }
     out.batch_size = global_batch_size / shares;
   }

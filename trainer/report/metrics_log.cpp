@@ -9,10 +9,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include <ffkit/format/error.h>
-
 #include "format/file/durable_file.h"
 #include "format/json_text.h"
+#include "format/make_error.h"
 #include "report/json_number.h"
 
 namespace ffkit {
@@ -98,8 +97,7 @@ void MetricsLog::append(const std::string& line) {
   const std::string text = line + "\n";
   if (!file || std::fwrite(text.data(), 1, text.size(), file.get()) != text.size() ||
       std::fflush(file.get()) != 0) {
-    throw Error(ErrorCode::io, "cannot append to the log",
-                {.path = path_.string(), .errno_value = errno});
+    throw io_error_at(path_, "cannot append to the log", errno);
   }
 }
 

@@ -10,7 +10,7 @@
 #include <map>
 #include <vector>
 
-#include <ffkit/format/error.h>
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -99,10 +99,7 @@ StepProfiler::StepProfiler(fs::path folder, int rank, bool has_gpu)
   if (folder_.empty()) return;
   std::error_code error;
   fs::create_directories(folder_, error);
-  if (error) {
-    throw Error(ErrorCode::io, "cannot make the folder of the profile",
-                {.path = folder_.string(), .errno_value = error.value()});
-  }
+  require_done(error, folder_, "cannot make the folder of the profile");
 }
 
 void StepProfiler::after_step() {
@@ -130,7 +127,7 @@ void StepProfiler::stop() {
   file << operator_table(operator_times(result->events()), kCount);
   file.close();
   if (!file || !fs::exists(trace)) {
-    throw Error(ErrorCode::io, "the profile cannot be written", {.path = folder_.string()});
+    throw error_at(folder_, ErrorCode::io, "the profile cannot be written");
   }
   report_ =
       fmt::format("profile of {} steps: {} (open it in chrome://tracing or ui.perfetto.dev), {}",

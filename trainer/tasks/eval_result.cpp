@@ -1,9 +1,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <ffkit/format/error.h>
 #include <ffkit/trainer/eval_result.h>
 #include <ffkit/trainer/task_registry.h>
+
+#include "format/make_error.h"
 
 namespace ffkit {
 
@@ -20,8 +21,8 @@ double EvalResult::value(std::string_view name) const {
     if (own == name) return value;
     names.push_back(own);
   }
-  throw Error(ErrorCode::not_found,
-              fmt::format("there is no metric '{}'; there are {}", name, fmt::join(names, ", ")));
+  throw error_of(ErrorCode::not_found, "there is no metric '{}'; there are {}", name,
+                 fmt::join(names, ", "));
 }
 
 std::string best_text(const TaskEntry& task, double best, int64_t epoch) {

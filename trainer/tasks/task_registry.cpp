@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <utility>
 
-#include <ffkit/format/error.h>
 #include <ffkit/trainer/task_registry.h>
+
+#include "format/make_error.h"
 
 namespace ffkit {
 
@@ -17,16 +18,16 @@ const MetricInfo& TaskEntry::best_metric() const {
 void TaskRegistry::add(TaskEntry entry) {
   for (const auto& other : entries_) {
     if (other->name != entry.name) continue;
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("there is a task '{}' already; give it another name", entry.name));
+    throw error_of(ErrorCode::invalid_argument,
+                   "there is a task '{}' already; give it another name", entry.name);
   }
   const bool has_best =
       std::any_of(entry.metrics.begin(), entry.metrics.end(),
                   [&](const MetricInfo& metric) { return metric.name == entry.best; });
   if (!has_best) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("the best metric of the task '{}', '{}', is none of its metrics",
-                            entry.name, entry.best));
+    throw error_of(ErrorCode::invalid_argument,
+                   "the best metric of the task '{}', '{}', is none of its metrics", entry.name,
+                   entry.best);
   }
   entries_.push_back(std::make_unique<const TaskEntry>(std::move(entry)));
 }
@@ -35,8 +36,8 @@ const TaskEntry& TaskRegistry::find(std::string_view name) const {
   for (const auto& entry : entries_) {
     if (entry->name == name) return *entry;
   }
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("there is no task '{}'; there are {}", name, fmt::join(names(), ", ")));
+  throw error_of(ErrorCode::invalid_argument, "there is no task '{}'; there are {}", name,
+                 fmt::join(names(), ", "));
 }
 
 const TaskEntry& TaskRegistry::find_for(const Schema& schema, const std::string& path) const {
@@ -53,14 +54,12 @@ const TaskEntry& TaskRegistry::find_for(const Schema& schema, const std::string&
   }
   if (fitting.size() == 1) return *found;
   if (fitting.empty()) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("no task trains on such data ({})", fmt::join(reasons, "; ")),
-                {.path = path});
+    throw error_at(path, ErrorCode::invalid_argument, "no task trains on such data ({})",
+                   fmt::join(reasons, "; "));
   }
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("the tasks {} all train on such data; say with --task which one",
-                          fmt::join(fitting, ", ")),
-              {.path = path});
+  throw error_at(path, ErrorCode::invalid_argument,
+                 "the tasks {} all train on such data; say with --task which one",
+                 fmt::join(fitting, ", "));
 }
 
 std::vector<std::string> TaskRegistry::names() const {

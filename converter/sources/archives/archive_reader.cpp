@@ -3,14 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
 #include <new>
 #include <span>
 
-#include <ffkit/format/error.h>
-
 #include "format/printable.h"
+#include "input/source_error.h"
 
 namespace ffkit {
 
@@ -60,9 +58,8 @@ std::vector<std::byte> ArchiveReader::read_member(size_t max_bytes) {
     if (n < 0) fail("is damaged or cut short; download or copy it again");
     if (n == 0) return content;
     if (content.size() + static_cast<size_t>(n) > max_bytes) {
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("a member is longer than the {} bytes it may have", max_bytes),
-                  {.path = name_});
+      throw source_error(name_, ErrorCode::unsupported,
+                         "a member is longer than the {} bytes it may have", max_bytes);
     }
     content.insert(content.end(), chunk.begin(), chunk.begin() + n);
   }
@@ -72,10 +69,9 @@ std::string ArchiveReader::checked_name(archive_entry* entry) const {
   const char* raw = archive_entry_pathname(entry);
   if (raw == nullptr) raw = archive_entry_pathname_utf8(entry);
   const auto refuse = [&](const std::string& why) {
-    throw Error(ErrorCode::unsupported,
-                fmt::format("member '{}' {}; nothing of this archive is used",
-                            raw == nullptr ? "?" : raw, why),
-                {.path = name_});
+    throw source_error(name_, ErrorCode::unsupported,
+                       "member '{}' {}; nothing of this archive is used",
+                       raw == nullptr ? "?" : raw, why);
   };
   if (raw == nullptr || *raw == '\0') refuse("has no readable name");
   if (!is_utf8(raw)) refuse("has a name that is no UTF-8 text");

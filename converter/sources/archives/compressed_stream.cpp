@@ -7,13 +7,12 @@
 #include <zstd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <exception>
 #include <new>
 #include <string>
 #include <vector>
 
-#include <ffkit/format/error.h>
+#include "input/source_error.h"
 
 namespace ffkit {
 namespace {
@@ -190,10 +189,9 @@ class FilterDecoder : public CompressedStream::Decoder {
                                                : archive_read_support_filter_bzip2(a);
     // With a warning it would start a program of that name.
     if (result != ARCHIVE_OK) {
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("is {}, which this build's libarchive cannot read; decompress it",
-                              content_name(kind)),
-                  {.path = file.path().string()});
+      throw source_error(file.path(), ErrorCode::unsupported,
+                         "is {}, which this build's libarchive cannot read; decompress it",
+                         content_name(kind));
     }
     archive_read_support_format_raw(a);
     archive_read_set_callback_data(a, this);
@@ -278,10 +276,9 @@ std::unique_ptr<CompressedStream::Decoder> decoder_of(const InputFile& file, Con
     case ContentKind::xz:
       return std::make_unique<FilterDecoder>(file, kind);
     default:
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("is {}, and not gzip, zstd, bzip2 or xz data; decompress it",
-                              content_name(kind)),
-                  {.path = file.path().string()});
+      throw source_error(file.path(), ErrorCode::unsupported,
+                         "is {}, and not gzip, zstd, bzip2 or xz data; decompress it",
+                         content_name(kind));
   }
 }
 

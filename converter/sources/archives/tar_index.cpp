@@ -7,11 +7,9 @@
 #include <cstring>
 #include <span>
 #include <string_view>
-#include <vector>
-
-#include <ffkit/format/error.h>
 
 #include "format/content_kind.h"
+#include "input/source_error.h"
 #include "sources/archives/archive_reader.h"
 
 namespace ffkit {
@@ -43,10 +41,8 @@ void refuse_other_kinds(const InputFile& file, FileRange range, const std::strin
   const ContentKind kind = content_kind(bytes);
   if (kind == ContentKind::unknown) return;
   const std::string remedy = content_remedy(kind);
-  throw Error(ErrorCode::unsupported,
-              fmt::format("is {}, and not a plain tar archive{}{}", content_name(kind),
-                          remedy.empty() ? "" : "; ", remedy),
-              {.path = name});
+  throw source_error(name, ErrorCode::unsupported, "is {}, and not a plain tar archive{}{}",
+                     content_name(kind), remedy.empty() ? "" : "; ", remedy);
 }
 
 // The number in an octal field of a header; -1 for anything else.

@@ -5,15 +5,16 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <optional>
 #include <unordered_map>
 #include <utility>
 
 #include <ffkit/converter/sources.h>
-#include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
 
 #include "format/errors_only.h"
+#include "input/listed_source.h"
+#include "input/sample_arrays.h"
+#include "input/source_error.h"
 #include "sources/archives/parallel_io.h"
 #include "sources/coco/coco_file.h"
 #include "sources/coco/coco_listing.h"
@@ -63,13 +64,7 @@ Field id_field(const char* name, const CocoIds& ids, bool is_one) {
   return {name, FieldType::tensor, DType::i64};
 }
 
-template <typename T>
-std::span<T> numbers(SampleBuffers& buffers, size_t count) {
-  const std::span<std::byte> bytes = buffers.bytes(count * sizeof(T));
-  return {reinterpret_cast<T*>(bytes.data()), count};
-}
-
-class Coco : public Source {
+class Coco : public ListedSource {
  public:
   Coco(const fs::path& path, const CocoOptions& options)
       : path_(path), has_segmentation_(options.segmentation), storer_(as_they_are(options.store)) {
@@ -77,12 +72,6 @@ class Coco : public Source {
       add_split(std::move(found), options);
     make_schema();
   }
-
-  const std::vector<SourceSplit>& splits() const override { return infos_; }
-  Schema schema() const override { return schema_; }
-  const std::vector<std::string>& classes() const override { return classes_; }
-  const std::vector<ClassId>& class_ids() const override { return class_ids_; }
-  const std::vector<std::string>& notes() const override { return notes_; }
 
   std::map<std::string, std::string> facts(size_t split) const override {
     const CocoListing& from = splits_.at(split).from;
@@ -187,9 +176,9 @@ class Coco : public Source {
           fmt::join(std::span(missing).first(std::min<size_t>(missing.size(), 3)), ", "),
           missing.size() > 3 ? ", ..." : "");
       if (!options.allow_missing || taken.empty()) {
-        throw Error(ErrorCode::not_found,
-                    what + "; put them there, or leave them out with " + option_on("allow_missing"),
-                    {.path = from.images.string()});
+        throw source_error(
+            from.images, ErrorCode::not_found,
+            what + "; put them there, or leave them out with " + option_on("allow_missing"));
       }
       notes_.push_back(fmt::format("{}: {}; left out", from.images.string(), what));
     }
@@ -200,11 +189,9 @@ class Coco : public Source {
     if (splits_.empty()) {
       categories_ = std::move(categories);
     } else if (categories != categories_) {
-      throw Error(
-          ErrorCode::invalid_argument,
-          fmt::format("has other categories than '{}'; convert them apart, by {}",
-                      splits_.front().from.annotations.string(), option_name("annotations")),
-          {.path = from.annotations.string()});
+      throw source_error(from.annotations, ErrorCode::invalid_argument,
+                         "has other categories than '{}'; convert them apart, by {}",
+                         splits_.front().from.annotations.string(), option_name("annotations"));
     }
     require_same_ids(file, from.annotations);
     const auto is_bare = [&file](size_t i) { return file.annotations_of(i).empty(); };
@@ -235,12 +222,10 @@ class Coco : public Source {
                                   {&CocoFile::category_ids, "categories"}}) {
       if ((file.*ids).is_text() == (first.file.*ids).is_text()) continue;
       if ((file.*ids).is_empty() || (first.file.*ids).is_empty()) continue;
-      throw Error(
-          ErrorCode::invalid_argument,
-          fmt::format("has other ids of {} than '{}', numbers in one and texts in the other; "
-                      "write both alike, or convert them apart, by {}",
-                      of, first.from.annotations.string(), option_name("annotations")),
-          {.path = annotations.string()});
+      throw source_error(annotations, ErrorCode::invalid_argument,
+                         "has other ids of {} than '{}', numbers in one and texts in the other; "
+                         "write both alike, or convert them apart, by {}",
+                         of, first.from.annotations.string(), option_name("annotations"));
     }
   }
 
@@ -250,11 +235,9 @@ class Coco : public Source {
       const bool has_end = picture.file_name.find('\0') != std::string::npos;  // as open(2) sees it
       if (name.empty() || name.is_absolute() || has_end ||
           std::ranges::find(name, "..") != name.end()) {
-        throw Error(
-            ErrorCode::unsupported,
-            fmt::format("picture {} is file '{}', which is not inside the folder of pictures",
-                        picture.id, picture.file_name),
-            {.path = annotations.string()});
+        throw source_error(annotations, ErrorCode::unsupported,
+                           "picture {} is file '{}', which is not inside the folder of pictures",
+                           picture.id, picture.file_name);
       }
     }
   }
@@ -385,7 +368,7 @@ class Coco : public Source {
       record.set_string(field, buffers.text(text + "]"));
       return;
     }
-    const auto out = numbers<int64_t>(buffers, chosen.size());
+    const auto out = new_array<int64_t>(buffers, chosen.size());
     std::ranges::transform(chosen, out.begin(), [&all](size_t i) { return all[i]; });
     record.set_tensor(field, {DType::i64, {std::ssize(chosen)}, std::as_bytes(out)});
   }
@@ -394,8 +377,8 @@ class Coco : public Source {
                        std::span<const size_t> chosen) const {
     const CocoAnnotations& all = file.annotations;
     const auto n = std::ssize(chosen);
-    const auto boxes = numbers<float>(buffers, 4 * chosen.size());
-    const auto crowds = numbers<uint8_t>(buffers, chosen.size());
+    const auto boxes = new_array<float>(buffers, 4 * chosen.size());
+    const auto crowds = new_array<uint8_t>(buffers, chosen.size());
     for (size_t i = 0; i < chosen.size(); ++i) {
       std::copy_n(&all.box[4 * chosen[i]], 4, &boxes[4 * i]);
       crowds[i] = all.is_crowd[chosen[i]];
@@ -408,7 +391,7 @@ class Coco : public Source {
   static void set_labels(RecordBuilder& record, SampleBuffers& buffers, const CocoSplit& from,
                          size_t picture, size_t field) {
     const auto chosen = from.file.annotations_of(picture);
-    const auto labels = numbers<int64_t>(buffers, chosen.size());
+    const auto labels = new_array<int64_t>(buffers, chosen.size());
     std::ranges::transform(chosen, labels.begin(), [&](size_t i) {
       return from.labels.at(from.file.annotations.category_id[i]);
     });
@@ -450,13 +433,13 @@ class Coco : public Source {
       if (array.of_annotations) shape.insert(shape.begin(), std::ssize(chosen));
       const bool is_integer = schema_.fields[field].dtype == DType::i64;
       const size_t count = elements.size() * array.stride;
-      const auto floats = numbers<float>(buffers, count);
+      const auto floats = new_array<float>(buffers, count);
       for (size_t i = 0; i < elements.size(); ++i) {
         std::copy_n(&from.values[elements[i] * array.stride], array.stride,
                     &floats[i * array.stride]);
       }
       if (is_integer) {
-        const auto integers = numbers<int64_t>(buffers, count);
+        const auto integers = new_array<int64_t>(buffers, count);
         std::ranges::transform(floats, integers.begin(),
                                [](float value) { return static_cast<int64_t>(value); });
         record.set_tensor(field++, {DType::i64, shape, std::as_bytes(integers)});
@@ -479,14 +462,9 @@ class Coco : public Source {
   bool has_labels_ = false;
   bool has_category_ids_ = false;
   std::vector<CocoSplit> splits_;
-  std::vector<SourceSplit> infos_;
   std::vector<std::vector<size_t>> taken_;  // the pictures of each split that are there
   std::map<ClassId, std::string> categories_;
-  std::vector<std::string> classes_;
-  std::vector<ClassId> class_ids_;
   std::vector<Array> arrays_;
-  Schema schema_;
-  std::vector<std::string> notes_;
 };
 
 }  // namespace

@@ -5,13 +5,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <numeric>
 #include <unordered_map>
 
-#include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
 
+#include "input/source_error.h"
 #include "sources/numbers/json_numbers.h"
 #include "sources/numbers/json_tables.h"
 
@@ -105,9 +104,8 @@ class CocoReader {
                   [this](const dom::object& object, FileRange) { add_category(object); }}};
     read_json_tables(input_, tables, file_.notes);
     if (file_.pictures.empty()) {
-      throw Error(ErrorCode::invalid_argument,
-                  "has no 'images': is it a COCO file of instances or keypoints?",
-                  {.path = path_.string()});
+      throw source_error(path_, ErrorCode::invalid_argument,
+                         "has no 'images': is it a COCO file of instances or keypoints?");
     }
     sort_annotations();
     require_single_ids();
@@ -249,12 +247,10 @@ class CocoReader {
     std::ranges::sort(by_id, {}, [&](size_t i) { return all.id[i]; });
     const auto twice = std::ranges::adjacent_find(by_id, {}, [&](size_t i) { return all.id[i]; });
     if (twice == by_id.end()) return;
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format("two annotations have the id {}, of which pycocotools takes the last one in "
-                    "place of both; number the annotations anew",
-                    file_.annotation_ids.json(all.id[*twice])),
-        {.path = path_.string()});
+    throw source_error(path_, ErrorCode::invalid_argument,
+                       "two annotations have the id {}, of which pycocotools takes the last one in "
+                       "place of both; number the annotations anew",
+                       file_.annotation_ids.json(all.id[*twice]));
   }
 
   void note_what_was_taken_otherwise() {
@@ -277,10 +273,9 @@ class CocoReader {
 
   [[noreturn]] void refuse(size_t annotation, const std::string& why) const {
     const CocoAnnotations& all = file_.annotations;
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("annotation {} {}; remove it, or take the file it belongs to",
-                            file_.annotation_ids.json(all.id[annotation]), why),
-                {.path = path_.string()});
+    throw source_error(path_, ErrorCode::invalid_argument,
+                       "annotation {} {}; remove it, or take the file it belongs to",
+                       file_.annotation_ids.json(all.id[annotation]), why);
   }
 
   const std::filesystem::path path_;

@@ -4,8 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <ffkit/format/error.h>
-
+#include "format/make_error.h"
 #include "sources/numbers/json_numbers.h"
 #include "sources/numbers/json_tables.h"
 
@@ -13,7 +12,7 @@ namespace ffkit {
 namespace {
 
 [[noreturn]] void refuse_id(std::string_view key, const std::string& what) {
-  throw Error(ErrorCode::invalid_argument, fmt::format("'{}': {}", key, what));
+  throw error_of(ErrorCode::invalid_argument, "'{}': {}", key, what);
 }
 
 }  // namespace
@@ -21,7 +20,7 @@ namespace {
 int64_t CocoIds::take(const simdjson::dom::object& object, std::string_view key) {
   simdjson::dom::element value;
   if (!find_member(object, key, value)) {
-    throw Error(ErrorCode::invalid_argument, fmt::format("has no '{}'", key));
+    throw error_of(ErrorCode::invalid_argument, "has no '{}'", key);
   }
   std::string_view text;
   if (value.get_string().get(text) != simdjson::SUCCESS) {

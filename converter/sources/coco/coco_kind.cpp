@@ -1,13 +1,11 @@
-#include <fmt/format.h>
-
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include <ffkit/converter/registry.h>
 #include <ffkit/converter/sources.h>
-#include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
+
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -89,10 +87,9 @@ class CocoKind final : public SourceOptions {
                    "has no effect with " + persons + "; leave it out");
     }
     if (options_.annotations.empty() != options_.images.empty()) {
-      throw Error(ErrorCode::invalid_argument,
-                  option_name("annotations") + " and " + option_name("images") +
-                      " belong together; give both",
-                  {.subject = ErrorSubject::argument, .name = "annotations"});
+      throw argument_error("annotations", option_name("annotations") + " and " +
+                                              option_name("images") +
+                                              " belong together; give both");
     }
   }
 

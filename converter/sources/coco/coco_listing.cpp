@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
-#include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
 
 #include "format/dataset/split_name.h"
 #include "input/dangling_link.h"
+#include "input/source_error.h"
 #include "input/split_name.h"
 
 namespace ffkit {
@@ -33,8 +33,7 @@ std::vector<std::string> splits_of_annotations(const fs::path& folder, const std
     }
   }
   if (none && none != std::errc::no_such_file_or_directory) {
-    throw Error(ErrorCode::io, "cannot be listed",
-                {.path = folder.string(), .errno_value = none.value()});
+    throw source_io_error(folder, "cannot be listed", none.value());
   }
   std::ranges::sort(splits);
   return splits;
@@ -59,10 +58,9 @@ std::string split_as_called(const std::string& written, const fs::path& annotati
 CocoListing given_files(const fs::path& path, const CocoOptions& options,
                         std::vector<std::string>& notes) {
   if (options.annotations.empty() || options.images.empty()) {
-    throw Error(ErrorCode::invalid_argument,
-                option_name("annotations") + " and " + option_name("images") +
-                    " belong together; give both",
-                {.path = path.string()});
+    throw source_error(path, ErrorCode::invalid_argument,
+                       option_name("annotations") + " and " + option_name("images") +
+                           " belong together; give both");
   }
   std::string split = options.annotations.stem().string();
   for (const std::string prefix : {kInstances, kKeypoints}) {
@@ -74,8 +72,7 @@ CocoListing given_files(const fs::path& path, const CocoOptions& options,
   }
   listing.split = split_as_called(listing.split, listing.annotations, notes);
   if (!fs::is_directory(listing.images)) {
-    throw Error(ErrorCode::not_found, "there is no such folder of pictures",
-                {.path = listing.images.string()});
+    throw source_error(listing.images, ErrorCode::not_found, "there is no such folder of pictures");
   }
   return listing;
 }
@@ -94,9 +91,8 @@ std::vector<CocoListing> listings_of_annotations(const fs::path& path, const Coc
   for (const std::string& split : splits) {
     const fs::path annotations = folder / (prefix + split + ".json");
     if (const std::string fault = fault_of_split_name(split); !fault.empty()) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("is of the split '{}', whose name {}; rename the file", split, fault),
-                  {.path = annotations.string()});
+      throw source_error(annotations, ErrorCode::invalid_argument,
+                         "is of the split '{}', whose name {}; rename the file", split, fault);
     }
     fs::path images;
     for (const fs::path& candidate : {path / split, path / "images" / split, path / "images"}) {
@@ -114,11 +110,10 @@ std::vector<CocoListing> listings_of_annotations(const fs::path& path, const Coc
     listings.push_back({split_as_called(split, annotations, notes), annotations, images});
   }
   if (listings.empty() && !splits.empty()) {
-    throw Error(ErrorCode::not_found,
-                fmt::format("there are annotations of '{0}', but no folder '{0}' or 'images/{0}' "
-                            "with the pictures",
-                            splits.front()),
-                {.path = path.string()});
+    throw source_error(
+        path, ErrorCode::not_found,
+        "there are annotations of '{0}', but no folder '{0}' or 'images/{0}' with the pictures",
+        splits.front());
   }
   return listings;
 }
@@ -171,11 +166,9 @@ void require_different_splits(const std::vector<CocoListing>& listings) {
     const auto same = std::ranges::find(listings.begin() + static_cast<ptrdiff_t>(i) + 1,
                                         listings.end(), listings[i].split, &CocoListing::split);
     if (same == listings.end()) continue;
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format("is of the split '{}', as '{}' is; convert them apart, by {}", same->split,
-                    listings[i].annotations.string(), option_name("annotations")),
-        {.path = same->annotations.string()});
+    throw source_error(same->annotations, ErrorCode::invalid_argument,
+                       "is of the split '{}', as '{}' is; convert them apart, by {}", same->split,
+                       listings[i].annotations.string(), option_name("annotations"));
   }
 }
 
@@ -184,7 +177,7 @@ void require_different_splits(const std::vector<CocoListing>& listings) {
 std::vector<CocoListing> list_coco(const fs::path& path, const CocoOptions& options,
                                    std::vector<std::string>& notes) {
   if (!fs::is_directory(path)) {
-    throw Error(ErrorCode::not_found, "there is no such folder", {.path = path.string()});
+    throw source_error(path, ErrorCode::not_found, "there is no such folder");
   }
   if (!options.annotations.empty() || !options.images.empty())
     return {given_files(path, options, notes)};
@@ -202,13 +195,11 @@ std::vector<CocoListing> list_coco(const fs::path& path, const CocoOptions& opti
                                 listings.front().annotations.string()));
   }
   if (listings.empty()) {
-    throw Error(
-        ErrorCode::not_found,
-        fmt::format("holds neither annotations/{}<split>.json nor <split>/{}; name the files with "
-                    "{} and {}",
-                    options.keypoints ? kKeypoints : kInstances, kBesidePictures,
-                    option_name("annotations"), option_name("images")),
-        {.path = path.string()});
+    throw source_error(
+        path, ErrorCode::not_found,
+        "holds neither annotations/{}<split>.json nor <split>/{}; name the files with {} and {}",
+        options.keypoints ? kKeypoints : kInstances, kBesidePictures, option_name("annotations"),
+        option_name("images"));
   }
   require_different_splits(listings);
   return listings;

@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <utility>
-
 #include <ffkit/converter/sources.h>
 
 #include "input/splitmix.h"
@@ -24,8 +22,6 @@ class DemoSource : public DemoPictures {
   }
 
   Schema schema() const override { return image_classification_schema(); }
-  const std::vector<std::string>& classes() const override { return classes_; }
-  const std::vector<std::string>& class_names() const override { return class_names_; }
 
   void read(size_t split, int64_t index, RecordBuilder& record,
             SampleBuffers& buffers) const override {
@@ -43,8 +39,6 @@ class DemoSource : public DemoPictures {
   }
 
   const int64_t num_classes_;
-  std::vector<std::string> classes_;
-  std::vector<std::string> class_names_;
 };
 
 }  // namespace

@@ -2,10 +2,11 @@
 #include <fmt/format.h>
 
 #include <ffkit/converter/sources.h>
-#include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
 #include <ffkit/pose/person_record.h>
 
+#include "format/make_error.h"
+#include "input/sample_arrays.h"
 #include "sources/demo/demo_sample.h"
 #include "sources/demo/figure_painter.h"
 #include "sources/persons/person_values.h"
@@ -17,8 +18,8 @@ class DemoPose : public DemoPictures {
  public:
   DemoPose(const DemoPoseOptions& options, uint64_t seed) : DemoPictures(options, seed) {
     if (size_ < 32 || size_ > 2048) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("demo: the size is {}; it must be 32 .. 2048", size_));
+      throw error_of(ErrorCode::invalid_argument, "demo: the size is {}; it must be 32 .. 2048",
+                     size_);
     }
   }
 
@@ -27,7 +28,7 @@ class DemoPose : public DemoPictures {
   std::map<std::string, std::string> facts(size_t split) const override {
     std::map<std::string, std::string> facts = DemoPictures::facts(split);
     facts[pose::kSetFact] = "demo";
-    facts[pose::kValidRootsFact] = std::to_string(splits_.at(split).num_samples);
+    facts[pose::kValidRootsFact] = std::to_string(infos_.at(split).num_samples);
     return facts;
   }
 
@@ -54,14 +55,7 @@ class DemoPose : public DemoPictures {
       joints[3 * i + 2] = is_inside ? 1.0F : 0.0F;
     }
     const pose::Point3& root = figure.joints[kFigureRoot];
-    // Kept in the buffers, since the record points to them until it is encoded.
-    const auto kept = [&buffers](const auto& values) {
-      using T = typename std::decay_t<decltype(values)>::value_type;
-      const std::span<std::byte> bytes = buffers.bytes(values.size() * sizeof(T));
-      auto* out = reinterpret_cast<T*>(bytes.data());
-      std::ranges::copy(values, out);
-      return std::span<const T>(out, values.size());
-    };
+    // Copied, since the record points to them until it is encoded.
     set_person({.image = stored.bytes,
                 .image_id = index,
                 .annotation_id = index,
@@ -74,8 +68,8 @@ class DemoPose : public DemoPictures {
                 .root_camera = root,
                 .visible = 1,
                 .has_depth = true,
-                .joints = kept(joints),
-                .picture_roots = kept(root),
+                .joints = array_copy<float>(buffers, joints),
+                .picture_roots = array_copy<double>(buffers, root),
                 .id = id(index)},
                record, buffers);
   }

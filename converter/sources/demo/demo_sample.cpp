@@ -17,7 +17,7 @@ std::map<std::string, std::string> DemoPictures::options() const {
 }
 
 std::string DemoPictures::describe(size_t split, int64_t index) const {
-  return fmt::format("demo: {}/{}", splits_.at(split).name, id(index));
+  return fmt::format("demo: {}/{}", infos_.at(split).name, id(index));
 }
 
 SplitMix DemoPictures::random(size_t split, int64_t index) const {

@@ -11,13 +11,13 @@
 #include <ffkit/converter/image_storage.h>
 #include <ffkit/converter/source.h>
 
+#include "input/listed_source.h"
 #include "input/splitmix.h"
 
 namespace ffkit {
 
-class DemoPictures : public Source {
+class DemoPictures : public ListedSource {
  public:
-  const std::vector<SourceSplit>& splits() const override { return splits_; }
   int64_t sample_bytes(size_t, int64_t) const override { return 0; }
   std::map<std::string, std::string> facts(size_t) const override;
   std::map<std::string, std::string> options() const override;
@@ -28,8 +28,8 @@ class DemoPictures : public Source {
   template <typename Options>
   DemoPictures(const Options& options, uint64_t seed)
       : size_(options.size), seed_(seed), storer_(options.images) {
-    splits_.push_back({.name = "train", .num_samples = options.num_train, .is_training = true});
-    if (options.num_val > 0) splits_.push_back({.name = "val", .num_samples = options.num_val});
+    infos_.push_back({.name = "train", .num_samples = options.num_train, .is_training = true});
+    if (options.num_val > 0) infos_.push_back({.name = "val", .num_samples = options.num_val});
   }
 
   virtual std::string id(int64_t index) const = 0;
@@ -41,7 +41,6 @@ class DemoPictures : public Source {
   const int64_t size_;
   const uint64_t seed_;
   const ImageStorer storer_;
-  std::vector<SourceSplit> splits_;
 };
 
 }  // namespace ffkit

@@ -7,13 +7,12 @@
 #include <span>
 #include <string>
 #include <system_error>
-#include <utility>
 
 #include <ffkit/converter/sources.h>
-#include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
 
 #include "format/file/file.h"
+#include "format/make_error.h"
 #include "sources/demo_nuscenes/root_writer.h"
 
 namespace ffkit {
@@ -70,11 +69,12 @@ class RootFolder {
     const fs::path parent = fs::temp_directory_path(error);
     std::string name = (parent / "ffkit-demo-XXXXXX").string();
     if (error || mkdtemp(name.data()) == nullptr) {
-      throw Error(ErrorCode::io,
-                  "no temporary folder can be made here; let TMPDIR name a folder with room, or "
-                  "keep the files with " +
-                      option_name("root"),
-                  {.path = parent.string(), .errno_value = error ? error.value() : errno});
+      throw io_error_at(
+          parent,
+          "no temporary folder can be made here; let TMPDIR name a folder with room, or "
+          "keep the files with " +
+              option_name("root"),
+          error ? error.value() : errno);
     }
     path_ = name;
     is_temporary_ = true;
@@ -93,15 +93,13 @@ class RootFolder {
         if (std::ranges::equal(bytes, std::as_bytes(std::span(note_)))) return false;
       }
     } catch (const fs::filesystem_error& error) {
-      throw Error(ErrorCode::io, "cannot be the folder of " + option_name("root"),
-                  {.path = path_.string(), .errno_value = error.code().value()});
+      throw io_error_at(path_, "cannot be the folder of " + option_name("root"),
+                        error.code().value());
     }
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format("is not empty, and does not hold the demo set of these options; give {} "
-                    "a new or an empty folder",
-                    option_name("root")),
-        {.path = path_.string()});
+    throw error_at(path_, ErrorCode::invalid_argument,
+                   "is not empty, and does not hold the demo set of these options; give {} a new "
+                   "or an empty folder",
+                   option_name("root"));
   }
 
   void write_note() const {

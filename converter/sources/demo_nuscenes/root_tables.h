@@ -2,7 +2,6 @@
 // that scenes can be made side by side; each token is a function of the seed and of what it names.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <map>

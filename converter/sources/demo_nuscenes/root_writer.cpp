@@ -11,16 +11,15 @@
 #include <span>
 #include <string>
 #include <system_error>
-#include <utility>
 #include <vector>
 
-#include <ffkit/format/error.h>
 #include <ffkit/format/machine.h>
 #include <ffkit/image/image_codec.h>
 #include <ffkit/nuscenes/classes.h>
 #include <ffkit/nuscenes/splits.h>
 
 #include "format/file/file.h"
+#include "format/make_error.h"
 #include "input/cancel.h"
 #include "input/splitmix.h"
 #include "input/thread_limit.h"
@@ -39,9 +38,7 @@ constexpr std::array<const char*, 2> kSplits = {"train", "val"};
 void make_folders(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
-  if (!error) return;
-  throw Error(ErrorCode::io, "the folder cannot be made",
-              {.path = folder.string(), .errno_value = error.value()});
+  require_done(error, folder, "the folder cannot be made");
 }
 
 void write_file(const fs::path& path, std::span<const std::byte> bytes) {
@@ -190,11 +187,10 @@ void write_map(const fs::path& root, uint64_t seed) {
 void validate(const DemoNuScenesOptions& options) {
   check_options(options);
   if (options.width % 16 == 0 && options.width >= 64 && options.width <= 1600) return;
-  throw Error(
-      ErrorCode::invalid_argument,
-      fmt::format("demo: the width of pictures is {}; it must be a multiple of 16 from 64 to "
-                  "1600, because their height is 9/16 of it",
-                  options.width));
+  throw error_of(ErrorCode::invalid_argument,
+                 "demo: the width of pictures is {}; it must be a multiple of 16 from 64 to 1600, "
+                 "because their height is 9/16 of it",
+                 options.width);
 }
 
 void write_root(const fs::path& folder, const DemoNuScenesOptions& options,

@@ -29,12 +29,12 @@ struct ObjectKind {
   Look look;
   Vector3 size;  // width, length, height; one object's differs by up to a tenth
   Colour colour;
-  double share;         // of all objects
-  double moving_share;  // of the kind's objects
-  double min_speed;     // m/s, of those that move
-  double max_speed;
-  std::string_view moving_attribute;  // empty: none
-  std::string_view standing_attribute;
+  double share;             // of all objects
+  double moving_share = 0;  // of the kind's objects
+  double min_speed = 0;     // m/s, of those that move
+  double max_speed = 0;
+  std::string_view moving_attribute = {};  // empty: none
+  std::string_view standing_attribute = {};
 };
 std::span<const ObjectKind> object_kinds();
 

@@ -9,11 +9,11 @@
 #include <span>
 #include <vector>
 
-#include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
 
 #include "format/content_kind.h"
 #include "input/dangling_link.h"
+#include "input/source_error.h"
 #include "input/split_name.h"
 #include "sources/archives/compressed_stream.h"
 #include "sources/files/text_files.h"
@@ -77,8 +77,7 @@ std::vector<fs::path> all_files_below(const fs::path& folder) {
       }
     }
   } catch (const fs::filesystem_error& error) {
-    throw Error(ErrorCode::io, "cannot be listed",
-                {.path = folder.string(), .errno_value = error.code().value()});
+    throw source_io_error(folder, "cannot be listed", error.code().value());
   }
   std::ranges::sort(files);
   return files;
@@ -158,12 +157,11 @@ Found choose_files(const fs::path& path, const CorpusQuery& query) {
   }
   // A .json beside texts may be about them.
   if (!json.empty() && !texts.empty() && !has_lines) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("holds .json files ({}, ...) and .txt files ({}, ...); say with "
-                            "{} or {} which are the documents",
-                            json.front().filename().string(), texts.front().filename().string(),
-                            option_set("ending", ".json"), option_set("ending", ".txt")),
-                {.path = path.string()});
+    throw source_error(path, ErrorCode::invalid_argument,
+                       "holds .json files ({}, ...) and .txt files ({}, ...); say with {} or {} "
+                       "which are the documents",
+                       json.front().filename().string(), texts.front().filename().string(),
+                       option_set("ending", ".json"), option_set("ending", ".txt"));
   }
   if (json.empty()) return {std::move(texts), std::move(others), false};
   others.insert(others.end(), texts.begin(), texts.end());
@@ -175,14 +173,13 @@ Found choose_files(const fs::path& path, const CorpusQuery& query) {
   const std::string wanted = !query.ending.empty() ? query.ending
                              : query.takes_texts   ? ".jsonl, .ndjson, .json or .txt"
                                                    : ".jsonl, .ndjson or .json";
-  throw Error(
-      others.empty() || !query.ending.empty() ? ErrorCode::not_found : ErrorCode::unsupported,
-      fmt::format("holds no {} files, at any depth{}{}", wanted,
-                  others.empty() ? "" : fmt::format(", but {}", told_by_ending(others)),
-                  query.takes_texts ? fmt::format("; say with {} how the names of texts end",
-                                                  option_name("ending"))
-                                    : ""),
-      {.path = path.string()});
+  throw source_error(
+      path, others.empty() || !query.ending.empty() ? ErrorCode::not_found : ErrorCode::unsupported,
+      "holds no {} files, at any depth{}{}", wanted,
+      others.empty() ? "" : fmt::format(", but {}", told_by_ending(others)),
+      query.takes_texts
+          ? fmt::format("; say with {} how the names of texts end", option_name("ending"))
+          : "");
 }
 
 SplitFiles splits_by_name(const std::vector<fs::path>& files, const std::string& ending) {
@@ -226,13 +223,12 @@ SplitFiles splits_of(const fs::path& path, const Found& found, const CorpusQuery
   const bool has_files = folders.contains("");
   if (has_files && folders.size() == 1) return splits_by_name(found.chosen, query.ending);
   if (has_files && found.is_json) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format("holds {} itself, and its folder '{}' holds {} as well; give one of "
-                    "them, or put all into folders",
-                    folders.at("").front().filename().string(), std::next(folders.begin())->first,
-                    std::next(folders.begin())->second.front().filename().string()),
-        {.path = root.string()});
+    throw source_error(root, ErrorCode::invalid_argument,
+                       "holds {} itself, and its folder '{}' holds {} as well; give one of them, "
+                       "or put all into folders",
+                       folders.at("").front().filename().string(),
+                       std::next(folders.begin())->first,
+                       std::next(folders.begin())->second.front().filename().string());
   }
   SplitFiles splits;
   const bool are_splits = std::ranges::all_of(
@@ -261,7 +257,7 @@ Corpus find_corpus(const fs::path& path, const CorpusQuery& query) {
     found.is_json = !query.takes_texts || (query.ending.empty() ? names_json(plain_name(path))
                                                                 : asks_for_json(query.ending));
   } else {
-    throw Error(ErrorCode::not_found, "there is no such file or folder", {.path = path.string()});
+    throw source_error(path, ErrorCode::not_found, "there is no such file or folder");
   }
   std::vector<std::string> notes;
   if (!found.is_json && query.ending.empty() && begins_with_json_object(found.chosen.front())) {

@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
-
-#include <ffkit/format/error.h>
 
 #include "input/dangling_link.h"
+#include "input/source_error.h"
 #include "input/split_name.h"
 #include "sources/pictures/image_tree.h"
 
@@ -62,17 +60,15 @@ std::vector<fs::path> files_with_ending(const fs::path& folder, const Endings& e
       refuse_dangling_link(entry.path());
       if (entry.is_directory()) continue;
       if (is_compressed && !endings.takes_compressed) {
-        throw Error(ErrorCode::unsupported,
-                    fmt::format("is compressed, and samples can be read in place only from plain "
-                                "{} files; decompress it",
-                                endings.plain),
-                    {.path = entry.path().string()});
+        throw source_error(entry.path(), ErrorCode::unsupported,
+                           "is compressed, and samples can be read in place only from plain {} "
+                           "files; decompress it",
+                           endings.plain);
       }
       files.push_back(entry.path());
     }
   } catch (const fs::filesystem_error& error) {
-    throw Error(ErrorCode::io, "cannot be listed",
-                {.path = folder.string(), .errno_value = error.code().value()});
+    throw source_io_error(folder, "cannot be listed", error.code().value());
   }
   std::ranges::sort(files);
   std::map<std::string, std::string> name_of_stem;
@@ -80,12 +76,10 @@ std::vector<fs::path> files_with_ending(const fs::path& folder, const Endings& e
     const std::string name = file.filename().string();
     const auto [other, is_new] = name_of_stem.emplace(stem_of(file, endings), name);
     if (is_new) continue;
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format("'{}' and '{}' are one shard by their names, compressed or not; take one "
-                    "away",
-                    other->second, name),
-        {.path = folder.string()});
+    throw source_error(
+        folder, ErrorCode::invalid_argument,
+        "'{}' and '{}' are one shard by their names, compressed or not; take one away",
+        other->second, name);
   }
   return files;
 }
@@ -165,12 +159,10 @@ ShardListing find_shards(const fs::path& path, const std::string& ending, bool t
       const std::vector<fs::path> in_folder = files_with_ending(path / folder, endings);
       if (in_folder.empty()) continue;
       if (!files.empty()) {
-        throw Error(
-            ErrorCode::invalid_argument,
-            fmt::format("holds {0} files, and its folder '{1}' holds some as well; give one "
-                        "of them, or put all into folders",
-                        ending, folder),
-            {.path = path.string()});
+        throw source_error(path, ErrorCode::invalid_argument,
+                           "holds {0} files, and its folder '{1}' holds some as well; give one of "
+                           "them, or put all into folders",
+                           ending, folder);
       }
       const std::string split = split_called(folder);
       auto& all = splits[split.empty() ? folder : split];
@@ -179,13 +171,11 @@ ShardListing find_shards(const fs::path& path, const std::string& ending, bool t
   } else if (fs::exists(path)) {
     splits = by_name({path}, endings);
   } else {
-    throw Error(ErrorCode::not_found, "there is no such file or folder", {.path = path.string()});
+    throw source_error(path, ErrorCode::not_found, "there is no such file or folder");
   }
   if (splits.empty()) {
-    throw Error(
-        ErrorCode::not_found,
-        fmt::format("holds no {0} files, neither directly nor in folders (train/*{0})", ending),
-        {.path = path.string()});
+    throw source_error(path, ErrorCode::not_found,
+                       "holds no {0} files, neither directly nor in folders (train/*{0})", ending);
   }
   return listing_of(path, splits);
 }

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include <ffkit/format/error.h>
+#include "input/source_error.h"
 
 namespace ffkit {
 namespace {
@@ -46,10 +46,11 @@ File make_file(fs::path folder) {
     fd = open_without_name(folder);
   }
   if (fd < 0) {
-    throw Error(ErrorCode::io,
-                "a temporary file for decompressed data cannot be made; give another folder with "
-                "TMPDIR",
-                {.path = folder.string(), .errno_value = errno});
+    throw source_io_error(
+        folder,
+        "a temporary file for decompressed data cannot be made; give another folder with "
+        "TMPDIR",
+        errno);
   }
   return File::adopt(fd, std::move(folder));
 }

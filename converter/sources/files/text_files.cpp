@@ -11,12 +11,12 @@
 #include <exception>
 #include <mutex>
 
-#include <ffkit/format/error.h>
 #include <ffkit/format/machine.h>
 
 #include "format/content_kind.h"
 #include "input/cancel.h"
 #include "input/dangling_link.h"
+#include "input/source_error.h"
 #include "input/thread_limit.h"
 #include "sources/archives/compressed_stream.h"
 
@@ -47,8 +47,7 @@ FileStamp existing_stamp(const fs::path& path) {
   const FileStamp stamp = stamp_of(path, error);
   if (!error) return stamp;
   refuse_dangling_link(path);
-  throw Error(ErrorCode::io, "cannot be read",
-              {.path = path.string(), .errno_value = error.value()});
+  throw source_io_error(path, "cannot be read", error.value());
 }
 
 std::vector<FileStamp> text_stamps(const std::vector<fs::path>& paths) {
@@ -102,12 +101,10 @@ void require_text(std::span<const std::byte> head, const TextFileRules& rules,
   }
   const std::string remedy = content_remedy(kind);
   const bool is_packed = CompressedStream::takes(kind);
-  throw Error(
-      ErrorCode::unsupported,
-      fmt::format("is {} and no {} in UTF-8{}{}", content_name(kind),
-                  rules.is_json ? "JSON" : "text", is_packed || !remedy.empty() ? "; " : "",
-                  is_packed ? "give it a name that ends with .gz, .zst, .bz2 or .xz" : remedy),
-      {.path = file.string()});
+  throw source_error(file, ErrorCode::unsupported, "is {} and no {} in UTF-8{}{}",
+                     content_name(kind), rules.is_json ? "JSON" : "text",
+                     is_packed || !remedy.empty() ? "; " : "",
+                     is_packed ? "give it a name that ends with .gz, .zst, .bz2 or .xz" : remedy);
 }
 
 TextFiles::TextFiles(std::vector<fs::path> paths, const TextFileRules& rules,

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
 
+#include "input/source_error.h"
 #include "input/split_name.h"
 #include "sources/pictures/image_tree.h"
 
@@ -14,10 +14,6 @@ namespace ffkit {
 namespace {
 
 namespace fs = std::filesystem;
-
-[[noreturn]] void refuse_layout(ErrorCode code, const fs::path& path, const std::string& why) {
-  throw Error(code, why, {.path = path.string()});
-}
 
 // The folders in `folder` that hold pictures, at any depth; the others are added to `empty`.
 std::vector<std::string> folders_of_pictures(const fs::path& folder,
@@ -34,19 +30,17 @@ std::vector<std::string> folders_of_pictures(const fs::path& folder,
 void refuse_hidden_classes(const fs::path& folder) {
   for (const std::string& name : list_hidden_folders(folder)) {
     if (!holds_images_below(folder / name)) continue;
-    refuse_layout(
-        ErrorCode::invalid_argument, folder,
-        fmt::format("the folder '{}' begins with a dot and holds pictures, so it may be a "
-                    "class or not; rename it or take it away",
-                    name));
+    throw source_error(folder, ErrorCode::invalid_argument,
+                       "the folder '{}' begins with a dot and holds pictures, so it may be a class "
+                       "or not; rename it or take it away",
+                       name);
   }
 }
 
 void refuse_stray_pictures(const fs::path& folder, const std::string& first_class) {
   if (!holds_images(folder)) return;
-  refuse_layout(
-      ErrorCode::invalid_argument, folder,
-      fmt::format("holds pictures beside class folders ('{}'); move either away", first_class));
+  throw source_error(folder, ErrorCode::invalid_argument,
+                     "holds pictures beside class folders ('{}'); move either away", first_class);
 }
 
 std::string empty_note(const fs::path& folder, const std::vector<std::string>& empty,
@@ -66,11 +60,10 @@ FolderSplit split_at(const fs::path& path, const std::string& folder) {
 // What detection data sets have: pictures in images/, annotations in labels/.
 void refuse_images_as_class(const fs::path& folder, const std::vector<std::string>& classes) {
   if (classes.size() != 1 || (classes.front() != "images" && classes.front() != "Images")) return;
-  refuse_layout(
-      ErrorCode::invalid_argument, folder,
-      fmt::format("its pictures lie in one folder '{}', which is no class; put those of each "
-                  "class into a folder of its own",
-                  classes.front()));
+  throw source_error(folder, ErrorCode::invalid_argument,
+                     "its pictures lie in one folder '{}', which is no class; put those of each "
+                     "class into a folder of its own",
+                     classes.front());
 }
 
 // The classes of a split, and what is wrong with it when it is to be read.
@@ -83,8 +76,8 @@ void look_into(FolderSplit& split, std::vector<std::string>& notes) {
   if (!split.classes.empty()) {
     refuse_stray_pictures(split.path, split.classes.front());
   } else if (!split.is_test) {
-    refuse_layout(
-        ErrorCode::invalid_argument, split.path,
+    throw source_error(
+        split.path, ErrorCode::invalid_argument,
         "holds pictures, but no class folders with pictures; put those of each class into "
         "a folder of its own, or leave the split out with " +
             option_name("splits"));
@@ -92,11 +85,10 @@ void look_into(FolderSplit& split, std::vector<std::string>& notes) {
   // Two levels with a split's name: an archive that was unpacked into the folder of its name.
   if (split.classes.size() == 1 && !split_called(split.classes.front()).empty() &&
       !holds_images(split.path / split.classes.front())) {
-    refuse_layout(
-        ErrorCode::invalid_argument, split.path,
-        fmt::format("its one folder '{}' is named as a split and holds only folders; move "
-                    "these up",
-                    split.classes.front()));
+    throw source_error(
+        split.path, ErrorCode::invalid_argument,
+        "its one folder '{}' is named as a split and holds only folders; move these up",
+        split.classes.front());
   }
   if (!empty.empty()) notes.push_back(empty_note(split.path, empty, "no class"));
 }
@@ -107,11 +99,10 @@ void refuse_splits_below(const fs::path& path, const std::vector<std::string>& f
     if (holds_images(path / folder)) continue;
     for (const std::string& below : list_folders(path / folder)) {
       if (split_called(below).empty() || !holds_images_below(path / folder / below)) continue;
-      refuse_layout(
-          ErrorCode::invalid_argument, path,
-          fmt::format("its folder '{}' holds a folder '{}', which is named as a split; give "
-                      "'{}' as the source, or put the splits above the classes",
-                      folder, below, (path / folder).string()));
+      throw source_error(path, ErrorCode::invalid_argument,
+                         "its folder '{}' holds a folder '{}', which is named as a split; give "
+                         "'{}' as the source, or put the splits above the classes",
+                         folder, below, (path / folder).string());
     }
   }
 }
@@ -167,9 +158,8 @@ void choose(FolderLayout& layout, const fs::path& path, const std::vector<std::s
     if (found == layout.splits.end()) {
       std::vector<std::string> names;
       for (const FolderSplit& split : layout.splits) names.push_back(split.name);
-      refuse_layout(
-          ErrorCode::not_found, path,
-          fmt::format("has no split '{}' with pictures, only {}", name, some_names(names)));
+      throw source_error(path, ErrorCode::not_found, "has no split '{}' with pictures, only {}",
+                         name, some_names(names));
     }
     found->is_wanted = true;
   }
@@ -179,10 +169,10 @@ void refuse_same_split(const FolderLayout& layout, const fs::path& path) {
   for (size_t i = 0; i < layout.splits.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
       if (layout.splits[i].name != layout.splits[j].name) continue;
-      refuse_layout(ErrorCode::invalid_argument, path,
-                    fmt::format("'{}' and '{}' are both the split '{}'; leave one",
-                                layout.splits[j].path.filename().string(),
-                                layout.splits[i].path.filename().string(), layout.splits[i].name));
+      throw source_error(path, ErrorCode::invalid_argument,
+                         "'{}' and '{}' are both the split '{}'; leave one",
+                         layout.splits[j].path.filename().string(),
+                         layout.splits[i].path.filename().string(), layout.splits[i].name);
     }
   }
 }
@@ -200,12 +190,11 @@ FolderLayout layout_of_splits(const fs::path& path, const std::vector<std::strin
     const std::string folder = split.path.filename().string();
     if (split.is_wanted && split_called(folder).empty() && some_split != full.end() &&
         holds_images(split.path)) {
-      refuse_layout(
-          ErrorCode::invalid_argument, path,
-          fmt::format("'{}' holds pictures and looks like a class, but '{}' is named as a "
-                      "split; expected <split>/<class>/<picture> or <class>/<picture>: "
-                      "take it away, or name the splits with {}",
-                      folder, *some_split, option_name("splits")));
+      throw source_error(path, ErrorCode::invalid_argument,
+                         "'{}' holds pictures and looks like a class, but '{}' is named as a "
+                         "split; expected <split>/<class>/<picture> or <class>/<picture>: take it "
+                         "away, or name the splits with {}",
+                         folder, *some_split, option_name("splits"));
     }
     if (split.is_wanted && folder != split.name) {
       layout.notes.push_back(fmt::format("{}: is the split '{}'", split.path.string(), split.name));
@@ -238,12 +227,12 @@ FolderLayout find_folder_layout(const fs::path& path, const std::vector<std::str
   if (full.empty()) {
     const char* expected = "expected <split>/<class>/<picture> or <class>/<picture>";
     if (holds_images(path)) {
-      refuse_layout(ErrorCode::not_found, path,
-                    fmt::format("holds pictures, but no folders of pictures; {}", expected));
+      throw source_error(path, ErrorCode::not_found,
+                         "holds pictures, but no folders of pictures; {}", expected);
     }
-    refuse_layout(ErrorCode::not_found, path,
-                  empty.empty() ? fmt::format("holds no folders; {}", expected)
-                                : std::string("there are no pictures in it"));
+    throw source_error(path, ErrorCode::not_found,
+                       empty.empty() ? fmt::format("holds no folders; {}", expected)
+                                     : std::string("there are no pictures in it"));
   }
   const bool is_asked = std::ranges::any_of(wanted, [&full](const std::string& name) {
     return std::ranges::find(full, name) != full.end();

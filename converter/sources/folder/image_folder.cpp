@@ -4,12 +4,12 @@
 #include <set>
 
 #include <ffkit/converter/sources.h>
-#include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
 
 #include "format/file/file.h"
 #include "input/dangling_link.h"
 #include "input/input_file.h"
+#include "input/source_error.h"
 #include "sources/folder/folder_layout.h"
 #include "sources/folder/val_annotations.h"
 #include "sources/pictures/image_source.h"
@@ -58,13 +58,10 @@ int64_t label_of_class(const std::vector<std::string>& classes, const std::strin
 }
 
 void refuse_unknown_class(const FolderSplit& split, const std::string& name) {
-  throw Error(
-      ErrorCode::invalid_argument,
-      fmt::format("its class '{}' has no pictures in the training split, so it has no label; "
-                  "take it away, leave this split out with {}, or give it a label "
-                  "with {}",
-                  name, option_name("splits"), option_set("classes_from", "all")),
-      {.path = split.path.string()});
+  throw source_error(split.path, ErrorCode::invalid_argument,
+                     "its class '{}' has no pictures in the training split, so it has no label; "
+                     "take it away, leave this split out with {}, or give it a label with {}",
+                     name, option_name("splits"), option_set("classes_from", "all"));
 }
 
 void label_by_folder(const FolderSplit& split, const std::vector<std::string>& classes,
@@ -85,9 +82,8 @@ void label_by_annotations(const FolderSplit& split, const std::vector<std::strin
   for (ImageEntry& entry : entries) {
     const auto found = class_of.find(fs::path(entry.id).filename().string());
     if (found == class_of.end()) {
-      throw Error(ErrorCode::not_found,
-                  fmt::format("'{}' is not in {}; take it away", entry.id, kValAnnotations),
-                  {.path = split.path.string()});
+      throw source_error(split.path, ErrorCode::not_found, "'{}' is not in {}; take it away",
+                         entry.id, kValAnnotations);
     }
     entry.label = label_of_class(classes, found->second);
     if (entry.label < 0) refuse_unknown_class(split, found->second);
@@ -137,10 +133,9 @@ ImageSplit read_folder_split(const FolderSplit& split, const std::vector<std::st
 std::unique_ptr<Source> open_image_folder(const fs::path& path, const ImageFolderOptions& options) {
   refuse_dangling_link(path);
   if (!fs::is_directory(path)) {
-    throw Error(ErrorCode::not_found,
-                fs::exists(path) ? "is no folder; give the one that holds the pictures"
-                                 : "there is no such folder",
-                {.path = path.string()});
+    throw source_error(path, ErrorCode::not_found,
+                       fs::exists(path) ? "is no folder; give the one that holds the pictures"
+                                        : "there is no such folder");
   }
   ImageSet set{.kind = "folder", .path = fs::canonical(path), .storage = options.images};
   set.roots = {set.path};

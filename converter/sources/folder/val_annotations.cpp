@@ -1,12 +1,7 @@
 #include "sources/folder/val_annotations.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-
-#include <ffkit/format/error.h>
-
 #include "format/printable.h"
+#include "input/source_error.h"
 #include "sources/imagenet/lines.h"
 
 namespace ffkit {
@@ -17,10 +12,8 @@ std::map<std::string, std::string> parse_val_annotations(std::string_view text,
   for_each_line(text, [&](std::string_view line, int64_t number) {
     const auto refuse = [&](const char* what) {
       constexpr size_t kMaxQuoted = 40;
-      throw Error(ErrorCode::corrupt,
-                  fmt::format("line {}: '{}' {}; download it again", number,
-                              printable(std::string(line.substr(0, kMaxQuoted))), what),
-                  {.path = origin});
+      throw source_error(origin, ErrorCode::corrupt, "line {}: '{}' {}; download it again", number,
+                         printable(std::string(line.substr(0, kMaxQuoted))), what);
     };
     const size_t tab = line.find('\t');
     if (tab == 0 || tab == std::string_view::npos) {
@@ -34,7 +27,7 @@ std::map<std::string, std::string> parse_val_annotations(std::string_view text,
     }
   });
   if (classes.empty()) {
-    throw Error(ErrorCode::corrupt, "is empty; download it again", {.path = origin});
+    throw source_error(origin, ErrorCode::corrupt, "is empty; download it again");
   }
   return classes;
 }

@@ -6,10 +6,10 @@
 #include <array>
 #include <optional>
 
-#include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
 
 #include "input/input_file.h"
+#include "input/source_error.h"
 #include "sources/archives/parallel_io.h"
 #include "sources/imagenet/md5.h"
 
@@ -31,11 +31,10 @@ std::string check_archive(const std::filesystem::path& path, std::span<const Arc
   }
   const std::string found = md5_of(InputFile(path));
   if (found != sum->md5) {
-    throw Error(ErrorCode::corrupt,
-                fmt::format("its MD5 sum is {}, but that of the official archive is {}; download "
-                            "it again, or leave out {} to convert it as it is",
-                            found, sum->md5, option_name("check_archives")),
-                {.path = path.string()});
+    throw source_error(path, ErrorCode::corrupt,
+                       "its MD5 sum is {}, but that of the official archive is {}; download it "
+                       "again, or leave out {} to convert it as it is",
+                       found, sum->md5, option_name("check_archives"));
   }
   return fmt::format("{}: is the official archive by its MD5 sum", path.string());
 }

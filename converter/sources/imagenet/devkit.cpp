@@ -1,14 +1,11 @@
 #include "sources/imagenet/devkit.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
 
-#include <ffkit/format/error.h>
-
 #include "format/file/file.h"
 #include "input/input_file.h"
+#include "input/source_error.h"
 #include "sources/archives/archive_reader.h"
 #include "sources/imagenet/lines.h"
 
@@ -44,9 +41,8 @@ Devkit read_archive(const fs::path& path) {
     if (name.ends_with(kGroundTruth)) ground_truth = reader.read_member(kMaxMemberBytes);
   }
   if (!meta || !ground_truth) {
-    throw Error(ErrorCode::corrupt,
-                fmt::format("has no {}; download or copy it again", meta ? kGroundTruth : kMeta),
-                {.path = path.string()});
+    throw source_error(path, ErrorCode::corrupt, "has no {}; download or copy it again",
+                       meta ? kGroundTruth : kMeta);
   }
   return make_devkit(path, *meta, *ground_truth);
 }
@@ -67,10 +63,9 @@ std::vector<int64_t> parse_ground_truth(std::string_view text, const Synsets& sy
     const auto found = synsets.label_of_id.find(id);
     if (error != std::errc{} || end != line.data() + line.size() ||
         found == synsets.label_of_id.end()) {
-      throw Error(ErrorCode::corrupt,
-                  fmt::format("line {}: '{}' is not the number of a class; get the devkit again",
-                              number, line.substr(0, 40)),
-                  {.path = origin});
+      throw source_error(origin, ErrorCode::corrupt,
+                         "line {}: '{}' is not the number of a class; get the devkit again", number,
+                         line.substr(0, 40));
     }
     labels.push_back(found->second);
   });

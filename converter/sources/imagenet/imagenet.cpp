@@ -2,15 +2,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <string_view>
 
 #include <ffkit/converter/sources.h>
-#include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
 
 #include "input/dangling_link.h"
+#include "input/source_error.h"
 #include "sources/archives/parallel_io.h"
 #include "sources/archives/tar_index.h"
 #include "sources/imagenet/archive_check.h"
@@ -43,9 +42,8 @@ void refuse_twice(const std::vector<TarMember>& members, const std::string& arch
   std::ranges::sort(names);
   const auto twice = std::ranges::adjacent_find(names);
   if (twice != names.end()) {
-    throw Error(ErrorCode::unsupported,
-                fmt::format("member '{}' is there twice; download or copy it again", *twice),
-                {.path = archive});
+    throw source_error(archive, ErrorCode::unsupported,
+                       "member '{}' is there twice; download or copy it again", *twice);
   }
 }
 
@@ -88,11 +86,10 @@ void read_class_archives(const InputFile& archive_of_all, FoundSplit& found) {
   for (const TarMember& archive : archives) {
     const fs::path name(archive.name);
     if (name.extension() != ".tar" || name.has_parent_path()) {
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("member '{}' is no class archive (n01440764.tar, ...); extract the "
-                              "archive to 'train' and convert that",
-                              archive.name),
-                  {.path = path.string()});
+      throw source_error(path, ErrorCode::unsupported,
+                         "member '{}' is no class archive (n01440764.tar, ...); extract the "
+                         "archive to 'train' and convert that",
+                         archive.name);
     }
     found.wnids.push_back(name.stem().string());
   }
@@ -191,14 +188,12 @@ void read_tree(const fs::path& path, FoundSplit& found) {
   }
   const bool is_flat = found.wnids.empty();
   if (is_flat && found.split.is_training) {
-    throw Error(ErrorCode::not_found, "holds no class folders (n01440764, ...)",
-                {.path = path.string()});
+    throw source_error(path, ErrorCode::not_found, "holds no class folders (n01440764, ...)");
   }
   if (!is_flat && holds_images(path)) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("holds pictures beside class folders ('{}'); move either away",
-                            found.wnids.front()),
-                {.path = path.string()});
+    throw source_error(path, ErrorCode::invalid_argument,
+                       "holds pictures beside class folders ('{}'); move either away",
+                       found.wnids.front());
   }
   ImageListing listing = is_flat ? list_flat_folder(path) : list_class_folders(path, found.wnids);
   found.split.entries = std::move(listing.entries);
@@ -284,9 +279,8 @@ std::vector<fs::path> archives_of(const ImageNetLayout& layout, const fs::path& 
   }
   if (const auto devkit = find_list(layout, kDevkitArchive)) archives.push_back(*devkit);
   if (archives.empty()) {
-    throw Error(ErrorCode::invalid_argument,
-                option_on("check_archives") + ": there are no archives to check",
-                {.path = path.string()});
+    throw source_error(path, ErrorCode::invalid_argument,
+                       option_on("check_archives") + ": there are no archives to check");
   }
   return archives;
 }
@@ -306,10 +300,9 @@ std::string missing_note(const std::vector<ImageNetSplitPlace>& splits, const fs
 std::unique_ptr<Source> open_imagenet(const fs::path& path, const ImageNetOptions& options) {
   refuse_dangling_link(path);
   if (!fs::is_directory(path)) {
-    throw Error(
-        ErrorCode::not_found,
-        fs::exists(path) ? "is no folder; give the one that holds it" : "there is no such folder",
-        {.path = path.string()});
+    throw source_error(
+        path, ErrorCode::not_found,
+        fs::exists(path) ? "is no folder; give the one that holds it" : "there is no such folder");
   }
   ImageSet set{.kind = "imagenet", .path = fs::canonical(path), .storage = options.images};
   const ImageNetLayout layout = find_imagenet(set.path, options.splits);

@@ -6,12 +6,11 @@
 #include <cctype>
 #include <charconv>
 #include <string_view>
-#include <utility>
 
-#include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
 
 #include "format/file/file.h"
+#include "input/source_error.h"
 #include "sources/imagenet/imagenet_classes.h"
 #include "sources/imagenet/kaggle_lists.h"
 
@@ -56,11 +55,10 @@ void label_by_number(std::vector<ImageEntry>& entries, const std::vector<int64_t
   for (ImageEntry& entry : entries) {
     const size_t number = number_of_val_picture(fs::path(entry.id).stem().string());
     const auto refuse = [&](const std::string& what) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("'{}' {}; give the pictures the names they came with, or take this "
-                              "one away",
-                              entry.id, what),
-                  {.path = where.string()});
+      throw source_error(
+          where, ErrorCode::invalid_argument,
+          "'{}' {}; give the pictures the names they came with, or take this one away", entry.id,
+          what);
     };
     if (number == 0) {
       refuse("is not named ILSVRC2012_val_ and 8 digits, by which the devkit's labels go");
@@ -98,11 +96,10 @@ ImageNetLabels::ImageNetLabels(const ImageNetLayout& layout)
 int64_t ImageNetLabels::label_of(const std::string& wnid, const fs::path& where) const {
   const int64_t label = classes_.label_of(wnid);
   if (label < 0) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("'{}' is not one of the {} classes of {}; take it away, or convert "
-                            "folders of other classes with 'ffconvert folder'",
-                            wnid, classes_.wnids.size(), origin_),
-                {.path = where.string()});
+    throw source_error(where, ErrorCode::invalid_argument,
+                       "'{}' is not one of the {} classes of {}; take it away, or convert folders "
+                       "of other classes with 'ffconvert folder'",
+                       wnid, classes_.wnids.size(), origin_);
   }
   return label;
 }
@@ -116,31 +113,27 @@ ImageNetLabels::ValLabels ImageNetLabels::label_val(std::vector<ImageEntry>& ent
     for (ImageEntry& entry : entries) {
       const auto label = labels.find(fs::path(entry.id).stem().string());
       if (label == labels.end()) {
-        throw Error(
-            ErrorCode::not_found,
-            fmt::format("'{}' is not in {}; is it a validation picture?", entry.id, kValSolution),
-            {.path = where.string()});
+        throw source_error(where, ErrorCode::not_found,
+                           "'{}' is not in {}; is it a validation picture?", entry.id,
+                           kValSolution);
       }
       entry.label = label->second;
     }
     return {kValSolution, std::ssize(labels) - std::ssize(entries)};
   }
   if (!devkit_) {
-    throw Error(ErrorCode::not_found,
-                fmt::format("the labels of the validation pictures are missing: leave the pictures "
-                            "out with {}, use Kaggle's {}, or put {} beside it",
-                            option_set("splits", "train"), kValSolution, kDevkitArchive),
-                {.path = where.string()});
+    throw source_error(where, ErrorCode::not_found,
+                       "the labels of the validation pictures are missing: leave the pictures out "
+                       "with {}, use Kaggle's {}, or put {} beside it",
+                       option_set("splits", "train"), kValSolution, kDevkitArchive);
   }
   label_by_number(entries, devkit_->val_labels, where);
   const int64_t num_missing = std::ssize(devkit_->val_labels) - std::ssize(entries);
   if (num_missing > 0 && !allow_partial) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format("holds {} pictures, but the devkit has labels for {}: get the others, or "
-                    "take what is there with {}",
-                    entries.size(), devkit_->val_labels.size(), option_on("allow_partial")),
-        {.path = where.string()});
+    throw source_error(where, ErrorCode::invalid_argument,
+                       "holds {} pictures, but the devkit has labels for {}: get the others, or "
+                       "take what is there with {}",
+                       entries.size(), devkit_->val_labels.size(), option_on("allow_partial"));
   }
   return {"the devkit", num_missing};
 }

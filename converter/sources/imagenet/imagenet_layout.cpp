@@ -6,9 +6,8 @@
 #include <algorithm>
 #include <array>
 
-#include <ffkit/format/error.h>
-
 #include "input/dangling_link.h"
+#include "input/source_error.h"
 #include "input/split_name.h"
 #include "sources/imagenet/imagenet_classes.h"
 #include "sources/pictures/image_tree.h"
@@ -51,10 +50,9 @@ fs::path find_split_folder(const fs::path& folder, const std::string& name) {
   }
   std::ranges::sort(called);
   if (called.size() > 1) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("'{}' and '{}' are both the split '{}'; leave one",
-                            called[0].filename().string(), called[1].filename().string(), name),
-                {.path = folder.string()});
+    throw source_error(folder, ErrorCode::invalid_argument,
+                       "'{}' and '{}' are both the split '{}'; leave one",
+                       called[0].filename().string(), called[1].filename().string(), name);
   }
   return called.empty() ? fs::path() : called.front();
 }
@@ -63,10 +61,9 @@ std::optional<ImageNetSplitPlace> find_split(const fs::path& folder, const std::
   const std::vector<fs::path> archives = find_archives(folder, name);
   const fs::path split_folder = find_split_folder(folder, name);
   if (archives.size() > 1) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("holds {} and {}, which are both the {} split; leave one",
-                            archives[0].filename().string(), archives[1].filename().string(), name),
-                {.path = folder.string()});
+    throw source_error(folder, ErrorCode::invalid_argument,
+                       "holds {} and {}, which are both the {} split; leave one",
+                       archives[0].filename().string(), archives[1].filename().string(), name);
   }
   if (!archives.empty()) {
     return ImageNetSplitPlace{name, archives.front(), /*is_archive=*/true, !split_folder.empty()};
@@ -118,11 +115,10 @@ ImageNetLayout find_all(const fs::path& path) {
   if (is_split_folder(path, name)) {
     return {{{name, path}}, list_folders_for(path.parent_path())};
   }
-  throw Error(ErrorCode::not_found,
-              "holds neither ILSVRC2012_img_train.tar nor ILSVRC2012_img_val.tar nor a folder "
-              "'train', 'val', 'test' or 'ILSVRC/Data/CLS-LOC'; other folders of classes are "
-              "converted by 'ffconvert folder'",
-              {.path = path.string()});
+  throw source_error(path, ErrorCode::not_found,
+                     "holds neither ILSVRC2012_img_train.tar nor ILSVRC2012_img_val.tar nor a "
+                     "folder 'train', 'val', 'test' or 'ILSVRC/Data/CLS-LOC'; other folders of "
+                     "classes are converted by 'ffconvert folder'");
 }
 
 }  // namespace
@@ -142,8 +138,8 @@ std::vector<std::string> list_class_archives(const fs::path& folder) {
 ImageNetLayout find_imagenet(const fs::path& path, const std::vector<std::string>& wanted) {
   for (const std::string& name : wanted) {
     if (std::ranges::find(kImageNetSplits, name) == kImageNetSplits.end()) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("'{}' is no split of ImageNet; there are train, val and test", name));
+      throw error_of(ErrorCode::invalid_argument,
+                     "'{}' is no split of ImageNet; there are train, val and test", name);
     }
   }
   ImageNetLayout layout = find_all(path);
@@ -151,9 +147,8 @@ ImageNetLayout find_imagenet(const fs::path& path, const std::vector<std::string
     if (std::ranges::find(layout.splits, name, &ImageNetSplitPlace::name) == layout.splits.end()) {
       std::vector<std::string> names;
       for (const ImageNetSplitPlace& split : layout.splits) names.push_back(split.name);
-      throw Error(ErrorCode::not_found,
-                  fmt::format("has no '{}', only {}", name, fmt::join(names, ", ")),
-                  {.path = path.string()});
+      throw source_error(path, ErrorCode::not_found, "has no '{}', only {}", name,
+                         fmt::join(names, ", "));
     }
   }
   if (!wanted.empty()) {

@@ -1,12 +1,9 @@
 #include "sources/imagenet/kaggle_lists.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <vector>
 
-#include <ffkit/format/error.h>
-
+#include "input/source_error.h"
 #include "sources/imagenet/imagenet_classes.h"
 #include "sources/imagenet/lines.h"
 
@@ -17,10 +14,8 @@ constexpr size_t kMaxQuoted = 40;  // of a line, in messages
 
 [[noreturn]] void bad_line(const std::string& origin, int64_t number, std::string_view line,
                            const std::string& what) {
-  throw Error(ErrorCode::corrupt,
-              fmt::format("line {}: '{}' {}; download it from Kaggle again", number,
-                          line.substr(0, kMaxQuoted), what),
-              {.path = origin});
+  throw source_error(origin, ErrorCode::corrupt, "line {}: '{}' {}; download it from Kaggle again",
+                     number, line.substr(0, kMaxQuoted), what);
 }
 
 // The first word of `text`, which is taken off with the spaces around it; empty at the end.
@@ -48,15 +43,14 @@ Synsets parse_synset_mapping(std::string_view text, const std::string& origin) {
     classes.push_back({wnid, words});
   });
   if (classes.empty()) {
-    throw Error(ErrorCode::corrupt, "is empty; download it from Kaggle again", {.path = origin});
+    throw source_error(origin, ErrorCode::corrupt, "is empty; download it from Kaggle again");
   }
   std::ranges::sort(classes, {}, &Class::wnid);
   Synsets synsets;
   for (const Class& one : classes) {
     if (!synsets.wnids.empty() && synsets.wnids.back() == one.wnid) {
-      throw Error(ErrorCode::corrupt,
-                  fmt::format("has class '{}' twice; download it from Kaggle again", one.wnid),
-                  {.path = origin});
+      throw source_error(origin, ErrorCode::corrupt,
+                         "has class '{}' twice; download it from Kaggle again", one.wnid);
     }
     synsets.wnids.emplace_back(one.wnid);
     synsets.words.emplace_back(one.words);
@@ -94,7 +88,7 @@ std::map<std::string, int64_t> parse_val_solution(std::string_view text, const S
     }
   });
   if (!has_heading) {
-    throw Error(ErrorCode::corrupt, "is empty; download it from Kaggle again", {.path = origin});
+    throw source_error(origin, ErrorCode::corrupt, "is empty; download it from Kaggle again");
   }
   return labels;
 }

@@ -8,12 +8,11 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <type_traits>
 
 #include <ffkit/format/dtype_visitor.h>
-#include <ffkit/format/error.h>
 
 #include "format/printable.h"
+#include "input/source_error.h"
 
 namespace ffkit {
 namespace {
@@ -114,9 +113,8 @@ std::vector<std::byte> expand(MatBytes data, const std::string& origin) {
   }
   inflateEnd(&stream);
   if (out.size() > kMaxExpandedBytes) {
-    throw Error(ErrorCode::unsupported,
-                fmt::format("expands to more than the {} bytes it may have", kMaxExpandedBytes),
-                {.path = origin});
+    throw source_error(origin, ErrorCode::unsupported,
+                       "expands to more than the {} bytes it may have", kMaxExpandedBytes);
   }
   if (status != Z_STREAM_END) throw Damaged{"has damaged compressed data"};
   return out;
@@ -160,37 +158,29 @@ Array read_array(MatBytes content) {
   return array;
 }
 
+template <typename T>
+double number_as(MatBytes bytes) {
+  if (bytes.size() < sizeof(T)) throw Damaged{"is damaged"};
+  return static_cast<double>(load<T>(bytes));
+}
+
 // Numbers are kept in the smallest type that holds them, whatever their class.
 double read_number(const Element& element) {
-  const auto number = [&element](auto zero) -> double {
-    using T = decltype(zero);
-    if (element.data.size() < sizeof(T)) throw Damaged{"is damaged"};
-    return static_cast<double>(load<T>(element.data));
-  };
-  switch (element.type) {
-    case kInt8:
-      return number(int8_t{});
-    case kUint8:
-      return number(uint8_t{});
-    case kInt16:
-      return number(int16_t{});
-    case kUint16:
-      return number(uint16_t{});
-    case kInt32:
-      return number(int32_t{});
-    case kUint32:
-      return number(uint32_t{});
-    case kSingle:
-      return number(float{});
-    case kDouble:
-      return number(double{});
-    case kInt64:
-      return number(int64_t{});
-    case kUint64:
-      return number(uint64_t{});
-    default:
-      throw Damaged{"is damaged"};
+  constexpr std::array<std::pair<uint32_t, double (*)(MatBytes)>, 10> kTypes = {
+      {{kInt8, number_as<int8_t>},
+       {kUint8, number_as<uint8_t>},
+       {kInt16, number_as<int16_t>},
+       {kUint16, number_as<uint16_t>},
+       {kInt32, number_as<int32_t>},
+       {kUint32, number_as<uint32_t>},
+       {kSingle, number_as<float>},
+       {kDouble, number_as<double>},
+       {kInt64, number_as<int64_t>},
+       {kUint64, number_as<uint64_t>}}};
+  for (const auto& [type, read] : kTypes) {
+    if (element.type == type) return read(element.data);
   }
+  throw Damaged{"is damaged"};
 }
 
 // Only the basic plane: names hold no surrogates.
@@ -302,7 +292,7 @@ MatTable read_mat_table(MatBytes bytes, const std::string& name, const std::stri
     if (auto table = find_table_in_file(bytes, name, origin)) return std::move(*table);
     throw Damaged{fmt::format("has no table '{}'", name)};
   } catch (const Damaged& damaged) {
-    throw Error(ErrorCode::corrupt, damaged.message + "; get the devkit again", {.path = origin});
+    throw source_error(origin, ErrorCode::corrupt, damaged.message + "; get the devkit again");
   }
 }
 

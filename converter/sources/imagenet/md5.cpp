@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include <ffkit/format/error.h>
+#include "input/source_error.h"
 
 namespace ffkit {
 namespace {
@@ -23,8 +23,8 @@ std::string md5_of(const InputFile& file) {
   constexpr int64_t kBlockBytes = 1 << 20;
   const auto check = [&file](int is_done) {
     if (is_done != 1) {
-      throw Error(ErrorCode::unsupported, "OpenSSL does not compute MD5 on this machine",
-                  {.path = file.path().string()});
+      throw source_error(file.path(), ErrorCode::unsupported,
+                         "OpenSSL does not compute MD5 on this machine");
     }
   };
   const std::unique_ptr<EVP_MD_CTX, FreeContext> context(EVP_MD_CTX_new());

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <ffkit/format/error.h>
-
+#include "input/source_error.h"
 #include "sources/imagenet/devkit.h"
 #include "sources/imagenet/mat_file.h"
 
@@ -12,9 +11,8 @@ namespace ffkit {
 namespace {
 
 [[noreturn]] void bad_meta(const std::string& origin, const std::string& message) {
-  throw Error(ErrorCode::corrupt,
-              fmt::format("{}; is it ILSVRC2012's meta.mat? Get the devkit again", message),
-              {.path = origin});
+  throw source_error(origin, ErrorCode::corrupt,
+                     "{}; is it ILSVRC2012's meta.mat? Get the devkit again", message);
 }
 
 class SynsetTable {

@@ -5,12 +5,13 @@
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
-#include <utility>
 
-#include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
 
+#include "format/enum_names.h"
 #include "format/errors_only.h"
+#include "format/make_error.h"
+#include "input/sample_arrays.h"
 #include "sources/numbers/json_numbers.h"
 
 namespace ffkit {
@@ -71,31 +72,16 @@ JsonKind kind_of(dom::element value) {
   }
 }
 
-const char* name_of(JsonKind kind) {
-  switch (kind) {
-    case JsonKind::none:
-      return "null";
-    case JsonKind::empty:
-      return "an empty array";
-    case JsonKind::text:
-      return "text";
-    case JsonKind::boolean:
-      return "true or false";
-    case JsonKind::integer:
-      return "a whole number";
-    case JsonKind::real:
-      return "a number";
-    case JsonKind::integers:
-      return "an array of whole numbers";
-    case JsonKind::reals:
-      return "an array of numbers";
-    case JsonKind::texts:
-      return "an array of texts";
-    case JsonKind::other:
-      break;
-  }
-  return "other JSON";
-}
+constexpr EnumName<JsonKind> kJsonKindNames[] = {{JsonKind::none, "null"},
+                                                 {JsonKind::empty, "an empty array"},
+                                                 {JsonKind::text, "text"},
+                                                 {JsonKind::boolean, "true or false"},
+                                                 {JsonKind::integer, "a whole number"},
+                                                 {JsonKind::real, "a number"},
+                                                 {JsonKind::integers, "an array of whole numbers"},
+                                                 {JsonKind::reals, "an array of numbers"},
+                                                 {JsonKind::texts, "an array of texts"},
+                                                 {JsonKind::other, "other JSON"}};
 
 template <typename T>
 void set_tensor(RecordBuilder& record, size_t position, dom::element value,
@@ -103,10 +89,7 @@ void set_tensor(RecordBuilder& record, size_t position, dom::element value,
   std::vector<T> numbers;
   const std::vector<int64_t> shape = json_shape(value);
   append_numbers(value, shape, numbers);
-  const auto bytes = std::as_bytes(std::span(numbers));
-  const std::span<std::byte> copy = buffers.bytes(bytes.size());
-  std::ranges::copy(bytes, copy.begin());
-  record.set_tensor(position, {dtype_of<T>(), shape, copy});
+  set_copy<T>(record, position, numbers, shape, buffers);
 }
 
 void set_tokens(RecordBuilder& record, size_t position, const JsonField& field, dom::element value,
@@ -137,10 +120,10 @@ void require_exact(dom::element value) {
   }
   const auto real = static_cast<double>(number);
   if (real < 0x1p63 && static_cast<int64_t>(real) == number) return;
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("{} is a whole number that f64 cannot hold, and other lines have numbers "
-                          "that are not whole",
-                          number));
+  throw error_of(
+      ErrorCode::invalid_argument,
+      "{} is a whole number that f64 cannot hold, and other lines have numbers that are not whole",
+      number);
 }
 
 void set_reals(RecordBuilder& record, size_t position, const JsonField& field, dom::element value,
@@ -173,9 +156,8 @@ void set_field(RecordBuilder& record, size_t position, const JsonField& field, d
                     (field.kind == JsonKind::reals && found == JsonKind::integers) ||
                     (is_array && found == JsonKind::empty);
   if (!fits) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("is {}, but {} in other lines; all must be alike", name_of(found),
-                            name_of(field.kind)));
+    throw error_of(ErrorCode::invalid_argument, "is {}, but {} in other lines; all must be alike",
+                   name_of(kJsonKindNames, found), name_of(kJsonKindNames, field.kind));
   }
   switch (field.kind) {
     case JsonKind::text:
@@ -198,6 +180,13 @@ void set_field(RecordBuilder& record, size_t position, const JsonField& field, d
     case JsonKind::empty:
       return record.set_string(position, buffers.text(simdjson::minify(value)));
   }
+}
+
+// Of the field `key`; fields.size() where there is none. `likely`: where it is when lines have one
+// order, as they mostly do.
+size_t position_of(std::string_view key, const std::vector<JsonField>& fields, size_t likely) {
+  if (likely < fields.size() && fields[likely].name == key) return likely;
+  return static_cast<size_t>(std::ranges::find(fields, key, &JsonField::name) - fields.begin());
 }
 
 }  // namespace
@@ -257,12 +246,9 @@ JsonKind SeenKinds::settled() const {
 
 void see_json_kinds(const std::vector<JsonField>& fields, const dom::object& object,
                     std::vector<SeenKinds>& seen) {
-  size_t next = 0;  // where the member is when lines have one order, as they mostly do
+  size_t next = 0;
   for (const auto& [key, value] : object) {
-    if (next >= fields.size() || fields[next].name != key) {
-      const auto found = std::ranges::find(fields, key, &JsonField::name);
-      next = static_cast<size_t>(found - fields.begin());
-    }
+    next = position_of(key, fields, next);
     if (next < fields.size()) seen[next].add(kind_of(value));
     ++next;
   }
@@ -271,24 +257,20 @@ void see_json_kinds(const std::vector<JsonField>& fields, const dom::object& obj
 void set_json_fields(RecordBuilder& record, const std::vector<JsonField>& fields,
                      const dom::object& object, SampleBuffers& buffers) {
   std::vector<std::optional<dom::element>> values(fields.size());
-  size_t next = 0;  // as above
+  size_t next = 0;
   for (const auto& [key, value] : object) {
-    if (next >= fields.size() || fields[next].name != key) {
-      const auto found = std::ranges::find(fields, key, &JsonField::name);
-      next = static_cast<size_t>(found - fields.begin());
-    }
+    next = position_of(key, fields, next);
     if (next == fields.size()) {
-      throw Error(
-          ErrorCode::invalid_argument,
-          fmt::format("'{}' is not in the first line; all lines must have the same members", key));
+      throw error_of(ErrorCode::invalid_argument,
+                     "'{}' is not in the first line; all lines must have the same members", key);
     }
     values[next++] = value;
   }
   for (size_t i = 0; i < fields.size(); ++i) {
     if (!values[i]) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("has no '{}', which the first line has; write null for no value",
-                              fields[i].name));
+      throw error_of(ErrorCode::invalid_argument,
+                     "has no '{}', which the first line has; write null for no value",
+                     fields[i].name);
     }
     try {
       if (!values[i]->is_null()) set_field(record, i, fields[i], *values[i], buffers);

@@ -11,13 +11,14 @@
 #include <utility>
 
 #include <ffkit/converter/sources.h>
-#include <ffkit/format/error.h>
 #include <ffkit/format/machine.h>
 #include <ffkit/format/option_names.h>
 
 #include "format/errors_only.h"
 #include "format/printable.h"
 #include "input/cancel.h"
+#include "input/listed_source.h"
+#include "input/source_error.h"
 #include "input/thread_limit.h"
 #include "sources/archives/tar_index.h"
 #include "sources/files/corpus_files.h"
@@ -59,33 +60,16 @@ dom::object object_of(dom::parser& parser, std::string_view text) {
   if (error == simdjson::SUCCESS) return object;
   for (const JsonMember& member : json_members(text)) {
     if (!member.problem.empty()) {
-      throw Error(ErrorCode::corrupt,
-                  fmt::format("'{}' {}", printable(member.key), member.problem));
+      throw error_of(ErrorCode::corrupt, "'{}' {}", printable(member.key), member.problem);
     }
   }
-  throw Error(ErrorCode::corrupt, fmt::format("is no JSON: {}", simdjson::error_message(error)));
+  throw error_of(ErrorCode::corrupt, "is no JSON: {}", simdjson::error_message(error));
 }
 
-class Jsonl : public Source {
+class Jsonl : public ListedSource {
  public:
   Jsonl(const fs::path& path, const JsonlOptions& options) : path_(path), options_(options) {
-    constexpr int64_t kLeast = 1 << 10;
-    const int64_t most = options.max_line_bytes;
-    if (most < kLeast || most > int64_t{simdjson::SIMDJSON_MAXSIZE_BYTES}) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("lines cannot have up to {} bytes; the limit must be {} .. {}", most,
-                              kLeast, simdjson::SIMDJSON_MAXSIZE_BYTES));
-    }
-    const DType tokens = options.token_dtype;
-    if (tokens != DType::u16 && tokens != DType::i32 && tokens != DType::i64) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("tokens cannot be {}; u16, i32 or i64", to_string(tokens)));
-    }
-    if (options.real_dtype != DType::f32 && options.real_dtype != DType::f64) {
-      throw Error(
-          ErrorCode::invalid_argument,
-          fmt::format("arrays of reals cannot be {}; f32 or f64", to_string(options.real_dtype)));
-    }
+    check_options(options);
     Corpus corpus = errors_only(path, [&] { return find_corpus(path, {.takes_texts = false}); });
     notes_ = std::move(corpus.listing.notes);
     for (ShardSplit& split : corpus.listing.splits) add_split(std::move(split));
@@ -93,10 +77,6 @@ class Jsonl : public Source {
     settle_types();
     for (const JsonField& field : fields_) schema_.fields.push_back(field.field());
   }
-
-  const std::vector<SourceSplit>& splits() const override { return infos_; }
-  Schema schema() const override { return schema_; }
-  const std::vector<std::string>& notes() const override { return notes_; }
 
   std::map<std::string, std::string> facts(size_t split) const override {
     return {{"kind", "jsonl"},
@@ -165,9 +145,8 @@ class Jsonl : public Source {
     split.first_line.push_back(split.lines.size());
     info.num_samples = std::ssize(split.lines);
     if (split.lines.empty()) {
-      throw Error(ErrorCode::not_found,
-                  fmt::format("split '{}': there are no lines in it", listed.name),
-                  {.path = split.files.paths().front().string()});
+      throw source_error(split.files.paths().front(), ErrorCode::not_found,
+                         "split '{}': there are no lines in it", listed.name);
     }
     if (const std::string note = split.files.note(); !note.empty()) {
       notes_.push_back(fmt::format("{}: {}", listed.name, note));
@@ -231,12 +210,10 @@ class Jsonl : public Source {
       for (const std::vector<SeenKinds>& range : seen) all.add(range[field]);
       fields_[field].kind = all.settled();
       if (fields_[field].is_known()) continue;
-      throw Error(
-          ErrorCode::invalid_argument,
-          fmt::format("'{}' is null or empty in all lines, which does not tell its type; put "
-                      "a value into one, or leave it out",
-                      fields_[field].name),
-          {.path = path_.string()});
+      throw source_error(path_, ErrorCode::invalid_argument,
+                         "'{}' is null or empty in all lines, which does not tell its type; put a "
+                         "value into one, or leave it out",
+                         fields_[field].name);
     }
   }
 
@@ -319,11 +296,10 @@ class Jsonl : public Source {
   dom::object parse(const JsonlSplit& split, size_t line, SampleBuffers& buffers) const {
     const FileRange range = range_of(split, line);
     if (range.num_bytes > options_.max_line_bytes) {
-      throw Error(
+      throw error_of(
           ErrorCode::unsupported,
-          fmt::format("has {} bytes, and a line may have {}; cut it into several, or raise "
-                      "the limit with {}",
-                      range.num_bytes, options_.max_line_bytes, option_name("max_line_bytes")));
+          "has {} bytes, and a line may have {}; cut it into several, or raise the limit with {}",
+          range.num_bytes, options_.max_line_bytes, option_name("max_line_bytes"));
     }
     const auto length = static_cast<size_t>(range.num_bytes);
     const std::span<std::byte> bytes = buffers.bytes(length + simdjson::SIMDJSON_PADDING);
@@ -337,10 +313,7 @@ class Jsonl : public Source {
   const fs::path path_;
   const JsonlOptions options_;
   std::vector<JsonlSplit> splits_;
-  std::vector<SourceSplit> infos_;
   std::vector<JsonField> fields_;
-  Schema schema_;
-  std::vector<std::string> notes_;
   mutable tbb::enumerable_thread_specific<dom::parser> parsers_;
   mutable tbb::enumerable_thread_specific<std::vector<std::byte>> chunks_;
 };

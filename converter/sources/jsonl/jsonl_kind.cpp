@@ -4,22 +4,25 @@
 #include <ffkit/converter/sources.h>
 
 namespace ffkit {
+
+void describe(JsonlOptions& options, OptionTable& table) {
+  table.add_choice("token-dtype", options.token_dtype, parse_dtype, {"u16", "i32", "i64"},
+                   "Data type for arrays of integers");
+  table.add_choice("real-dtype", options.real_dtype, parse_dtype, {"f64", "f32"},
+                   "Data type for arrays of numbers that are not whole");
+  table
+      .add("max-line-bytes", options.max_line_bytes,
+           "Longest line; a longer one counts as bad. Parsing takes up to ten times its bytes in "
+           "each thread")
+      .set_size()
+      .set_range(1 << 10, 0xFFFFFFFF);
+}
+
 namespace {
 
 class JsonlKind final : public SourceOptions {
  public:
-  void describe(OptionTable& table) override {
-    table.add_choice("token-dtype", options_.token_dtype, parse_dtype, {"u16", "i32", "i64"},
-                     "Data type for arrays of integers");
-    table.add_choice("real-dtype", options_.real_dtype, parse_dtype, {"f64", "f32"},
-                     "Data type for arrays of numbers that are not whole");
-    table
-        .add("max-line-bytes", options_.max_line_bytes,
-             "Longest line; a longer one counts as bad. Parsing takes up to ten times its bytes in "
-             "each thread")
-        .set_size()
-        .set_range(1 << 10, 0xFFFFFFFF);
-  }
+  void describe(OptionTable& table) override { ffkit::describe(options_, table); }
 
   std::unique_ptr<Source> open(const SourceArguments& arguments) const override {
     JsonlOptions options = options_;

@@ -1,14 +1,12 @@
 #include "sources/numbers/json_elements.h"
 
 #include <fmt/format.h>
-#include <simdjson.h>
 
 #include <algorithm>
 #include <cstring>
 
-#include <ffkit/format/error.h>
-
 #include "format/content_kind.h"
+#include "input/source_error.h"
 
 namespace ffkit {
 namespace {
@@ -87,7 +85,7 @@ void JsonElements::require_object() {
   const ContentKind kind = content_kind(std::as_bytes(std::span(buffer_).first(num_bytes)));
   if (first == '{' || kind == ContentKind::empty) return;
   const auto refuse = [this](const std::string& what) {
-    throw Error(ErrorCode::corrupt, what, {.path = file_.path().string()});
+    throw source_error(file_.path(), ErrorCode::corrupt, what);
   };
   if (kind == ContentKind::utf8_with_bom) {
     refuse(

@@ -9,8 +9,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include <ffkit/format/error.h>
-
+#include "format/make_error.h"
 #include "format/printable.h"
 
 namespace ffkit {
@@ -87,8 +86,8 @@ class MemberReader {
     const std::string found = at_ < text_.size()
                                   ? fmt::format("'{}' is there", printable(text_.substr(at_, 1)))
                                   : "it ends";
-    throw Error(ErrorCode::corrupt, fmt::format("is no JSON: {} is expected at byte {}, and {}",
-                                                wanted, at_ + 1, found));
+    throw error_of(ErrorCode::corrupt, "is no JSON: {} is expected at byte {}, and {}", wanted,
+                   at_ + 1, found);
   }
 
   void expect(char wanted) {
@@ -127,9 +126,10 @@ class MemberReader {
         open.pop_back();
       }
       if (open.size() > kMaxMemberDepth) {
-        throw Error(ErrorCode::corrupt, fmt::format("is no JSON that can be read: it has more than "
-                                                    "{} brackets within each other",
-                                                    kMaxMemberDepth));
+        throw error_of(
+            ErrorCode::corrupt,
+            "is no JSON that can be read: it has more than {} brackets within each other",
+            kMaxMemberDepth);
       }
     } while (!open.empty());
   }

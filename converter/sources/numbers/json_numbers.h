@@ -2,7 +2,6 @@
 // path: callers know where they read.
 #pragma once
 
-#include <fmt/format.h>
 #include <simdjson.h>
 
 #include <cmath>
@@ -14,7 +13,7 @@
 #include <type_traits>
 #include <vector>
 
-#include <ffkit/format/error.h>
+#include "format/make_error.h"
 
 namespace ffkit {
 
@@ -28,25 +27,23 @@ T json_number(simdjson::dom::element value) {
   if constexpr (std::is_floating_point_v<T>) {
     double number = 0;
     if (value.get_double().get(number) != simdjson::SUCCESS) {
-      throw Error(ErrorCode::invalid_argument, fmt::format("{} is no number", json_excerpt(value)));
+      throw error_of(ErrorCode::invalid_argument, "{} is no number", json_excerpt(value));
     }
     // It would become an infinity.
     if (std::abs(number) > double{std::numeric_limits<T>::max()}) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("{} is beyond the range of f{}", number, 8 * sizeof(T)));
+      throw error_of(ErrorCode::invalid_argument, "{} is beyond the range of f{}", number,
+                     8 * sizeof(T));
     }
     return static_cast<T>(number);
   } else {
     int64_t number = 0;
     if (value.get_int64().get(number) != simdjson::SUCCESS) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("{} is no integer", json_excerpt(value)));
+      throw error_of(ErrorCode::invalid_argument, "{} is no integer", json_excerpt(value));
     }
     if (number < int64_t{std::numeric_limits<T>::min()} ||
         number > int64_t{std::numeric_limits<T>::max()}) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("{} is not between {} and {}", number, std::numeric_limits<T>::min(),
-                              std::numeric_limits<T>::max()));
+      throw error_of(ErrorCode::invalid_argument, "{} is not between {} and {}", number,
+                     std::numeric_limits<T>::min(), std::numeric_limits<T>::max());
     }
     return static_cast<T>(number);
   }
@@ -76,8 +73,8 @@ void append_numbers(simdjson::dom::element value, std::span<const int64_t> shape
     }
   }
   if (num_items != shape[0]) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("{} is no array of {} elements", json_excerpt(value), shape[0]));
+    throw error_of(ErrorCode::invalid_argument, "{} is no array of {} elements",
+                   json_excerpt(value), shape[0]);
   }
 }
 

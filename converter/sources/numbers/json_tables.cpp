@@ -7,8 +7,7 @@
 #include <cstdlib>
 #include <map>
 
-#include <ffkit/format/error.h>
-
+#include "format/make_error.h"
 #include "sources/numbers/json_elements.h"
 #include "sources/numbers/json_numbers.h"
 
@@ -106,8 +105,7 @@ class TableReader {
     std::string who = fmt::format("{}[{}]", table_->name, index);
     try {
       if (value.get_object().get(object) != simdjson::SUCCESS) {
-        throw Error(ErrorCode::invalid_argument,
-                    fmt::format("is {}, no object", json_type_name(value)));
+        throw error_of(ErrorCode::invalid_argument, "is {}, no object", json_type_name(value));
       }
       table_->add(object, elements_.range());
     } catch (const Error& error) {

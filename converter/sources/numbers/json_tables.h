@@ -5,7 +5,6 @@
 
 #include <simdjson.h>
 
-#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>

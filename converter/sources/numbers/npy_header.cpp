@@ -9,9 +9,8 @@
 #include <string_view>
 #include <utility>
 
-#include <ffkit/format/error.h>
-
 #include "format/little_endian.h"
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -59,10 +58,10 @@ DType dtype_of_descr(std::string_view descr) {
   for (const auto& [name, dtype] : kTypes) {
     if (descr == name) return dtype;
   }
-  throw Error(ErrorCode::unsupported,
-              fmt::format("numbers of NumPy's type '{}' are not taken; save them as little-endian "
-                          "integers or floats of 1 to 8 bytes",
-                          descr));
+  throw error_of(ErrorCode::unsupported,
+                 "numbers of NumPy's type '{}' are not taken; save them as little-endian integers "
+                 "or floats of 1 to 8 bytes",
+                 descr);
 }
 
 std::vector<int64_t> parse_shape(std::string_view text) {
@@ -91,8 +90,8 @@ NpyHeader read_npy_header(std::span<const std::byte> file) {
   }
   const auto version = std::to_integer<int>(file[6]);
   if (version < 1 || version > 3) {
-    throw Error(ErrorCode::unsupported,
-                fmt::format("is a .npy file of version {}; versions 1 to 3 are taken", version));
+    throw error_of(ErrorCode::unsupported,
+                   "is a .npy file of version {}; versions 1 to 3 are taken", version);
   }
   const size_t begin = version == 1 ? kShortest : kShortest + 2;
   if (file.size() < begin) no_npy("it is cut short");

@@ -7,7 +7,7 @@
 
 #include <ffkit/nuscenes/classes.h>
 
-#include "sources/nuscenes/arrays.h"
+#include "input/sample_arrays.h"
 
 namespace ffkit::nuscenes {
 namespace {

@@ -1,8 +1,6 @@
 // The boxes of a keyframe as its record has them. Pure functions of the tables; thread-safe.
 #pragma once
 
-#include <array>
-
 #include <ffkit/converter/source.h>
 #include <ffkit/nuscenes/geometry.h>
 

@@ -8,11 +8,10 @@
 #include <numeric>
 #include <string_view>
 
-#include <ffkit/format/error.h>
-
 #include "format/file/file.h"
+#include "input/sample_arrays.h"
+#include "input/source_error.h"
 #include "sources/numbers/json_numbers.h"
-#include "sources/nuscenes/arrays.h"
 
 namespace ffkit::nuscenes {
 namespace {
@@ -27,9 +26,8 @@ constexpr const char* kMessages[] = {"ms_imu",          "pose",       "steerangl
 constexpr int64_t kMaxFileBytes = 256 << 20;
 
 [[noreturn]] void refuse_file(const fs::path& path, const std::string& what) {
-  throw Error(ErrorCode::corrupt,
-              fmt::format("is no file of CAN bus messages: {}; unpack can_bus.zip again", what),
-              {.path = path.string()});
+  throw source_error(path, ErrorCode::corrupt,
+                     "is no file of CAN bus messages: {}; unpack can_bus.zip again", what);
 }
 
 // Calls use(dom::object) for each message of a file.

@@ -4,16 +4,15 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <map>
 #include <span>
 #include <tuple>
 #include <unordered_map>
 
-#include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
 
 #include "format/fnv.h"
 #include "input/input_file.h"
+#include "input/source_error.h"
 #include "sources/archives/parallel_io.h"
 #include "sources/nuscenes/own_splits.h"
 #include "sources/nuscenes/png_check.h"
@@ -118,12 +117,11 @@ void Listing::find_key_frames() {
     if (!all.is_key_frame[row] || all.channel[row] == kOtherChannel) continue;
     Row& place = key_frames_[all.sample[row]][all.channel[row]];
     if (place != kNoRow) {
-      throw Error(ErrorCode::corrupt,
-                  fmt::format("rows {} and {} of sample_data.json are both the key frame of {} in "
-                              "one sample; {}",
-                              to_string(all.token[place]), to_string(all.token[row]),
-                              channel_name(all.channel[row]), kUnpackAgain),
-                  {.path = root_.string()});
+      throw source_error(
+          root_, ErrorCode::corrupt,
+          "rows {} and {} of sample_data.json are both the key frame of {} in one sample; {}",
+          to_string(all.token[place]), to_string(all.token[row]), channel_name(all.channel[row]),
+          kUnpackAgain);
     }
     place = row;
   }
@@ -148,11 +146,10 @@ void Listing::list_keyframes(const std::string& version) {
       ++num_found;
       const auto [other, is_new] = split_of.emplace(found->second, wanted.name);
       if (!is_new) {
-        throw Error(ErrorCode::invalid_argument,
-                    fmt::format("scene '{}' is in the splits '{}' and '{}'; say by {} which "
-                                "splits to convert",
-                                scene, other->second, wanted.name, option_name("splits")),
-                    {.path = (root_ / version / kSplitsFile).string()});
+        throw source_error(
+            root_ / version / kSplitsFile, ErrorCode::invalid_argument,
+            "scene '{}' is in the splits '{}' and '{}'; say by {} which splits to convert", scene,
+            other->second, wanted.name, option_name("splits"));
       }
       list_scene(found->second, split);
     }
@@ -164,12 +161,10 @@ void Listing::list_keyframes(const std::string& version) {
     if (!split.keyframes.empty()) splits_.push_back(std::move(split));
   }
   if (splits_.empty()) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format("none of the {} scenes is of a split of {}; is it another version? Splits of "
-                    "your own scenes stand in {}, as the devkit reads it",
-                    t_.scenes.size(), version, (root_ / version / kSplitsFile).string()),
-        {.path = (root_ / version / "scene.json").string()});
+    throw source_error(root_ / version / "scene.json", ErrorCode::invalid_argument,
+                       "none of the {} scenes is of a split of {}; is it another version? Splits "
+                       "of your own scenes stand in {}, as the devkit reads it",
+                       t_.scenes.size(), version, (root_ / version / kSplitsFile).string());
   }
   if (num_taken < t_.scenes.size()) {
     notes_.push_back(
@@ -207,24 +202,20 @@ void Listing::require_channels() const {
                    cameras.empty() ? "none" : fmt::format("{}", fmt::join(cameras, ",")))));
   }
   if (!options_.is_taken[kLidarChannel] || is_there[kLidarChannel]) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("sample_data.json has no key frame of {}; {}", fmt::join(missing, ", "),
-                            fmt::join(remedies, ", and ")),
-                {.path = root_.string()});
+    throw source_error(root_, ErrorCode::invalid_argument,
+                       "sample_data.json has no key frame of {}; {}", fmt::join(missing, ", "),
+                       fmt::join(remedies, ", and "));
   }
-  throw Error(
-      ErrorCode::unsupported,
-      fmt::format("sample_data.json has no key frame of {}; ffkit converts sets with a lidar, "
-                  "in whose time and place it puts all others",
-                  fmt::join(missing, ", ")),
-      {.path = root_.string()});
+  throw source_error(root_, ErrorCode::unsupported,
+                     "sample_data.json has no key frame of {}; ffkit converts sets with a lidar, "
+                     "in whose time and place it puts all others",
+                     fmt::join(missing, ", "));
 }
 
 void Listing::list_scene(Row scene, SplitListing& split) {
   const auto refuse = [&](const std::string& what) {
-    throw Error(ErrorCode::corrupt,
-                fmt::format("scene '{}' {}; {}", t_.scenes.name[scene], what, kUnpackAgain),
-                {.path = root_.string()});
+    throw source_error(root_, ErrorCode::corrupt, "scene '{}' {}; {}", t_.scenes.name[scene], what,
+                       kUnpackAgain);
   };
   int64_t count = 0;
   for (Row sample = t_.scenes.first_sample[scene]; sample != kNoRow;
@@ -283,12 +274,10 @@ void Listing::look_at_files() {
     constexpr int64_t kPointBytes = 20;
     if (channel == kLidarChannel && file_bytes_[row] % kPointBytes != 0) {
       if (!options_.allow_partial) {
-        throw Error(
-            ErrorCode::corrupt,
-            fmt::format("has {} bytes, which is no multiple of 20, five f32 a point; unpack it "
-                        "again, or leave its field empty by {}",
-                        file_bytes_[row], option_on("allow_partial")),
-            {.path = (root_ / all.filename[row]).string()});
+        throw source_error(root_ / all.filename[row], ErrorCode::corrupt,
+                           "has {} bytes, which is no multiple of 20, five f32 a point; unpack it "
+                           "again, or leave its field empty by {}",
+                           file_bytes_[row], option_on("allow_partial"));
       }
       file_bytes_[row] = 0;
     }
@@ -309,12 +298,11 @@ void Listing::look_at_files() {
                   taken.size(), fmt::join(by_sensor, ", "), fmt::join(examples, ", "),
                   num_missing > static_cast<int64_t>(kExamples) ? ", ..." : "");
   if (!options_.allow_partial) {
-    throw Error(ErrorCode::not_found,
-                fmt::format("{}; unpack the v1.0-*_blobs.tgz they are in, go without sensors or "
-                            "sweeps ({}, {}, {}), or take what is there with {}",
-                            what, option_name("cameras"), option_name("no_radar"),
-                            option_name("keyframes_only"), option_on("allow_partial")),
-                {.path = root_.string()});
+    throw source_error(root_, ErrorCode::not_found,
+                       "{}; unpack the v1.0-*_blobs.tgz they are in, go without sensors or sweeps "
+                       "({}, {}, {}), or take what is there with {}",
+                       what, option_name("cameras"), option_name("no_radar"),
+                       option_name("keyframes_only"), option_on("allow_partial"));
   }
   notes_.push_back(what + "; their fields are null");
 }
@@ -371,8 +359,8 @@ void Listing::leave_out_empty_keyframes() {
   }
   std::erase_if(splits_, [](const SplitListing& split) { return split.keyframes.empty(); });
   if (splits_.empty()) {
-    throw Error(ErrorCode::not_found, "has the file of no keyframe; unpack v1.0-*_blobs.tgz here",
-                {.path = root_.string()});
+    throw source_error(root_, ErrorCode::not_found,
+                       "has the file of no keyframe; unpack v1.0-*_blobs.tgz here");
   }
   if (num_left_out > 0) {
     notes_.push_back(fmt::format("{} keyframes have no file at all; left out", num_left_out));
@@ -452,9 +440,9 @@ void Listing::list_maps() {
     num_damaged += problem.empty() ? 0 : 1;
     is_there.push_back(!is_missing && problem.empty());
     if (problem.empty() || options_.allow_partial) continue;
-    throw Error(ErrorCode::corrupt,
-                problem + "; unpack it again, or leave it out by " + option_on("allow_partial"),
-                {.path = path.string()});
+    throw source_error(
+        path, ErrorCode::corrupt,
+        problem + "; unpack it again, or leave it out by " + option_on("allow_partial"));
   }
   for (SplitListing& split : splits_) {
     std::vector<bool> is_used(t_.maps.size(), false);

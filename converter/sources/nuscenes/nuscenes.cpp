@@ -7,17 +7,16 @@
 #include <optional>
 #include <span>
 #include <system_error>
-#include <utility>
 
 #include <ffkit/converter/sources.h>
-#include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
 #include <ffkit/nuscenes/classes.h>
 #include <ffkit/nuscenes/record.h>
-#include <ffkit/nuscenes/splits.h>
 
 #include "format/fnv.h"
 #include "input/input_file.h"
+#include "input/listed_source.h"
+#include "input/source_error.h"
 #include "sources/archives/parallel_io.h"
 #include "sources/nuscenes/can_bus.h"
 #include "sources/nuscenes/listing.h"
@@ -34,9 +33,8 @@ namespace fs = std::filesystem;
 // The folder of tables that is there.
 std::string find_version(const fs::path& path, const std::string& wanted) {
   if (!fs::is_directory(path)) {
-    throw Error(ErrorCode::not_found,
-                "there is no such folder; give the one with v1.0-*/ and samples/",
-                {.path = path.string()});
+    throw source_error(path, ErrorCode::not_found,
+                       "there is no such folder; give the one with v1.0-*/ and samples/");
   }
   std::vector<std::string> found;
   for (const char* version : {"v1.0-trainval", "v1.0-test", "v1.0-mini"}) {
@@ -60,20 +58,17 @@ std::string find_version(const fs::path& path, const std::string& wanted) {
         is_official_version(wanted)
             ? fmt::format("unpack {}_meta.tgz here", wanted)
             : fmt::format("own scenes have their splits in {} beside the tables", kSplitsFile);
-    throw Error(
-        ErrorCode::not_found,
-        fmt::format("has no folder {} with the tables (there is {}); {}", wanted, is_there, remedy),
-        {.path = path.string()});
+    throw source_error(path, ErrorCode::not_found,
+                       "has no folder {} with the tables (there is {}); {}", wanted, is_there,
+                       remedy);
   }
   if (found.size() == 1) return found.front();
-  throw Error(ErrorCode::not_found,
-              fmt::format("of the folders v1.0-trainval, v1.0-test and v1.0-mini with the tables, "
-                          "and of others with "
-                          "{}, there is {}; {}",
-                          kSplitsFile, is_there,
-                          found.empty() ? "unpack v1.0-*_meta.tgz here"
-                                        : "say which by " + option_name("version")),
-              {.path = path.string()});
+  throw source_error(
+      path, ErrorCode::not_found,
+      "of the folders v1.0-trainval, v1.0-test and v1.0-mini with the tables, and of others with "
+      "{}, there is {}; {}",
+      kSplitsFile, is_there,
+      found.empty() ? "unpack v1.0-*_meta.tgz here" : "say which by " + option_name("version"));
 }
 
 KeyframeFields fields_of(const NuScenesOptions& options) {
@@ -85,8 +80,8 @@ KeyframeFields fields_of(const NuScenesOptions& options) {
   check_options(options);
   for (const std::string& camera : options.cameras) {
     if (std::ranges::find(kCameras, camera) != kCameras.end()) continue;
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("'{}' is no camera; there are {}", camera, fmt::join(kCameras, ", ")));
+    throw error_of(ErrorCode::invalid_argument, "'{}' is no camera; there are {}", camera,
+                   fmt::join(kCameras, ", "));
   }
   for (const std::string_view camera : kCameras) {
     const bool is_named = std::ranges::find(options.cameras, camera) != options.cameras.end();
@@ -163,7 +158,7 @@ KeyframeFields with_can_bus(KeyframeFields fields, const CanBus& can_bus) {
   return fields;
 }
 
-class NuScenes : public Source {
+class NuScenes : public ListedSource {
  public:
   NuScenes(const fs::path& path, const NuScenesOptions& options)
       : path_(path),
@@ -176,9 +171,9 @@ class NuScenes : public Source {
         listing_(*tables_, path, version_, listing_options(options, fields_)),
         can_bus_(path, scenes_of(*tables_, listing_)),
         reader_(*tables_, listing_, can_bus_, path, with_can_bus(fields_, can_bus_), storer_,
-                options.radar_filter),
-        classes_(kClasses.begin(), kClasses.end()),
-        notes_(listing_.notes()) {
+                options.radar_filter) {
+    classes_.assign(kClasses.begin(), kClasses.end());
+    notes_ = listing_.notes();
     if (!can_bus_.messages().empty()) {
       notes_.push_back(fmt::format("CAN bus messages are taken ({}); {} scenes have none",
                                    fmt::join(can_bus_.messages(), ", "),
@@ -195,11 +190,8 @@ class NuScenes : public Source {
     }
   }
 
-  const std::vector<SourceSplit>& splits() const override { return infos_; }
   Schema schema() const override { return reader_.keyframe_schema(); }
   bool has_record_references() const override { return true; }
-  const std::vector<std::string>& classes() const override { return classes_; }
-  const std::vector<std::string>& notes() const override { return notes_; }
   bool checks_headers_only() const override { return storer_.checks_headers_only(); }
   std::vector<fs::path> roots() const override { return {path_}; }
 
@@ -289,14 +281,7 @@ class NuScenes : public Source {
   std::string describe(size_t split, int64_t index) const override {
     const Listed& listed = splits_.at(split);
     const auto i = static_cast<size_t>(index);
-    switch (listed.kind) {
-      case Kind::keyframes:
-        break;
-      case Kind::sweeps:
-        return (path_ / tables_->sample_data.filename[listed.listing->sweeps.at(i)]).string();
-      case Kind::maps:
-        return (path_ / tables_->maps.filename[listed.listing->maps.at(i)]).string();
-    }
+    if (listed.kind != Kind::keyframes) return (path_ / name_of(listed, i)).string();
     const Row sample = listed.listing->keyframes.at(i);
     return fmt::format("{}: sample {} of {}", path_.string(),
                        to_string(tables_->samples.token[sample]),
@@ -369,10 +354,7 @@ class NuScenes : public Source {
   const Listing listing_;
   const CanBus can_bus_;
   const RecordReader reader_;
-  const std::vector<std::string> classes_;
-  std::vector<std::string> notes_;
   std::vector<Listed> splits_;
-  std::vector<SourceSplit> infos_;
 };
 
 }  // namespace

@@ -6,14 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <set>
-#include <string_view>
 
 #include <nlohmann/json.hpp>
 
-#include <ffkit/format/error.h>
 #include <ffkit/nuscenes/splits.h>
 
 #include "format/file/file.h"
+#include "input/source_error.h"
 
 namespace ffkit::nuscenes {
 namespace {
@@ -28,9 +27,8 @@ std::vector<SceneSplit> read_own_splits(const fs::path& path) {
   std::vector<SceneSplit> splits;
   if (!fs::exists(path)) return splits;
   const auto refuse = [&path](const std::string& what) {
-    throw Error(ErrorCode::corrupt,
-                what + "; the devkit expects {\"split\": [\"scene-0001\", ...], ...}",
-                {.path = path.string()});
+    throw source_error(path, ErrorCode::corrupt,
+                       what + "; the devkit expects {\"split\": [\"scene-0001\", ...], ...}");
   };
   nlohmann::ordered_json json;
   try {
@@ -61,9 +59,8 @@ void keep_wanted(std::vector<SceneSplit>& splits, const std::vector<std::string>
   for (const SceneSplit& split : splits) names.push_back(split.name);
   for (const std::string& name : wanted) {
     if (std::ranges::find(names, name) != names.end()) continue;
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("there is no split '{}'; there are {}", name, fmt::join(names, ", ")),
-                {.path = folder.string()});
+    throw source_error(folder, ErrorCode::invalid_argument, "there is no split '{}'; there are {}",
+                       name, fmt::join(names, ", "));
   }
   std::erase_if(splits, [&](const SceneSplit& split) {
     return std::ranges::find(wanted, split.name) == wanted.end();
@@ -98,11 +95,10 @@ std::vector<SceneSplit> list_scene_splits(const fs::path& folder, const std::str
     }
     const auto official = std::ranges::find(splits, own.name, &SceneSplit::name);
     if (official != splits.end() && has_scenes(*official)) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("names '{}', of which the devkit takes its own list of scenes "
-                              "whatever the file says; rename the split",
-                              own.name),
-                  {.path = (folder / kSplitsFile).string()});
+      throw source_error(folder / kSplitsFile, ErrorCode::invalid_argument,
+                         "names '{}', of which the devkit takes its own list of scenes whatever "
+                         "the file says; rename the split",
+                         own.name);
     }
     notes.push_back(
         fmt::format("{}: '{}' is taken from it, but the devkit has a list of its own "

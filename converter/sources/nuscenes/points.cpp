@@ -2,7 +2,6 @@
 
 #include <archive.h>
 #include <archive_entry.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,13 +10,13 @@
 #include <vector>
 
 #include <ffkit/format/dtype_visitor.h>
-#include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
 #include <ffkit/nuscenes/record.h>
 
+#include "format/make_error.h"
 #include "format/schema/element.h"
+#include "input/sample_arrays.h"
 #include "sources/numbers/npy_header.h"
-#include "sources/nuscenes/arrays.h"
 #include "sources/nuscenes/radar_pcd.h"
 
 namespace ffkit::nuscenes {
@@ -28,8 +27,8 @@ constexpr int64_t kMaxLabelBytes = 64 << 20;
 
 void require_labels(size_t num_labels, size_t num_points) {
   if (num_labels == num_points) return;
-  throw Error(ErrorCode::corrupt,
-              fmt::format("has {} labels for {} points; unpack it again", num_labels, num_points));
+  throw error_of(ErrorCode::corrupt, "has {} labels for {} points; unpack it again", num_labels,
+                 num_points);
 }
 
 // The member data.npy of an .npz, which is a zip file.
@@ -40,8 +39,8 @@ std::vector<std::byte> read_npz(std::span<const std::byte> file) {
   const std::unique_ptr<archive, Free> zip(archive_read_new());
   const auto fail = [&] {
     const char* why = archive_error_string(zip.get());
-    throw Error(ErrorCode::corrupt, fmt::format("is no readable .npz file: {}; unpack it again",
-                                                why == nullptr ? "it has no array 'data'" : why));
+    throw error_of(ErrorCode::corrupt, "is no readable .npz file: {}; unpack it again",
+                   why == nullptr ? "it has no array 'data'" : why);
   };
   archive_read_support_format_zip(zip.get());
   if (archive_read_open_memory(zip.get(), file.data(), file.size()) != ARCHIVE_OK) fail();
@@ -72,10 +71,9 @@ std::vector<std::byte> read_npz(std::span<const std::byte> file) {
 void set_lidar_points(std::span<const std::byte> file, DType dtype, RecordBuilder& record,
                       size_t field, SampleBuffers& buffers) {
   if (file.size() % kLidarPointBytes != 0) {
-    throw Error(
-        ErrorCode::corrupt,
-        fmt::format("has {} bytes, which is no multiple of 20, five f32 a point; unpack it again",
-                    file.size()));
+    throw error_of(ErrorCode::corrupt,
+                   "has {} bytes, which is no multiple of 20, five f32 a point; unpack it again",
+                   file.size());
   }
   const auto num_points = static_cast<int64_t>(file.size() / kLidarPointBytes);
   if (dtype == DType::f32) {
@@ -87,9 +85,9 @@ void set_lidar_points(std::span<const std::byte> file, DType dtype, RecordBuilde
     const auto value = load_number<float>(&file[i * sizeof(float)]);
     constexpr float kMaxHalf = 65504;
     if (value > kMaxHalf || value < -kMaxHalf) {
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("has the number {}, which f16 cannot hold; convert without {}", value,
-                              option_set("lidar_dtype", "f16")));
+      throw error_of(ErrorCode::unsupported,
+                     "has the number {}, which f16 cannot hold; convert without {}", value,
+                     option_set("lidar_dtype", "f16"));
     }
     halves[i] = to_f16(value);
   }
@@ -135,8 +133,7 @@ void set_panoptic(std::span<const std::byte> file, size_t num_points, RecordBuil
       const auto value =
           static_cast<double>(load_number<T>(&npy[header.data_offset + i * sizeof(T)]));
       if (!(value >= 0 && value <= 65535 && value == std::floor(value))) {
-        throw Error(ErrorCode::corrupt,
-                    fmt::format("has the label {}; they are 0 .. 65535", value));
+        throw error_of(ErrorCode::corrupt, "has the label {}; they are 0 .. 65535", value);
       }
       labels[i] = static_cast<uint16_t>(value);
     }

@@ -7,12 +7,12 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <string>
 #include <string_view>
 
 #include <ffkit/format/dtype_visitor.h>
-#include <ffkit/format/error.h>
 #include <ffkit/nuscenes/classes.h>
+
+#include "format/make_error.h"
 
 namespace ffkit::nuscenes {
 namespace {
@@ -37,8 +37,8 @@ class Header {
     std::string_view line = next_line();
     while (line.starts_with('#')) line = next_line();
     if (!line.starts_with(key) || line.size() <= key.size() || line[key.size()] != ' ') {
-      throw Error(ErrorCode::corrupt,
-                  fmt::format("is no PCD file of a radar: '{}' is missing in its header", key));
+      throw error_of(ErrorCode::corrupt, "is no PCD file of a radar: '{}' is missing in its header",
+                     key);
     }
     line.remove_prefix(key.size() + 1);
     return line;
@@ -46,9 +46,9 @@ class Header {
 
   void require(std::string_view key, std::string_view wanted) {
     if (const std::string_view found = value(key); found != wanted) {
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("is no radar file of nuScenes: {} is '{}' instead of '{}'", key,
-                              found.substr(0, 200), wanted));
+      throw error_of(ErrorCode::unsupported,
+                     "is no radar file of nuScenes: {} is '{}' instead of '{}'", key,
+                     found.substr(0, 200), wanted);
     }
   }
 
@@ -57,8 +57,8 @@ class Header {
     size_t number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (error != std::errc{} || end != text.data() + text.size() || number > kMaxPoints) {
-      throw Error(ErrorCode::corrupt, fmt::format("{} is '{}' instead of a number up to {}", key,
-                                                  text.substr(0, 200), kMaxPoints));
+      throw error_of(ErrorCode::corrupt, "{} is '{}' instead of a number up to {}", key,
+                     text.substr(0, 200), kMaxPoints);
     }
     return number;
   }
@@ -104,8 +104,8 @@ std::vector<float> read_radar_pcd(std::span<const std::byte> file) {
   Header header({reinterpret_cast<const char*>(file.data()), file.size()});
   const std::string_view version = header.value("VERSION");
   if (version != "0.7" && version != ".7") {
-    throw Error(ErrorCode::unsupported, fmt::format("is a PCD file of version '{}' instead of 0.7",
-                                                    version.substr(0, 200)));
+    throw error_of(ErrorCode::unsupported, "is a PCD file of version '{}' instead of 0.7",
+                   version.substr(0, 200));
   }
   header.require("FIELDS", fmt::format("{}", fmt::join(kRadarFields, " ")));
   header.require("SIZE", fmt::format("{}", fmt::join(kSizes, " ")));
@@ -117,13 +117,13 @@ std::vector<float> read_radar_pcd(std::span<const std::byte> file) {
   const size_t num_points = header.number("POINTS");
   header.require("DATA", "binary");
   if (width != num_points) {
-    throw Error(ErrorCode::corrupt, fmt::format("WIDTH is {}, but POINTS {}", width, num_points));
+    throw error_of(ErrorCode::corrupt, "WIDTH is {}, but POINTS {}", width, num_points);
   }
   const std::span<const std::byte> data = file.subspan(header.position());
   if (data.size() < num_points * kPointBytes || data.size() - num_points * kPointBytes > kMaxTail) {
-    throw Error(ErrorCode::corrupt,
-                fmt::format("has {} bytes of points instead of {} ({} points of {}); copy it again",
-                            data.size(), num_points * kPointBytes, num_points, kPointBytes));
+    throw error_of(ErrorCode::corrupt,
+                   "has {} bytes of points instead of {} ({} points of {}); copy it again",
+                   data.size(), num_points * kPointBytes, num_points, kPointBytes);
   }
   std::vector<float> points;
   points.reserve(num_points * kNumFields);

@@ -5,13 +5,12 @@
 #include <algorithm>
 #include <limits>
 
-#include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
-#include <ffkit/nuscenes/classes.h>
 
 #include "format/errors_only.h"
+#include "format/make_error.h"
 #include "input/input_file.h"
-#include "sources/nuscenes/arrays.h"
+#include "input/sample_arrays.h"
 #include "sources/nuscenes/boxes.h"
 #include "sources/nuscenes/points.h"
 #include "sources/pictures/image_sample.h"
@@ -78,25 +77,20 @@ bool RecordReader::take_file(std::string_view name, SampleBuffers& buffers, cons
   try {
     take(read_file(name, buffers, row));
     return true;
-  } catch (const Error& error) {
-    if (is_out_of_memory(error)) throw;
-    const bool has_path = !error.context().path.empty();
-    const std::string problem =
-        has_path ? std::string(error.what()) : fmt::format("{}: {}", path.string(), error.what());
-    if (!is_damage(error, path.extension() == ".jpg")) {
-      if (has_path) throw;
-      throw error.within({.path = path.string()});
-    }
+  } catch (const Error& thrown) {
+    if (is_out_of_memory(thrown)) throw;
+    const Error error = thrown.within({.path = path.string()});
+    if (!is_damage(error, path.extension() == ".jpg")) throw error;
     if (!listing_.allows_partial()) {
-      std::string_view reason = problem;
+      std::string_view reason = error.message();
       for (const std::string_view advice :
            {"; unpack it again", "; copy it again", "; get the file again"}) {
         if (reason.ends_with(advice)) reason.remove_suffix(advice.size());
       }
-      throw Error(error.code(), fmt::format("{}; unpack it again, or leave its field empty by {}",
-                                            reason, option_on("allow_partial")));
+      throw error.with_message(fmt::format("{}; unpack it again, or leave its field empty by {}",
+                                           reason, option_on("allow_partial")));
     }
-    buffers.report({problem, "left empty"});
+    buffers.report({error.what(), "left empty"});
     return false;
   }
 }

@@ -8,8 +8,7 @@
 #include <limits>
 #include <set>
 
-#include <ffkit/format/error.h>
-
+#include "input/source_error.h"
 #include "sources/numbers/json_elements.h"
 #include "sources/persons/person_file.h"
 #include "sources/persons/person_json.h"
@@ -34,9 +33,9 @@ simdjson::dom::object load_object(simdjson::dom::parser& parser, const fs::path&
   simdjson::dom::object object;
   const auto error = parser.load(path.string()).get_object().get(object);
   if (error != simdjson::SUCCESS) {
-    throw Error(error == simdjson::IO_ERROR ? ErrorCode::not_found : ErrorCode::corrupt,
-                fmt::format("cannot be read as a JSON object: {}", simdjson::error_message(error)),
-                {.path = path.string()});
+    throw source_error(path,
+                       error == simdjson::IO_ERROR ? ErrorCode::not_found : ErrorCode::corrupt,
+                       "cannot be read as a JSON object: {}", simdjson::error_message(error));
   }
   return object;
 }
@@ -65,11 +64,7 @@ class SubjectReader {
     simdjson::dom::parser parser;
     for (const auto [number, value] : load_object(parser, file("camera"))) {
       try {
-        simdjson::dom::object object;
-        if (value.get_object().get(object) != simdjson::SUCCESS) {
-          throw Error(ErrorCode::invalid_argument, "is no object");
-        }
-        const PersonJson json(object);
+        const PersonJson json(value);
         const std::vector<double> r = json.numbers("R", 9, ""), t = json.numbers("t", 3, ""),
                                   f = json.numbers("f", 2, ""), c = json.numbers("c", 2, "");
         WorldCamera& camera = cameras_[std::stoll(std::string(number))];
@@ -80,8 +75,8 @@ class SubjectReader {
           camera.camera.centre[i] = double{static_cast<float>(c[i])};
         }
       } catch (const std::exception& error) {
-        throw Error(ErrorCode::invalid_argument, fmt::format("camera {} {}", number, error.what()),
-                    {.path = file("camera").string()});
+        throw source_error(file("camera"), ErrorCode::invalid_argument, "camera {} {}", number,
+                           error.what());
       }
     }
   }
@@ -97,8 +92,7 @@ class SubjectReader {
   void add_picture(const PersonJson& json, int64_t id) {
     const int64_t frame = json.integer("frame_idx");
     if (json.integer("subject") != subject_) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("is of subject {}", json.integer("subject")));
+      throw error_of(ErrorCode::invalid_argument, "is of subject {}", json.integer("subject"));
     }
     if (frame % frame_step_ != 0) {
       ++out_.num_other_frames;
@@ -112,9 +106,8 @@ class SubjectReader {
                    json.integer("subaction_idx"), frame};
     const auto camera = cameras_.find(frames_[id].camera);
     if (camera == cameras_.end()) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("is of camera {}, which '{}' does not have", frames_[id].camera,
-                              file("camera").filename().string()));
+      throw error_of(ErrorCode::invalid_argument, "is of camera {}, which '{}' does not have",
+                     frames_[id].camera, file("camera").filename().string());
     }
     out_.pictures.push_back({.id = id,
                              .file_name = json.text("file_name"),
@@ -145,9 +138,8 @@ class SubjectReader {
       try {
         const auto found = frames_.find(picture_ids_[i]);
         if (found == frames_.end()) {
-          throw Error(
-              ErrorCode::invalid_argument,
-              fmt::format("is of picture {}, which is not among the 'images'", picture_ids_[i]));
+          throw error_of(ErrorCode::invalid_argument,
+                         "is of picture {}, which is not among the 'images'", picture_ids_[i]);
         }
         const FrameOf& at = found->second;
         person.picture = at.picture;
@@ -199,9 +191,8 @@ PersonFile read_human36m(const fs::path& folder, std::span<const int64_t> subjec
   PersonFile out;
   for (const int64_t subject : subjects) SubjectReader(folder, subject, frame_step, out).read();
   if (out.pictures.empty()) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("has no frame whose number is a multiple of {}", frame_step),
-                {.path = folder.string()});
+    throw source_error(folder, ErrorCode::invalid_argument,
+                       "has no frame whose number is a multiple of {}", frame_step);
   }
   return out;
 }

@@ -6,9 +6,9 @@
 #include <array>
 
 #include <ffkit/converter/sources.h>
-#include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
 
+#include "input/source_error.h"
 #include "sources/persons/person_json.h"
 
 namespace ffkit {
@@ -50,9 +50,9 @@ class PersonReader {
         input_, [this](const PersonJson& json, int64_t id) { add_picture(json, id); },
         [this](const PersonJson& json, int64_t id) { add_person(json, id); });
     if (file_.pictures.empty()) {
-      throw Error(ErrorCode::invalid_argument,
-                  "has no 'images': is it the annotation file of " + std::string(set_.name) + "?",
-                  {.path = path_.string()});
+      throw source_error(
+          path_, ErrorCode::invalid_argument,
+          "has no 'images': is it the annotation file of " + std::string(set_.name) + "?");
     }
     finish();
     return std::move(file_);
@@ -71,15 +71,15 @@ class PersonReader {
                           .height = json.integer("height"),
                           .camera = {}};
     if (picture.width < 1 || picture.height < 1) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("is {} x {} pixels", picture.width, picture.height));
+      throw error_of(ErrorCode::invalid_argument, "is {} x {} pixels", picture.width,
+                     picture.height);
     }
     if (is("3dpw")) picture.file_name = json.text("sequence") + "/" + picture.file_name;
     picture.camera = camera(json, picture);
     for (const double focal : picture.camera.focal) {
       if (!(focal > 0)) {
-        throw Error(ErrorCode::invalid_argument,
-                    fmt::format("has a focal length of {}; it must be positive", focal));
+        throw error_of(ErrorCode::invalid_argument, "has a focal length of {}; it must be positive",
+                       focal);
       }
     }
     file_.pictures.push_back(std::move(picture));
@@ -160,11 +160,10 @@ class PersonReader {
       AnnotatedPerson& person = file_.people[i];
       const auto found = file_.picture_of.find(picture_ids_[i]);
       if (found == file_.picture_of.end()) {
-        throw Error(ErrorCode::invalid_argument,
-                    fmt::format("annotation {} is of picture {}, which is not among the 'images'; "
-                                "remove it, or take the file it belongs to",
-                                person.id, picture_ids_[i]),
-                    {.path = path_.string()});
+        throw source_error(path_, ErrorCode::invalid_argument,
+                           "annotation {} is of picture {}, which is not among the 'images'; "
+                           "remove it, or take the file it belongs to",
+                           person.id, picture_ids_[i]);
       }
       person.picture = found->second;
       if (is("3dpw")) project(cameras_[i], file_.pictures[person.picture], person);
@@ -200,13 +199,8 @@ class PersonReader {
 
 }  // namespace
 
-std::span<const PersonSet> person_sets() {
-  return kPersonSets;
-}
-
 std::vector<std::string> person_set_names() {
   std::vector<std::string> names;
-  names.reserve(std::size(kPersonSets));
   for (const PersonSet& set : kPersonSets) names.emplace_back(set.name);
   return names;
 }
@@ -215,9 +209,8 @@ const PersonSet& person_set(const std::string& name) {
   for (const PersonSet& set : kPersonSets) {
     if (name == set.name) return set;
   }
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("{} is '{}'; it must be one of {}", option_name("persons"), name,
-                          fmt::join(person_set_names(), ", ")));
+  throw error_of(ErrorCode::invalid_argument, "{} is '{}'; it must be one of {}",
+                 option_name("persons"), name, fmt::join(person_set_names(), ", "));
 }
 
 PersonFile read_person_file(const std::filesystem::path& path, const PersonSet& set) {
@@ -232,18 +225,13 @@ std::vector<PersonDetection> read_person_detections(const std::filesystem::path&
   simdjson::dom::array array;
   const auto error = parser.load(path.string()).get_array().get(array);
   if (error != simdjson::SUCCESS) {
-    throw Error(ErrorCode::corrupt,
-                fmt::format("is no JSON array of detections: {}", simdjson::error_message(error)),
-                {.path = path.string()});
+    throw source_error(path, ErrorCode::corrupt, "is no JSON array of detections: {}",
+                       simdjson::error_message(error));
   }
   std::vector<PersonDetection> out;
   for (const simdjson::dom::element item : array) {
     try {
-      simdjson::dom::object object;
-      if (item.get_object().get(object) != simdjson::SUCCESS) {
-        throw Error(ErrorCode::invalid_argument, "is no object");
-      }
-      const PersonJson json(object);
+      const PersonJson json(item);
       if (json.has("root_cam")) {
         throw Error(ErrorCode::invalid_argument,
                     "has a 'root_cam', so that this is a results file of RootNet, whose boxes are "
@@ -253,8 +241,8 @@ std::vector<PersonDetection> read_person_detections(const std::filesystem::path&
                      .box = json.box(),
                      .score = json.has("score") ? json.numbers("score", 1, "")[0] : 1});
     } catch (const Error& e) {
-      throw Error(ErrorCode::invalid_argument, fmt::format("detection {} {}", out.size(), e.what()),
-                  {.path = path.string()});
+      throw source_error(path, ErrorCode::invalid_argument, "detection {} {}", out.size(),
+                         e.what());
     }
   }
   return out;

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,7 +24,6 @@ struct PersonSet {
   int64_t min_depth = 0;
   int64_t max_depth = 0;
 };
-std::span<const PersonSet> person_sets();
 // Throws Error(invalid_argument) that lists the sets there are.
 const PersonSet& person_set(const std::string& name);
 

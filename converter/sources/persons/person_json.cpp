@@ -5,8 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include <ffkit/format/error.h>
-
+#include "input/source_error.h"
 #include "sources/numbers/json_numbers.h"
 #include "sources/numbers/json_tables.h"
 
@@ -32,6 +31,10 @@ void append_all_numbers(simdjson::dom::element value, std::vector<double>& out) 
 }
 
 }  // namespace
+
+PersonJson::PersonJson(simdjson::dom::element value) {
+  if (value.get_object().get(object_) != simdjson::SUCCESS) refuse_member("is no object");
+}
 
 bool PersonJson::has(std::string_view name) const {
   simdjson::dom::element value;
@@ -105,10 +108,8 @@ void read_annotations(const InputFile& file, const AddPersonJson& add_picture,
                              const AddPersonJson& add) {
     const auto begin = [&file, name, is_there = false]() mutable {
       if (is_there) {
-        throw Error(
-            ErrorCode::invalid_argument,
-            fmt::format("has '{}' twice, of which Python would take the last; remove one", name),
-            {.path = file.path().string()});
+        throw source_error(file.path(), ErrorCode::invalid_argument,
+                           "has '{}' twice, of which Python would take the last; remove one", name);
       }
       is_there = true;
     };

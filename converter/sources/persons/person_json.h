@@ -5,7 +5,6 @@
 #include <simdjson.h>
 
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -21,6 +20,8 @@ namespace ffkit {
 class PersonJson {
  public:
   explicit PersonJson(simdjson::dom::object object) : object_(object) {}
+  // Of what must be an object.
+  explicit PersonJson(simdjson::dom::element value);
 
   // Null counts as absent.
   bool has(std::string_view name) const;

@@ -1,11 +1,9 @@
 #include "sources/persons/person_selection.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
-#include <ffkit/format/error.h>
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -147,9 +145,9 @@ PersonSelection select_persons(const PersonFile& file, const PersonSet& set,
       const PersonDetection& one = (*detections)[i];
       const auto picture = file.picture_of.find(one.image_id);
       if (picture == file.picture_of.end()) {
-        throw Error(ErrorCode::invalid_argument,
-                    fmt::format("detection {} is of picture {}, which the annotations do not have",
-                                i, one.image_id));
+        throw error_of(ErrorCode::invalid_argument,
+                       "detection {} is of picture {}, which the annotations do not have", i,
+                       one.image_id);
       }
       selector.take({.picture = picture->second,
                      .annotation_id = -1 - static_cast<int64_t>(i),

@@ -7,6 +7,8 @@
 
 #include <ffkit/pose/person_record.h>
 
+#include "input/sample_arrays.h"
+
 namespace ffkit {
 namespace {
 
@@ -14,10 +16,9 @@ namespace {
 template <typename T, size_t N>
 TensorView person_numbers(SampleBuffers& buffers, const std::array<double, N>& values,
                           std::vector<int64_t> shape = {int64_t{N}}) {
-  const std::span<std::byte> bytes = buffers.bytes(N * sizeof(T));
-  auto* out = reinterpret_cast<T*>(bytes.data());
-  std::ranges::transform(values, out, [](double value) { return static_cast<T>(value); });
-  return {dtype_of<T>(), std::move(shape), bytes};
+  const std::span<T> out = new_array<T>(buffers, N);
+  std::ranges::transform(values, out.begin(), [](double value) { return static_cast<T>(value); });
+  return {dtype_of<T>(), std::move(shape), std::as_bytes(out)};
 }
 
 std::array<double, 4> numbers_of_box(const pose::Box& box) {

@@ -4,18 +4,18 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <ffkit/converter/sources.h>
-#include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
 #include <ffkit/pose/person_record.h>
 
 #include "format/errors_only.h"
 #include "input/input_file.h"
+#include "input/listed_source.h"
+#include "input/source_error.h"
 #include "sources/archives/parallel_io.h"
 #include "sources/coco/coco_listing.h"
 #include "sources/persons/person_file.h"
@@ -41,7 +41,7 @@ struct PersonSplit {
 std::vector<CocoListing> list_persons(const fs::path& path, const PersonsOptions& options,
                                       std::vector<std::string>& notes) {
   if (!fs::is_directory(path)) {
-    throw Error(ErrorCode::not_found, "there is no such folder", {.path = path.string()});
+    throw source_error(path, ErrorCode::not_found, "there is no such folder");
   }
   const bool is_given = !options.annotations.empty() || !options.images.empty();
   if (options.set == "human36m") {
@@ -66,10 +66,9 @@ std::vector<CocoListing> list_persons(const fs::path& path, const PersonsOptions
     }
   }
   if (found.empty()) {
-    throw Error(ErrorCode::not_found,
-                fmt::format("does not hold {} as it is published; name its file with {} and {}",
-                            options.set, option_name("annotations"), option_name("images")),
-                {.path = path.string()});
+    throw source_error(path, ErrorCode::not_found,
+                       "does not hold {} as it is published; name its file with {} and {}",
+                       options.set, option_name("annotations"), option_name("images"));
   }
   return found;
 }
@@ -85,17 +84,15 @@ PersonsOptions resolved(PersonsOptions options) {
   take(options.max_depth, set.max_depth);
   if (!set.has_depth &&
       (options.min_distance > 0 || options.min_depth > 0 || options.max_depth > 0)) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format("{} has no depths, so that {}, {} and {} have no effect; leave them out",
-                    options.set, option_name("min_distance"), option_name("min_depth"),
-                    option_name("max_depth")));
+    throw error_of(ErrorCode::invalid_argument,
+                   "{} has no depths, so that {}, {} and {} have no effect; leave them out",
+                   options.set, option_name("min_distance"), option_name("min_depth"),
+                   option_name("max_depth"));
   }
   if (options.min_distance > 0 && set.says_what_is_valid) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format("{} has no effect on {}, of which all valid persons are taken; leave it out",
-                    option_name("min_distance"), options.set));
+    throw error_of(ErrorCode::invalid_argument,
+                   "{} has no effect on {}, of which all valid persons are taken; leave it out",
+                   option_name("min_distance"), options.set);
   }
   if (options.set == "human36m" && !options.annotations.empty()) {
     throw Error(ErrorCode::invalid_argument,
@@ -105,7 +102,7 @@ PersonsOptions resolved(PersonsOptions options) {
   return options;
 }
 
-class Persons : public Source {
+class Persons : public ListedSource {
  public:
   Persons(const fs::path& path, const PersonsOptions& options)
       : path_(path),
@@ -114,18 +111,15 @@ class Persons : public Source {
         storer_(as_they_are(options.store)) {
     std::vector<CocoListing> listings = list_persons(path, options_, notes_);
     if (!options_.detections.empty() && listings.size() > 1 && options_.set != "human36m") {
-      throw Error(
-          ErrorCode::invalid_argument,
-          fmt::format("has several splits, but {} are of one; name it with {} and {}",
-                      option_name("detections"), option_name("annotations"), option_name("images")),
-          {.path = path.string()});
+      throw source_error(path, ErrorCode::invalid_argument,
+                         "has several splits, but {} are of one; name it with {} and {}",
+                         option_name("detections"), option_name("annotations"),
+                         option_name("images"));
     }
     for (CocoListing& found : listings) add_split(std::move(found));
   }
 
-  const std::vector<SourceSplit>& splits() const override { return infos_; }
   Schema schema() const override { return person_schema(); }
-  const std::vector<std::string>& notes() const override { return notes_; }
 
   std::map<std::string, std::string> facts(size_t split) const override {
     return splits_.at(split).facts;
@@ -213,8 +207,6 @@ class Persons : public Source {
   const PersonSet& set_;
   const ImageStorer storer_;
   std::vector<PersonSplit> splits_;
-  std::vector<SourceSplit> infos_;
-  std::vector<std::string> notes_;
 };
 
 void Persons::require_safe(const PersonSplit& split) {
@@ -222,10 +214,9 @@ void Persons::require_safe(const PersonSplit& split) {
     const fs::path name(picture.file_name);
     if (name.empty() || name.is_absolute() || picture.file_name.find('\0') != std::string::npos ||
         std::ranges::find(name, "..") != name.end()) {
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("picture {} is file '{}', which is not inside the folder of pictures",
-                              picture.id, picture.file_name),
-                  {.path = split.from.annotations.string()});
+      throw source_error(split.from.annotations, ErrorCode::unsupported,
+                         "picture {} is file '{}', which is not inside the folder of pictures",
+                         picture.id, picture.file_name);
     }
   }
 }
@@ -301,9 +292,9 @@ void Persons::look_at_pictures(PersonSplit& split) {
     return split.stamps[person.picture].num_bytes < 0;
   });
   if (!options_.allow_missing || split.chosen.empty()) {
-    throw Error(ErrorCode::not_found,
-                what + "; put them there, or leave them out with " + option_on("allow_missing"),
-                {.path = split.from.images.string()});
+    throw source_error(
+        split.from.images, ErrorCode::not_found,
+        what + "; put them there, or leave them out with " + option_on("allow_missing"));
   }
   notes_.push_back(fmt::format("{}: {}; left out", split.from.images.string(), what));
 }
@@ -315,10 +306,9 @@ void Persons::note_selection(PersonSplit& split, const std::map<std::string, int
     split.facts["left out: " + why] = std::to_string(count);
   }
   if (split.chosen.empty()) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("has no person to take; left out: {}",
-                            reasons.empty() ? "none" : fmt::format("{}", fmt::join(reasons, ", "))),
-                {.path = split.from.annotations.string()});
+    throw source_error(split.from.annotations, ErrorCode::invalid_argument,
+                       "has no person to take; left out: {}",
+                       reasons.empty() ? "none" : fmt::format("{}", fmt::join(reasons, ", ")));
   }
   if (!reasons.empty()) {
     notes_.push_back(fmt::format("{}: {} persons taken; left out: {}", split.from.split,
@@ -342,11 +332,10 @@ void Persons::read(size_t split, int64_t index, RecordBuilder& record,
     stored = storer_.store(bytes, picture.file_name, buffers);
     const auto [width, height] = stored.size;
     if (width != picture.width || height != picture.height) {
-      throw Error(
+      throw error_of(
           ErrorCode::invalid_argument,
-          fmt::format("is {} x {} pixels, but {} x {} by its annotations, so that boxes and "
-                      "joints do not fit",
-                      width, height, picture.width, picture.height));
+          "is {} x {} pixels, but {} x {} by its annotations, so that boxes and joints do not fit",
+          width, height, picture.width, picture.height);
     }
   } catch (const Error& error) {
     if (is_out_of_memory(error)) throw;

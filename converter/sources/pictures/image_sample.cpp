@@ -1,14 +1,11 @@
 #include "sources/pictures/image_sample.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cctype>
 
-#include <ffkit/format/error.h>
-
 #include "format/errors_only.h"
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -32,10 +29,8 @@ bool has_image_name(const std::filesystem::path& file) {
 
 void require_image_size(int64_t num_bytes, const std::string& origin) {
   if (num_bytes > kMaxImageFileBytes) {
-    throw Error(
-        ErrorCode::unsupported,
-        fmt::format("has {} bytes; a picture may have {} at most", num_bytes, kMaxImageFileBytes),
-        {.path = origin});
+    throw error_at(origin, ErrorCode::unsupported, "has {} bytes; a picture may have {} at most",
+                   num_bytes, kMaxImageFileBytes);
   }
 }
 

@@ -4,39 +4,36 @@
 
 #include <utility>
 
-#include <ffkit/format/error.h>
-
 #include "format/printable.h"
 #include "input/dangling_link.h"
+#include "input/listed_source.h"
+#include "input/source_error.h"
 #include "sources/pictures/image_sample.h"
 
 namespace ffkit {
 namespace {
 
-class ImageSource : public Source {
+class ImageSource : public ListedSource {
  public:
   explicit ImageSource(ImageSet set) : set_(std::move(set)), storer_(set_.storage) {
     for (const ImageSplit& split : set_.splits) {
       if (split.entries.empty()) {
-        throw Error(ErrorCode::not_found, "there are no pictures in it",
-                    {.path = split.path.string()});
+        throw source_error(split.path, ErrorCode::not_found, "there are no pictures in it");
       }
       SourceSplit info{.name = split.name,
                        .num_samples = std::ssize(split.entries),
                        .is_training = split.is_training};
       for (const ImageEntry& entry : split.entries) info.num_bytes += entry.data.num_bytes;
-      splits_.push_back(std::move(info));
+      infos_.push_back(std::move(info));
     }
     for (const std::string& name : set_.classes) {
       require_utf8(name, fmt::format("class '{}'", name));
     }
-    if (splits_.empty()) {
-      throw Error(ErrorCode::not_found, "there are no pictures in it",
-                  {.path = set_.path.string()});
+    if (infos_.empty()) {
+      throw source_error(set_.path, ErrorCode::not_found, "there are no pictures in it");
     }
   }
 
-  const std::vector<SourceSplit>& splits() const override { return splits_; }
   Schema schema() const override { return image_classification_schema(); }
   const std::vector<std::string>& classes() const override { return set_.classes; }
   const std::vector<std::string>& class_names() const override { return set_.class_names; }
@@ -145,16 +142,15 @@ class ImageSource : public Source {
   // FORMAT.md: strings are UTF-8.
   static void require_utf8(const std::string& name, const std::string& whose) {
     if (is_utf8(name)) return;
-    throw Error(ErrorCode::unsupported, "has a name that is no UTF-8 text; rename it",
-                {.path = whose});
+    throw error_at(whose, ErrorCode::unsupported, "has a name that is no UTF-8 text; rename it");
   }
 
   [[noreturn]] static void refuse_listed_link(const std::filesystem::path& path) {
     const std::string fault = dangling_link(path);
     // Not not_found: the sample is bad, and the source is what it was when it was listed.
-    throw Error(ErrorCode::unsupported,
-                fault.empty() ? "was a link to nothing when it was listed; start again" : fault,
-                {.path = path.string()});
+    throw source_error(
+        path, ErrorCode::unsupported,
+        fault.empty() ? "was a link to nothing when it was listed; start again" : fault);
   }
 
   const ImageEntry& entry(size_t split, int64_t index) const {
@@ -163,7 +159,6 @@ class ImageSource : public Source {
 
   const ImageSet set_;
   const ImageStorer storer_;
-  std::vector<SourceSplit> splits_;
 };
 
 }  // namespace

@@ -8,10 +8,9 @@
 #include <optional>
 #include <utility>
 
-#include <ffkit/format/error.h>
-
 #include "input/dangling_link.h"
 #include "input/input_file.h"
+#include "input/source_error.h"
 #include "sources/archives/parallel_io.h"
 #include "sources/pictures/image_sample.h"
 
@@ -21,9 +20,8 @@ namespace {
 namespace fs = std::filesystem;
 
 [[noreturn]] void cannot_list(const fs::filesystem_error& error, const fs::path& folder) {
-  throw Error(ErrorCode::io, "cannot be listed",
-              {.path = (error.path1().empty() ? folder : error.path1()).string(),
-               .errno_value = error.code().value()});
+  throw source_io_error((error.path1().empty() ? folder : error.path1()), "cannot be listed",
+                        error.code().value());
 }
 
 bool is_hidden(const fs::path& path) {
@@ -58,7 +56,7 @@ using FolderId = std::pair<dev_t, ino_t>;
 FolderId folder_id(const fs::path& folder) {
   struct stat status {};
   if (::stat(folder.c_str(), &status) != 0) {
-    throw Error(ErrorCode::io, "cannot be listed", {.path = folder.string(), .errno_value = errno});
+    throw source_io_error(folder, "cannot be listed", errno);
   }
   return {status.st_dev, status.st_ino};
 }
@@ -69,9 +67,9 @@ class FoldersAbove {
   void enter(const fs::path& folder) {
     const FolderId id = folder_id(folder);
     if (std::ranges::find(ids_, id) != ids_.end()) {
-      throw Error(ErrorCode::unsupported,
-                  "is a link to a folder that it lies in, so listing would never end; take it away",
-                  {.path = folder.string()});
+      throw source_error(
+          folder, ErrorCode::unsupported,
+          "is a link to a folder that it lies in, so listing would never end; take it away");
     }
     ids_.push_back(id);
   }
@@ -140,9 +138,8 @@ class Lister {
       return;
     }
     if (error == std::errc::not_supported) {
-      throw Error(ErrorCode::unsupported,
-                  "is no file but a FIFO, a socket or a device; take it away",
-                  {.path = file.string()});
+      throw source_error(file, ErrorCode::unsupported,
+                         "is no file but a FIFO, a socket or a device; take it away");
     }
     if (error) throw fs::filesystem_error("stat", file, error);
     entry.data = {.offset = 0, .num_bytes = stamp.num_bytes};

@@ -6,9 +6,9 @@
 #include <limits>
 #include <new>
 
-#include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
 
+#include "format/make_error.h"
 #include "format/printable.h"
 #include "sources/numbers/json_members.h"
 #include "text/words/utf8.h"
@@ -131,8 +131,8 @@ dom::element BlockTokens::unusual_member_of(std::string_view line, const std::st
   dom::element value;
   if (const auto error = parser_.parse(found->value.data(), found->value.size(), false).get(value);
       error != simdjson::SUCCESS) {
-    throw Error(ErrorCode::corrupt, fmt::format("'{}' is no JSON: {}", printable(name),
-                                                simdjson::error_message(error)));
+    throw error_of(ErrorCode::corrupt, "'{}' is no JSON: {}", printable(name),
+                   simdjson::error_message(error));
   }
   return value;
 }

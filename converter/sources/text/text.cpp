@@ -2,17 +2,18 @@
 #include <tbb/enumerable_thread_specific.h>
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include <ffkit/converter/sources.h>
-#include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
 #include <ffkit/text/token_data.h>
 
 #include "format/content_kind.h"
 #include "format/errors_only.h"
 #include "format/fnv.h"
+#include "format/make_error.h"
+#include "input/listed_source.h"
+#include "input/sample_arrays.h"
 #include "sources/files/corpus_files.h"
 #include "sources/files/json_documents.h"
 #include "sources/files/text_files.h"
@@ -54,7 +55,7 @@ Corpus corpus_of(const fs::path& path, const TextOptions& options) {
   return errors_only(path, [&] { return find_corpus(path, {.ending = options.ending}); });
 }
 
-class Text : public Source {
+class Text : public ListedSource {
  public:
   Text(const fs::path& path, const TextOptions& options)
       : Text(path, options, corpus_of(path, options)) {}
@@ -103,12 +104,9 @@ class Text : public Source {
     }
   }
 
-  const std::vector<SourceSplit>& splits() const override { return infos_; }
-  Schema schema() const override { return schema_; }
   Schema split_schema(size_t split) const override {
     return is_tokenizer(split) ? text::tokenizer_schema() : schema_;
   }
-  const std::vector<std::string>& notes() const override { return notes_; }
   std::vector<std::string> totals() const override {
     return {text::kNumDocumentsField, text::kNumTokensField, text::kTextBytesField,
             text::kNumEmptyField};
@@ -254,11 +252,10 @@ class Text : public Source {
     const int64_t num_replaced = tokens.num_replaced;
     try {
       if (text == nullptr) {
-        throw Error(
-            ErrorCode::unsupported,
-            fmt::format("has {} bytes, and a document may have {}; cut it into several, or "
-                        "raise the limit with {}",
-                        num_bytes, options_.max_document_bytes, option_name("max_document_bytes")));
+        throw error_of(ErrorCode::unsupported,
+                       "has {} bytes, and a document may have {}; cut it into several, or raise "
+                       "the limit with {}",
+                       num_bytes, options_.max_document_bytes, option_name("max_document_bytes"));
       }
       if (document_ == DocumentIs::file) {
         const size_t head = std::min(text->size(), kContentHeadBytes);
@@ -353,24 +350,21 @@ class Text : public Source {
 
   void set_fields(const std::string& id, const BlockTokens& tokens, RecordBuilder& record,
                   SampleBuffers& buffers) const {
-    const DType dtype = schema_.fields[0].dtype;
-    const std::span<std::byte> ids = buffers.bytes(tokens.ids.size() * size_of(dtype));
-    if (dtype == DType::u16) {
-      auto* out = reinterpret_cast<uint16_t*>(ids.data());
-      for (const uint32_t token : tokens.ids) *out++ = static_cast<uint16_t>(token);
-    } else if (!ids.empty()) {
-      std::memcpy(ids.data(), tokens.ids.data(), ids.size());
+    const int64_t num_tokens = std::ssize(tokens.ids);
+    const int64_t num_documents = std::ssize(tokens.document_ends);
+    if (schema_.fields[0].dtype == DType::u16) {
+      const auto ids = new_array<uint16_t>(buffers, tokens.ids.size());
+      std::ranges::copy(tokens.ids, ids.begin());
+      set_array<uint16_t>(record, 0, ids, {num_tokens});
+    } else {
+      set_copy<uint32_t>(record, 0, tokens.ids, {num_tokens}, buffers);
     }
-    const std::span<std::byte> ends = buffers.bytes(tokens.document_ends.size() * sizeof(uint32_t));
-    if (!ends.empty()) std::memcpy(ends.data(), tokens.document_ends.data(), ends.size());
+    set_copy<uint32_t>(record, 1, tokens.document_ends, {num_documents}, buffers);
     const auto set_number = [&](const char* name, int64_t value) {
       record.set_scalar(schema_.require(name), value);
     };
-    record.set_tensor(0, {.dtype = dtype, .shape = {std::ssize(tokens.ids)}, .data = ids});
-    record.set_tensor(
-        1, {.dtype = DType::u32, .shape = {std::ssize(tokens.document_ends)}, .data = ends});
-    set_number(text::kNumTokensField, std::ssize(tokens.ids));
-    set_number(text::kNumDocumentsField, std::ssize(tokens.document_ends));
+    set_number(text::kNumTokensField, num_tokens);
+    set_number(text::kNumDocumentsField, num_documents);
     set_number(text::kTextBytesField, tokens.text_bytes);
     set_number(text::kNumEmptyField, tokens.num_empty);
     record.set_string(schema_.require("id"), buffers.text(id));
@@ -383,9 +377,6 @@ class Text : public Source {
   const TokenRules rules_;
   std::string json_;  // of the tokenizer
   std::vector<TextSplit> splits_;
-  std::vector<SourceSplit> infos_;
-  Schema schema_;
-  std::vector<std::string> notes_;
   mutable tbb::enumerable_thread_specific<BlockTokens> workers_;
 };
 

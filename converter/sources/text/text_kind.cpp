@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <string>
 
 #include <ffkit/converter/registry.h>
 #include <ffkit/converter/sources.h>

@@ -1,14 +1,13 @@
 #include "sources/text/text_listing.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 #include <span>
 #include <string_view>
 
 #include <ffkit/format/crc32c.h>
-#include <ffkit/format/error.h>
+
+#include "input/source_error.h"
 
 namespace ffkit {
 namespace {
@@ -181,8 +180,8 @@ TextSplit list_text_blocks(ShardSplit listed, const BlockRules& rules) {
     list_files(split, rules.block_bytes, rules.max_document_bytes);
   }
   if (split.blocks.empty()) {
-    throw Error(ErrorCode::not_found, fmt::format("split '{}': its files are empty", split.name),
-                {.path = split.files.paths().front().string()});
+    throw source_error(split.files.paths().front(), ErrorCode::not_found,
+                       "split '{}': its files are empty", split.name);
   }
   return split;
 }

@@ -8,11 +8,12 @@
 #include <utility>
 
 #include <ffkit/converter/sources.h>
-#include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
 
 #include "format/errors_only.h"
 #include "format/file/file.h"
+#include "input/listed_source.h"
+#include "input/source_error.h"
 #include "sources/archives/parallel_io.h"
 #include "sources/files/decompressed_tars.h"
 #include "sources/files/file_group.h"
@@ -91,8 +92,8 @@ std::vector<std::string> read_lines(const fs::path& path) {
   constexpr int64_t kMaxBytes = 64 << 20;
   const std::string text = read_whole_text(path, kMaxBytes);
   if (!simdjson::validate_utf8(text)) {
-    throw Error(ErrorCode::invalid_argument, "is no UTF-8 text; it must have one class a line",
-                {.path = path.string()});
+    throw source_error(path, ErrorCode::invalid_argument,
+                       "is no UTF-8 text; it must have one class a line");
   }
   std::vector<std::string> lines;
   for (size_t begin = 0; begin < text.size();) {
@@ -100,20 +101,19 @@ std::vector<std::string> read_lines(const fs::path& path) {
     std::string line = text.substr(begin, end - begin);
     if (line.ends_with('\r')) line.pop_back();
     if (line.empty()) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("line {} is empty; it must have one class a line", lines.size() + 1),
-                  {.path = path.string()});
+      throw source_error(path, ErrorCode::invalid_argument,
+                         "line {} is empty; it must have one class a line", lines.size() + 1);
     }
     lines.push_back(std::move(line));
     begin = end + 1;
   }
   if (lines.empty()) {
-    throw Error(ErrorCode::invalid_argument, "holds no classes", {.path = path.string()});
+    throw source_error(path, ErrorCode::invalid_argument, "holds no classes");
   }
   return lines;
 }
 
-class WebDataset : public Source {
+class WebDataset : public ListedSource {
  public:
   WebDataset(const fs::path& path, const WebDatasetOptions& options)
       : path_(path),
@@ -144,10 +144,6 @@ class WebDataset : public Source {
     require_all_fields(options.allow_missing);
     find_dtypes();
   }
-
-  const std::vector<SourceSplit>& splits() const override { return infos_; }
-  const std::vector<std::string>& classes() const override { return classes_; }
-  const std::vector<std::string>& notes() const override { return notes_; }
 
   Schema schema() const override {
     Schema schema;
@@ -210,11 +206,10 @@ class WebDataset : public Source {
     // The members lie side by side: one read brings them all, with the headers between them.
     const FileRange range = range_of(from, found);
     if (range.num_bytes > max_sample_bytes_) {
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("has {} bytes, and a sample may have {}; take it away, or raise the "
-                              "limit with {}",
-                              range.num_bytes, max_sample_bytes_, option_name("max_sample_bytes")),
-                  {.path = describe(split, index)});
+      throw error_at(
+          describe(split, index), ErrorCode::unsupported,
+          "has {} bytes, and a sample may have {}; take it away, or raise the limit with {}",
+          range.num_bytes, max_sample_bytes_, option_name("max_sample_bytes"));
     }
     const std::span<std::byte> bytes = buffers.bytes(static_cast<size_t>(range.num_bytes));
     read_file(from, found.file, range.offset, bytes);
@@ -274,11 +269,10 @@ class WebDataset : public Source {
       const bool is_image = field.kind == WebDatasetKind::image;
       if (field.name == "id" ||
           (same != fields_.end() && (!is_image || same->kind != field.kind))) {
-        throw Error(ErrorCode::unsupported,
-                    fmt::format("members '.{}' would become a second field '{}'; write the tars "
-                                "with another extension",
-                                extension, field.name),
-                    {.path = path_.string()});
+        throw source_error(
+            path_, ErrorCode::unsupported,
+            "members '.{}' would become a second field '{}'; write the tars with another extension",
+            extension, field.name);
       }
       if (same == fields_.end()) fields_.push_back(field);
       names_[extension] = field.name;
@@ -327,9 +321,8 @@ class WebDataset : public Source {
     }
     info.num_samples = std::ssize(split.samples);
     if (info.num_samples == 0) {
-      throw Error(ErrorCode::not_found,
-                  fmt::format("split '{}': there are no samples in it", split.name),
-                  {.path = path_.string()});
+      throw source_error(path_, ErrorCode::not_found, "split '{}': there are no samples in it",
+                         split.name);
     }
     note_equal_keys(split);
     infos_.push_back(std::move(info));
@@ -361,12 +354,10 @@ class WebDataset : public Source {
           if (is_there[field]) continue;
           ++num_missing[field];
           if (allow_missing) continue;
-          throw Error(
-              ErrorCode::invalid_argument,
-              fmt::format("has no member for field '{}', which other samples have; complete "
-                          "it, or leave such fields empty with {}",
-                          fields_[field].name, option_on("allow_missing")),
-              {.path = describe(s, static_cast<int64_t>(i))});
+          throw error_at(describe(s, static_cast<int64_t>(i)), ErrorCode::invalid_argument,
+                         "has no member for field '{}', which other samples have; complete it, or "
+                         "leave such fields empty with {}",
+                         fields_[field].name, option_on("allow_missing"));
         }
       }
     }
@@ -413,9 +404,6 @@ class WebDataset : public Source {
   std::vector<WebDatasetField> fields_;
   std::map<std::string, std::string> names_;  // extension to field
   std::vector<WebDatasetSplit> splits_;
-  std::vector<SourceSplit> infos_;
-  std::vector<std::string> classes_;
-  std::vector<std::string> notes_;
 };
 
 }  // namespace

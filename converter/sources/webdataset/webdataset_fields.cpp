@@ -1,14 +1,12 @@
 #include "sources/webdataset/webdataset_fields.h"
 
-#include <fmt/format.h>
 #include <simdjson.h>
 
 #include <algorithm>
 #include <charconv>
 #include <string_view>
 
-#include <ffkit/format/error.h>
-
+#include "format/make_error.h"
 #include "sources/numbers/npy_header.h"
 #include "sources/pictures/image_sample.h"
 
@@ -32,12 +30,12 @@ int64_t parse_label(std::span<const std::byte> bytes, size_t num_classes) {
   int64_t label = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), label);
   if (text.empty() || error != std::errc{} || end != text.data() + text.size()) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("the label is '{}', which is no whole number", text.substr(0, 40)));
+    throw error_of(ErrorCode::invalid_argument, "the label is '{}', which is no whole number",
+                   text.substr(0, 40));
   }
   if (num_classes > 0 && (label < 0 || static_cast<uint64_t>(label) >= num_classes)) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("the label is {}, but there are {} classes", label, num_classes));
+    throw error_of(ErrorCode::invalid_argument, "the label is {}, but there are {} classes", label,
+                   num_classes);
   }
   return label;
 }
@@ -95,11 +93,10 @@ void set_webdataset_field(RecordBuilder& record, size_t position, const WebDatas
     case WebDatasetKind::tensor: {
       const NpyHeader header = read_npy_header(bytes);
       if (header.dtype != field.dtype) {
-        throw Error(
+        throw error_of(
             ErrorCode::invalid_argument,
-            fmt::format("its numbers are {}, but those of the first sample are {}; all must "
-                        "be of one type",
-                        to_string(header.dtype), to_string(field.dtype)));
+            "its numbers are {}, but those of the first sample are {}; all must be of one type",
+            to_string(header.dtype), to_string(field.dtype));
       }
       record.set_tensor(position, {header.dtype, header.shape, bytes.subspan(header.data_offset)});
       return;

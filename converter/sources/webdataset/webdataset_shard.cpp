@@ -6,7 +6,7 @@
 #include <cctype>
 #include <set>
 
-#include <ffkit/format/error.h>
+#include "input/source_error.h"
 
 namespace ffkit {
 namespace {
@@ -46,8 +46,7 @@ WebDatasetShard list_webdataset_shard(const fs::path& path, const InputFile& fil
       continue;
     }
     const auto refuse = [&path, sample = std::string_view(key)](const std::string& why) {
-      throw Error(ErrorCode::invalid_argument, fmt::format("sample '{}' {}", sample, why),
-                  {.path = path.string()});
+      throw source_error(path, ErrorCode::invalid_argument, "sample '{}' {}", sample, why);
     };
     if (shard.samples.empty() || shard.samples.back().key != key) {
       if (!keys.insert(key).second) {

@@ -156,7 +156,7 @@ void add_cat_command(CLI::App& app, Action& action) {
       ->option_text(" ");
   command
       ->add_option("--field", options->field,
-                   "Only this field: images as files, bytes as they are stored, tensors as "
+                   "Only this field: pictures as files, bytes as they are stored, tensors as "
                    "little-endian numbers in row-major order")
       ->option_text("NAME");
   command

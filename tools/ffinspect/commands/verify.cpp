@@ -7,12 +7,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include <ffkit/format/error.h>
 #include <ffkit/format/unfinished.h>
 
 #include "commands.h"
 #include "data/data_sets.h"
 #include "data/split_check.h"
+#include "format/make_error.h"
 #include "format/with_commas.h"
 #include "text/output.h"
 
@@ -51,8 +51,7 @@ SplitCheck check_without_manifest(const std::filesystem::path& path, const std::
   }
   if (files.empty()) {
     Dataset::open(path, split, options.reader);  // says what is wrong
-    throw Error(ErrorCode::unsupported, "has no files that can be checked one by one",
-                {.path = path.string()});
+    throw error_at(path, ErrorCode::unsupported, "has no files that can be checked one by one");
   }
   SplitCheck check =
       check_files(place.string(), split.empty() ? place.stem().string() : split, files, options);

@@ -13,14 +13,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include <ffkit/format/error.h>
-
 #include "commands.h"
 #include "data/data_sets.h"
 #include "draw/class_results.h"
 #include "draw/contact_sheet.h"
 #include "draw/root_results.h"
 #include "draw/scene_view.h"
+#include "format/make_error.h"
 #include "format/with_commas.h"
 #include "text/output.h"
 #include "tools/output_file.h"
@@ -87,14 +86,13 @@ size_t find_image_field(const Dataset& dataset, const std::string& wanted) {
     const size_t i = schema.require(wanted);
     const FieldType type = schema.fields[i].type;
     if (type == FieldType::image || type == FieldType::bytes) return i;
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("field '{}' holds no images but {}", wanted, to_string(type)),
-                {.path = dataset.path().string()});
+    throw error_at(dataset.path(), ErrorCode::invalid_argument,
+                   "field '{}' holds no pictures but {}", wanted, to_string(type));
   }
   const auto found = std::ranges::find(schema.fields, FieldType::image, &Field::type);
   if (found == schema.fields.end()) {
-    throw Error(ErrorCode::invalid_argument, "has no field of type image to look at",
-                {.path = dataset.path().string()});
+    throw error_at(dataset.path(), ErrorCode::invalid_argument,
+                   "has no field of type image to look at");
   }
   return static_cast<size_t>(found - schema.fields.begin());
 }
@@ -110,7 +108,7 @@ int64_t find_record(const Dataset& dataset, int64_t number) {
       dataset.is_subset()
           ? fmt::format("record {} is not among those that --where and --indices choose", number)
           : fmt::format("has {} records; there is no number {}", dataset.num_records(), number);
-  throw Error(ErrorCode::invalid_argument, problem, {.path = dataset.path().string()});
+  throw error_at(dataset.path(), ErrorCode::invalid_argument, problem);
 }
 
 // The rows of the tensor `field`, f32 [N, n]. None where there is no such tensor.
@@ -254,17 +252,14 @@ int view(const ViewOptions& options) {
   if (!options.results.empty() && ClassResults::can_be(options.results)) {
     classes.emplace(dataset.whole_split(), options.results);
   } else if (options.wrong) {
-    throw Error(ErrorCode::invalid_argument,
-                "has no predicted classes, an object a line with record, class and score",
-                {.path = options.results});
+    throw error_at(options.results, ErrorCode::invalid_argument,
+                   "has no predicted classes, an object a line with record, class and score");
   } else if (!options.results.empty()) {
     if (!RootResults::can_be_of(dataset.schema()) || !options.field.empty()) {
-      throw Error(
-          ErrorCode::invalid_argument,
-          "results can be drawn into keyframes of a nuScenes split, one at a time, and into "
-          "a split of persons; give --record of the first or a split of persons, and no "
-          "--field",
-          {.path = dataset.path().string()});
+      throw error_at(
+          dataset.path(), ErrorCode::invalid_argument,
+          "results can be drawn into keyframes of a nuScenes split, one at a time, and into a "
+          "split of persons; give --record of the first or a split of persons, and no --field");
     }
     if (options.min_score_is_given) {
       throw CLI::ValidationError("--min-score",
@@ -279,13 +274,11 @@ int view(const ViewOptions& options) {
                       : draw_records(dataset.num_records(),
                                      std::min(options.count, dataset.num_records()), options.seed);
   if (records.empty() && options.wrong) {
-    throw Error(ErrorCode::invalid_argument,
-                "has no picture with a label whose predicted class is another one",
-                {.path = options.results});
+    throw error_at(options.results, ErrorCode::invalid_argument,
+                   "has no picture with a label whose predicted class is another one");
   }
   if (records.empty()) {
-    throw Error(ErrorCode::invalid_argument, "has no records to look at",
-                {.path = dataset.path().string()});
+    throw error_at(dataset.path(), ErrorCode::invalid_argument, "has no records to look at");
   }
   std::vector<SheetEntry> entries;
   std::vector<Json> samples(records.size());

@@ -1,8 +1,8 @@
 #include "data/data_sets.h"
 
 #include <ffkit/format/dtype_visitor.h>
-#include <ffkit/format/error.h>
 
+#include "format/make_error.h"
 #include "format/schema/label_field.h"
 
 namespace ffkit {
@@ -32,9 +32,8 @@ std::vector<Dataset> open_splits(const Target& target) {
   std::vector<Dataset> splits = open_whole_splits(target);
   if (!target.indices.empty()) {
     if (splits.size() > 1) {
-      throw Error(ErrorCode::invalid_argument,
-                  "an index file belongs to one split of several; say which with --split",
-                  {.path = target.path});
+      throw error_at(target.path, ErrorCode::invalid_argument,
+                     "an index file belongs to one split of several; say which with --split");
     }
     splits.front() = splits.front().subset(read_index_file(target.indices));
   }
@@ -48,8 +47,8 @@ std::vector<Dataset> open_splits(const Target& target) {
 Dataset open_one_split(const Target& target) {
   std::vector<Dataset> all = open_splits(target);
   if (all.size() > 1) {
-    throw Error(ErrorCode::invalid_argument,
-                "the data set has several splits; say which with --split", {.path = target.path});
+    throw error_at(target.path, ErrorCode::invalid_argument,
+                   "the data set has several splits; say which with --split");
   }
   return all.front();
 }

@@ -1,14 +1,12 @@
 #include "data/metrics_file.h"
 
-#include <fmt/format.h>
-
 #include <fstream>
 #include <initializer_list>
 #include <string_view>
 
 #include <nlohmann/json.hpp>
 
-#include <ffkit/format/error.h>
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -75,24 +73,20 @@ RunMetrics read_metrics(const std::filesystem::path& work_dir) {
   const std::filesystem::path path = work_dir / "metrics.jsonl";
   std::ifstream in(path);
   if (!in) {
-    throw Error(ErrorCode::not_found,
-                "holds no metrics.jsonl; give the --work-dir of a run of fftrain",
-                {.path = work_dir.string()});
+    throw error_at(work_dir, ErrorCode::not_found,
+                   "holds no metrics.jsonl; give the --work-dir of a run of fftrain");
   }
   RunMetrics metrics;
   std::string line;
   // getline() sets eof on a line without an end: one that is being written.
   for (int64_t number = 1; std::getline(in, line) && !in.eof(); ++number) {
     if (add_line(line, metrics)) continue;
-    throw Error(
-        ErrorCode::corrupt,
-        fmt::format("line {} is not one that fftrain writes; was it changed by hand?", number),
-        {.path = path.string()});
+    throw error_at(path, ErrorCode::corrupt,
+                   "line {} is not one that fftrain writes; was it changed by hand?", number);
   }
   if (metrics.train.empty() && metrics.validation.empty()) {
-    throw Error(ErrorCode::invalid_argument,
-                "has no line yet; fftrain writes the first one after --log-every steps",
-                {.path = path.string()});
+    throw error_at(path, ErrorCode::invalid_argument,
+                   "has no line yet; fftrain writes the first one after --log-every steps");
   }
   if (!metrics.validation.empty())
     metrics.metrics = metrics_of(metrics.validation.back(), metrics.units);

@@ -1,6 +1,5 @@
 #include "data/split_check.h"
 
-#include <fmt/format.h>
 #include <tbb/blocked_range.h>
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>

@@ -5,7 +5,6 @@
 
 #include <opencv2/imgproc.hpp>
 
-#include <ffkit/image/image_codec.h>
 #include <ffkit/image/opencv.h>
 
 namespace ffkit {

@@ -7,8 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <ffkit/format/error.h>
-
+#include "format/make_error.h"
 #include "format/printable.h"
 
 namespace ffkit {
@@ -44,26 +43,24 @@ bool ClassResults::can_be(const std::filesystem::path& file) {
 
 ClassResults::ClassResults(const Dataset& split, const std::filesystem::path& file) {
   std::ifstream in(file);
-  if (!in) throw Error(ErrorCode::not_found, "cannot be opened", {.path = file.string()});
+  if (!in) throw error_at(file, ErrorCode::not_found, "cannot be opened");
   const std::vector<std::string> ids = ids_of(split);
   int64_t number = 0;
   for (std::string line; std::getline(in, line);) {
     ++number;
     const Json json = parse(line);
     if (!is_prediction(json)) {
-      throw Error(ErrorCode::corrupt,
-                  fmt::format("line {} has no record, class and score of a picture", number),
-                  {.path = file.string()});
+      throw error_at(file, ErrorCode::corrupt,
+                     "line {} has no record, class and score of a picture", number);
     }
     const auto record = json["record"].get<int64_t>();
     const bool is_of_split = record >= 0 && record < split.num_records();
     const std::string id = json.value("id", std::string());
     if (!is_of_split || (!ids.empty() && !id.empty() && ids[record] != id)) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("line {} is of record {}, '{}', which {} does not have; give the "
-                              "split that was predicted",
-                              number, record, printable(id), split.path().string()),
-                  {.path = file.string()});
+      throw error_at(file, ErrorCode::invalid_argument,
+                     "line {} is of record {}, '{}', which {} does not have; give the split that "
+                     "was predicted",
+                     number, record, printable(id), split.path().string());
     }
     const Json label = json.value("label", Json());
     if (!found_
@@ -71,10 +68,8 @@ ClassResults::ClassResults(const Dataset& split, const std::filesystem::path& fi
                                     .label = label.is_string() ? label.get<std::string>() : "",
                                     .score = json["score"].get<double>()})
              .second) {
-      throw Error(
-          ErrorCode::corrupt,
-          fmt::format("line {} is of record {}, of which there was one before", number, record),
-          {.path = file.string()});
+      throw error_at(file, ErrorCode::corrupt,
+                     "line {} is of record {}, of which there was one before", number, record);
     }
     records_.push_back(record);
   }

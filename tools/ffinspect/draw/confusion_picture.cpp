@@ -7,10 +7,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include <ffkit/format/error.h>
-
 #include "draw/text.h"
 #include "format/file/file.h"
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -60,9 +59,9 @@ ConfusionCounts read_confusion(const std::filesystem::path& file) {
                                   std::ranges::all_of(row, [](int64_t n) { return n >= 0; });
                          });
   if (!is_square) {
-    throw Error(ErrorCode::corrupt,
-                "is no confusion matrix as fftrain --evaluate RUN --confusion FILE.json writes it",
-                {.path = file.string()});
+    throw error_at(
+        file, ErrorCode::corrupt,
+        "is no confusion matrix as fftrain --evaluate RUN --confusion FILE.json writes it");
   }
   return out;
 }

@@ -1,6 +1,5 @@
 #include "draw/contact_sheet.h"
 
-#include <fmt/format.h>
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 
@@ -8,9 +7,8 @@
 #include <array>
 #include <cmath>
 
-#include <ffkit/format/error.h>
-
 #include "draw/text.h"
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -52,10 +50,10 @@ Layout make_layout(const std::string& title, const std::vector<SheetEntry>& entr
                         kSheetMargin;
   const int64_t height = layout.top + int64_t{layout.rows} * layout.cell_height;
   if (width * height > ImageDecoder::max_pixels()) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("a sheet of {} x {} pixels is too large; take fewer samples or make "
-                            "them smaller with --size",
-                            width, height));
+    throw error_of(ErrorCode::invalid_argument,
+                   "a sheet of {} x {} pixels is too large; take fewer samples or make them "
+                   "smaller with --size",
+                   width, height);
   }
   layout.width = static_cast<int>(width);
   layout.height = static_cast<int>(height);

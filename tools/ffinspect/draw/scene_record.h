@@ -1,8 +1,6 @@
 // What scene views show of a nuScenes keyframe: its fields by name, its boxes, and their colours.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -10,12 +8,12 @@
 #include <string_view>
 #include <vector>
 
-#include <ffkit/format/error.h>
 #include <ffkit/format/record.h>
 #include <ffkit/nuscenes/geometry.h>
 #include <ffkit/nuscenes/record.h>
 
 #include "draw/canvas.h"
+#include "format/make_error.h"
 
 namespace ffkit {
 
@@ -39,8 +37,7 @@ class Keyframe {
   std::vector<T> numbers(const std::string& name) const {
     const TensorView tensor = field(name).tensor();
     if (tensor.dtype != dtype_of<T>()) {
-      throw Error(ErrorCode::corrupt,
-                  fmt::format("field '{}' is of {}", name, to_string(tensor.dtype)));
+      throw error_of(ErrorCode::corrupt, "field '{}' is of {}", name, to_string(tensor.dtype));
     }
     std::vector<T> values(tensor.data.size() / sizeof(T));
     if (!values.empty()) std::memcpy(values.data(), tensor.data.data(), tensor.data.size());

@@ -7,6 +7,8 @@
 #include <ffkit/nuscenes/classes.h>
 #include <ffkit/nuscenes/detection.h>
 
+#include "format/make_error.h"
+
 namespace ffkit {
 
 std::vector<SeenBox> read_predictions(const SceneResults& results, const std::string& token) {
@@ -14,11 +16,9 @@ std::vector<SeenBox> read_predictions(const SceneResults& results, const std::st
   const auto sample =
       std::ranges::find(submission.samples, token, &nuscenes::SampleDetections::token);
   if (sample == submission.samples.end()) {
-    throw Error(ErrorCode::not_found,
-                fmt::format("the results lack sample {}; give those of this split, or another "
-                            "--record",
-                            token),
-                {.path = results.file.string()});
+    throw error_at(results.file, ErrorCode::not_found,
+                   "the results lack sample {}; give those of this split, or another --record",
+                   token);
   }
   std::vector<SeenBox> boxes;
   for (const nuscenes::DetectionBox& box : sample->boxes) {

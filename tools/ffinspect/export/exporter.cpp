@@ -1,6 +1,5 @@
 #include "export/exporter.h"
 
-#include <fmt/format.h>
 #include <tbb/parallel_pipeline.h>
 
 #include <algorithm>

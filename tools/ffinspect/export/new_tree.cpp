@@ -9,11 +9,10 @@
 #include <string>
 #include <system_error>
 
-#include <ffkit/format/error.h>
-
 #include "format/file/claim_file.h"
 #include "format/file/file.h"
 #include "format/file/file_lock.h"
+#include "format/make_error.h"
 #include "text/output.h"
 #include "tools/stop_signals.h"
 
@@ -25,11 +24,11 @@ namespace fs = std::filesystem;
 constexpr const char* kUnfinished = ".ffinspect-export";
 
 [[noreturn]] void refuse(const fs::path& destination, const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, message, {.path = destination.string()});
+  throw error_at(destination, ErrorCode::invalid_argument, message);
 }
 
 [[noreturn]] void fail_tree(const fs::path& path, const char* message, int error) {
-  throw Error(ErrorCode::io, message, {.path = path.string(), .errno_value = error});
+  throw io_error_at(path, message, error);
 }
 
 // A folder that is this process's as long as the object lives; the system frees that of a process

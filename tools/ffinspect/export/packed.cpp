@@ -6,10 +6,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include <ffkit/format/error.h>
 #include <ffkit/format/packed_folder.h>
 
 #include "export/new_tree.h"
+#include "format/make_error.h"
 #include "format/with_commas.h"
 #include "text/output.h"
 
@@ -18,9 +18,8 @@ namespace ffkit {
 bool is_packed(const Target& target) {
   if (!PackedFolder::is_packed_folder(target.path)) return false;
   if (!target.split.empty() || !target.where.empty() || !target.indices.empty()) {
-    throw Error(ErrorCode::invalid_argument,
-                "is a packed folder, of which --split, --where and --indices cannot choose",
-                {.path = target.path});
+    throw error_at(target.path, ErrorCode::invalid_argument,
+                   "is a packed folder, of which --split, --where and --indices cannot choose");
   }
   return true;
 }

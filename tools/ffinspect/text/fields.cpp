@@ -13,6 +13,7 @@
 #include <ffkit/image/dct_picture.h>
 #include <ffkit/image/image_codec.h>
 
+#include "format/enum_names.h"
 #include "text/npy.h"
 
 namespace ffkit {
@@ -272,22 +273,12 @@ std::span<const std::byte> image_file(std::span<const std::byte> image,
   return jpeg;
 }
 
+constexpr EnumName<ImageEncoding> kExtensions[] = {
+    {ImageEncoding::jpeg, ".jpg"},   {ImageEncoding::dct, ".jpg"}, {ImageEncoding::png, ".png"},
+    {ImageEncoding::webp, ".webp"},  {ImageEncoding::bmp, ".bmp"}, {ImageEncoding::ppm, ".ppm"},
+    {ImageEncoding::unknown, ".bin"}};
 std::string image_extension(std::span<const std::byte> image) {
-  switch (detect_image_encoding(image)) {
-    case ImageEncoding::jpeg:
-    case ImageEncoding::dct:
-      return ".jpg";
-    case ImageEncoding::png:
-      return ".png";
-    case ImageEncoding::webp:
-      return ".webp";
-    case ImageEncoding::bmp:
-      return ".bmp";
-    case ImageEncoding::ppm:
-      return ".ppm";
-    default:
-      return ".bin";
-  }
+  return std::string(name_of(kExtensions, detect_image_encoding(image)));
 }
 
 std::vector<FieldFile> field_files(const Schema& schema, const RecordView& record, size_t i) {

@@ -9,8 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <ffkit/format/error.h>
-
+#include "format/make_error.h"
 #include "tools/output_file.h"
 
 namespace ffkit {
@@ -30,17 +29,13 @@ void print_json_line(const Json& value) {
 void make_folder(const std::filesystem::path& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (error) {
-    throw Error(ErrorCode::io, "cannot create the folder",
-                {.path = folder.string(), .errno_value = error.value()});
-  }
+  require_done(error, folder, "cannot create the folder");
 }
 
 void write_new_file(const std::filesystem::path& file, std::span<const std::byte> data) {
   const int fd = open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fd < 0) {
-    throw Error(ErrorCode::io, "cannot create the file",
-                {.path = file.string(), .errno_value = errno});
+    throw io_error_at(file, "cannot create the file", errno);
   }
   const int problem = write_and_close(fd, data);
   if (problem != 0) {

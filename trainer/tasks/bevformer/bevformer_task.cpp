@@ -8,13 +8,13 @@
 #include <optional>
 #include <utility>
 
-#include <ffkit/format/error.h>
 #include <ffkit/nuscenes/detection.h>
 #include <ffkit/nuscenes/selection.h>
 #include <ffkit/trainer/bevformer.h>
 #include <ffkit/trainer/module_model.h>
 #include <ffkit/trainer/task.h>
 
+#include "format/make_error.h"
 #include "format/with_commas.h"
 #include "tasks/bevformer/data/bevformer_data.h"
 #include "tasks/bevformer/data/frames.h"
@@ -116,10 +116,10 @@ nuscenes::Windows BevFormerTask::windows(int64_t epoch) {
       own().class_balanced ? nuscenes::class_balanced(*kept_, options().seed, epoch).keyframes
                            : nuscenes::keyframes_with_boxes(*kept_);
   if (chosen.empty()) {
-    throw Error(ErrorCode::invalid_argument,
-                "no keyframe has an object of the ten classes in the range of the BEV; convert a "
-                "set with annotations",
-                {.path = keyframes.path().string()});
+    throw dataset_error(
+        keyframes.path(), ErrorCode::invalid_argument,
+        "no keyframe has an object of the ten classes in the range of the BEV; convert "
+        "a set with annotations");
   }
   return all.select(chosen);
 }
@@ -127,11 +127,10 @@ nuscenes::Windows BevFormerTask::windows(int64_t epoch) {
 std::unique_ptr<BatchSource> BevFormerTask::training_batches(int64_t epoch) {
   nuscenes::Windows drawn = windows(epoch);
   if (drawn.num_windows() < options().global_batch_size) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("the split has {} keyframes to train on, fewer than one step of {}; "
-                            "give a smaller --batch-size",
-                            drawn.num_windows(), options().global_batch_size),
-                {.path = train_->keyframes.path().string()});
+    throw dataset_error(train_->keyframes.path(), ErrorCode::invalid_argument,
+                        "the split has {} keyframes to train on, fewer than one step of {}; give a "
+                        "smaller --batch-size",
+                        drawn.num_windows(), options().global_batch_size);
   }
   LoaderOptions loader = keyframe_loader_options(options(), setting().place, setting().device,
                                                  *train_, *picture_size_, true);
@@ -164,10 +163,9 @@ std::unique_ptr<BatchSource> BevFormerTask::validation_batches() {
   val_ = open_keyframes(options(), own().val_split);
   // Said before a training begins; an evaluation may write results without a metric.
   if (train_ && !nuscenes::has_annotations(val_->keyframes)) {
-    throw Error(ErrorCode::invalid_argument,
-                "has no annotations to validate against, as the test split; give another "
-                "--val-split",
-                {.path = val_->keyframes.path().string()});
+    throw dataset_error(
+        val_->keyframes.path(), ErrorCode::invalid_argument,
+        "has no annotations to validate against, as the test split; give another --val-split");
   }
   val_share_ = share_of_scenes(val_->keyframes, setting().place.rank, setting().place.world_size);
   if (val_share_.empty()) return std::make_unique<RepeatedBatch>(DeviceBatch{}, 0);

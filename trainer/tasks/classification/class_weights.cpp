@@ -12,9 +12,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include <ffkit/format/error.h>
-
 #include "format/file/file.h"
+#include "format/make_error.h"
 #include "format/printable.h"
 
 namespace ffkit {
@@ -23,14 +22,14 @@ namespace {
 using Weighted = std::vector<std::pair<std::string, double>>;
 
 [[noreturn]] void refuse_file(const std::string& file, const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, message, {.path = file});
+  throw error_at(file, ErrorCode::invalid_argument, message);
 }
 
 std::string read_text(const std::string& file) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(file, error)) {
-    throw Error(ErrorCode::not_found, "there is no such file of class weights; balanced needs none",
-                {.path = file});
+    throw error_at(file, ErrorCode::not_found,
+                   "there is no such file of class weights; balanced needs none");
   }
   return read_whole_text(file);
 }

@@ -119,9 +119,7 @@ std::string_view to_string(AutoAugment policy) {
 }
 
 AutoAugment parse_auto_augment(std::string_view name) {
-  return value_of(kAutoAugmentNames, name,
-                  "there is no auto augmentation '{}'; there are none, randaugment and "
-                  "trivialaugment");
+  return value_of(kAutoAugmentNames, name, "auto augmentation");
 }
 
 int64_t ClassificationOptions::resolved_eval_size() const {

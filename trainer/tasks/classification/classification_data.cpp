@@ -7,10 +7,10 @@
 #include <cmath>
 #include <filesystem>
 
-#include <ffkit/format/error.h>
 #include <ffkit/trainer/classification.h>
 
 #include "data/held_out.h"
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -46,7 +46,7 @@ std::vector<Augmentation> augmentations(const ClassificationOptions& o) {
 std::string classification_misfit(const Schema& schema) {
   for (const char* name : {"label", "image"}) {
     if (schema.index_of(name) < 0) {
-      return fmt::format("the data set has no field '{}'; training needs image classification data",
+      return fmt::format("the data set has no field '{}'; training needs pictures with labels",
                          name);
     }
   }
@@ -56,7 +56,7 @@ std::string classification_misfit(const Schema& schema) {
 std::vector<std::string> class_list(const Dataset& dataset) {
   const std::string misfit = classification_misfit(dataset.schema());
   if (!misfit.empty()) {
-    throw Error(ErrorCode::invalid_argument, misfit, {.path = dataset.path().string()});
+    throw dataset_error(dataset.path(), ErrorCode::invalid_argument, misfit);
   }
   if (!dataset.manifest().classes.empty()) return dataset.manifest().classes;
   const std::vector<int64_t> labels = dataset.int_column("label");
@@ -99,11 +99,10 @@ Dataset open_val(const TrainOptions& options, const std::vector<std::string>& cl
   Dataset val = open_val(options);
   const std::vector<std::string>& own = val.manifest().classes;
   if (!own.empty() && own != classes) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("its {} classes are not the {} that the model is trained for; convert "
-                            "both splits from the same source",
-                            own.size(), classes.size()),
-                {.path = val.path().string()});
+    throw dataset_error(val.path(), ErrorCode::invalid_argument,
+                        "its {} classes are not the {} that the model is trained for; convert both "
+                        "splits from the same source",
+                        own.size(), classes.size());
   }
   return val;
 }
@@ -127,18 +126,18 @@ std::optional<Dataset> open_to_predict(const TrainOptions& options) {
     const std::string& wanted = classification(options).val_split;
     const bool has_wanted = std::ranges::find(splits, wanted) != splits.end();
     if (!has_wanted && splits.size() > 1) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("there is no split '{}'; the data set has {}; say with --val-split "
-                              "which one is to be predicted",
-                              wanted, fmt::join(splits, ", ")),
-                  {.path = data.string()});
+      throw dataset_error(
+          data, ErrorCode::invalid_argument,
+          "there is no split '{}'; the data set has {}; say with --val-split which one "
+          "is to be predicted",
+          wanted, fmt::join(splits, ", "));
     }
     split = has_wanted ? wanted : splits.front();
   }
   Dataset found = Dataset::open(data, split, {.max_record_bytes = options.max_record_bytes});
   if (found.schema().index_of("image") < 0) {
-    throw Error(ErrorCode::invalid_argument, "the data set has no field 'image' to predict",
-                {.path = found.path().string()});
+    throw dataset_error(found.path(), ErrorCode::invalid_argument,
+                        "the data set has no field 'image' to predict");
   }
   return found;
 }
@@ -149,11 +148,11 @@ Dataset with_valid_labels(Dataset dataset, int64_t num_classes) {
     return label < 0 || label >= num_classes;
   });
   if (wrong != labels.end()) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("record {} has the label {}, but there are {} classes; convert the "
-                            "data set again, or leave such records out",
-                            wrong - labels.begin(), *wrong, num_classes),
-                {.path = dataset.path().string()});
+    throw dataset_error(
+        dataset.path(), ErrorCode::invalid_argument,
+        "record {} has the label {}, but there are {} classes; convert the data set "
+        "again, or leave such records out",
+        wrong - labels.begin(), *wrong, num_classes);
   }
   return dataset;
 }

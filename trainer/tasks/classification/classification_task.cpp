@@ -14,7 +14,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <ffkit/format/error.h>
 #include <ffkit/trainer/classification.h>
 #include <ffkit/trainer/task.h>
 
@@ -23,6 +22,7 @@
 #include "data/picture_source.h"
 #include "data/warning.h"
 #include "format/json_text.h"
+#include "format/make_error.h"
 #include "model/library_names.h"
 #include "model/model_registry.h"
 #include "model/zero_init_residual.h"
@@ -226,8 +226,7 @@ std::unique_ptr<BatchSource> ClassificationTask::prediction_batches() {
   if (!val_) {
     PictureFiles files = list_pictures(data);
     if (files.names.empty()) {
-      throw Error(ErrorCode::not_found, "holds neither a data set nor pictures",
-                  {.path = data.string()});
+      throw error_at(data, ErrorCode::not_found, "holds neither a data set nor pictures");
     }
     if (files.num_others > 0 && setting().place.rank == 0) {
       warn_on_stderr(
@@ -270,10 +269,9 @@ TaskFacts ClassificationTask::facts_of_weights(const std::vector<NamedTensor>& w
     if (error.code() != ErrorCode::not_found) throw;
   }
   if (!classes_.empty() && std::ssize(classes_) != classes) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("its {} classes are not the {} of the data set {}", classes,
-                            classes_.size(), options().data.string()),
-                {.path = file.string()});
+    throw error_at(file, ErrorCode::invalid_argument,
+                   "its {} classes are not the {} of the data set {}", classes, classes_.size(),
+                   options().data.string());
   }
   if (classes_.empty()) {
     for (int64_t i = 0; i < classes; ++i) classes_.push_back(std::to_string(i));

@@ -10,9 +10,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include <ffkit/format/error.h>
-
 #include "format/file/durable_file.h"
+#include "format/make_error.h"
 #include "format/printable.h"
 
 namespace ffkit {
@@ -23,8 +22,7 @@ constexpr int64_t kTop = 5;
 constexpr int64_t kColumnsBefore = 3;
 
 [[noreturn]] void refuse_ending(const std::filesystem::path& file, const char* endings) {
-  throw Error(ErrorCode::invalid_argument, fmt::format("is to end in {}", endings),
-              {.path = file.string()});
+  throw error_at(file, ErrorCode::invalid_argument, "is to end in {}", endings);
 }
 
 // As RFC 4180 has it.

@@ -14,13 +14,13 @@
 #include <optional>
 #include <utility>
 
-#include <ffkit/format/error.h>
 #include <ffkit/text/token_data.h>
 #include <ffkit/trainer/gpt2.h>
 #include <ffkit/trainer/module_model.h>
 #include <ffkit/trainer/task.h>
 
 #include "format/file/durable_file.h"
+#include "format/make_error.h"
 #include "optim/gradient_clip.h"
 #include "tasks/gpt2/data/gpt2_data.h"
 #include "tasks/gpt2/data/weights_source.h"
@@ -136,8 +136,7 @@ class Gpt2Task final : public Task {
   Dataset open_tokens(const std::string& name) const {
     Dataset split = open_split(options(), name);
     const std::string misfit = gpt2_misfit(split.schema());
-    if (!misfit.empty())
-      throw Error(ErrorCode::invalid_argument, misfit, {.path = split.path().string()});
+    if (!misfit.empty()) throw dataset_error(split.path(), ErrorCode::invalid_argument, misfit);
     return split;
   }
   void add_weight_notes(std::vector<std::string>& notes) const;
@@ -201,8 +200,8 @@ TaskFacts Gpt2Task::facts_of_weights(const std::vector<NamedTensor>& weights,
   name_gpt2_tensors(file.string(), named);
   const auto embedding = std::ranges::find(named, "transformer.wte.weight", &NamedTensor::name);
   if (embedding == named.end() || embedding->tensor.dim() != 2) {
-    throw Error(ErrorCode::invalid_argument, "has no tensor 'wte.weight'; it is of no GPT-2",
-                {.path = file.string()});
+    throw error_at(file, ErrorCode::invalid_argument,
+                   "has no tensor 'wte.weight'; it is of no GPT-2");
   }
   facts_ = {.vocabulary = embedding->tensor.size(0)};
   check_gpt2_config(file, configured_network(own(), facts_.vocabulary));
@@ -215,14 +214,13 @@ std::unique_ptr<BatchSource> Gpt2Task::validation_batches() {
   const Dataset split = open_tokens(own().val_split);
   const Gpt2Facts theirs = Gpt2Facts::of_data(options(), split);
   if (theirs.vocabulary > config_.vocabulary) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("its tokens are 0 to {}, but the network knows {}",
-                            theirs.vocabulary - 1, config_.vocabulary),
-                {.path = split.path().string()});
+    throw dataset_error(split.path(), ErrorCode::invalid_argument,
+                        "its tokens are 0 to {}, but the network knows {}", theirs.vocabulary - 1,
+                        config_.vocabulary);
   }
   if (!facts_.tokenizer.empty() && theirs.tokenizer != facts_.tokenizer) {
-    throw Error(ErrorCode::invalid_argument, "its tokens are those of another tokenizer",
-                {.path = split.path().string()});
+    throw dataset_error(split.path(), ErrorCode::invalid_argument,
+                        "its tokens are those of another tokenizer");
   }
   return std::make_unique<TokenSource>(
       split, token_loader_options(options(), setting().place, /*is_training=*/false),
@@ -328,16 +326,15 @@ void Gpt2Task::check_mesh() const {
   if (!problem.empty()) throw Error(ErrorCode::invalid_argument, problem);
   const int64_t data = own().data_parallel, found = setting().place.world_size;
   if (data != 0 && data != found) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format("--data-parallel {} x --pipeline-parallel {} x --tensor-parallel {} are "
-                    "{} processes, but {} were started; start as many",
-                    data, pipeline, tensor, data * pipeline * tensor, found * pipeline * tensor));
+    throw error_of(ErrorCode::invalid_argument,
+                   "--data-parallel {} x --pipeline-parallel {} x --tensor-parallel {} are {} "
+                   "processes, but {} were started; start as many",
+                   data, pipeline, tensor, data * pipeline * tensor, found * pipeline * tensor);
   }
   if (options().batch_size % own().micro_batches != 0) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("a batch of {} cannot be divided into {} --micro-batches",
-                            options().batch_size, own().micro_batches));
+    throw error_of(ErrorCode::invalid_argument,
+                   "a batch of {} cannot be divided into {} --micro-batches", options().batch_size,
+                   own().micro_batches);
   }
 }
 
@@ -401,10 +398,9 @@ void write_gpt2_folder(const TrainOptions& options, const TaskFacts& stored,
   const std::filesystem::path tokenizer = weights.parent_path() / "tokenizer.json";
   for (const std::filesystem::path& file : {config, tokenizer}) {
     if (!std::filesystem::exists(file)) continue;
-    throw Error(ErrorCode::invalid_argument,
-                "exists, and is not replaced by that of the exported weights; export into an empty "
-                "folder",
-                {.path = file.string()});
+    throw error_at(
+        file, ErrorCode::invalid_argument,
+        "exists, and is not replaced by that of the exported weights; export into an empty folder");
   }
   const Gpt2Facts facts = Gpt2Facts::of(stored);
   std::optional<int64_t> end;

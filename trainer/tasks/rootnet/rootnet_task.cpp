@@ -9,12 +9,12 @@
 #include <optional>
 #include <utility>
 
-#include <ffkit/format/error.h>
 #include <ffkit/pose/person_record.h>
 #include <ffkit/trainer/module_model.h>
 #include <ffkit/trainer/rootnet.h>
 #include <ffkit/trainer/task.h>
 
+#include "format/make_error.h"
 #include "tasks/rootnet/data/rootnet_data.h"
 #include "tasks/rootnet/evaluation/root_evaluation.h"
 #include "tasks/rootnet/network/rootnet_network.h"
@@ -101,10 +101,9 @@ std::unique_ptr<BatchSource> RootNetTask::validation_batches() {
   if (train_) {
     const std::vector<int64_t> depths = val_->int_column(pose::person::kHasDepth);
     if (std::ranges::find(depths, 1) == depths.end()) {
-      throw Error(
-          ErrorCode::invalid_argument,
-          "has no person whose depth is known to validate against; give another --val-split",
-          {.path = val_->path().string()});
+      throw dataset_error(
+          val_->path(), ErrorCode::invalid_argument,
+          "has no person whose depth is known to validate against; give another --val-split");
     }
   }
   return std::make_unique<LoaderSource>(

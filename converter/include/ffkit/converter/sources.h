@@ -211,6 +211,7 @@ struct JsonlOptions {
   int num_threads = 0;                        // that settle the types; 0: one for each core
   const std::atomic<bool>* cancel = nullptr;  // once set, listing ends with Error(cancelled)
 };
+void describe(JsonlOptions& options, OptionTable& table);
 std::unique_ptr<Source> open_jsonl(const std::filesystem::path& path,
                                    const JsonlOptions& options = {});
 

@@ -6,9 +6,9 @@
 #include <numeric>
 #include <utility>
 
-#include <ffkit/format/error.h>
 #include <ffkit/nuscenes/classes.h>
 
+#include "input/source_error.h"
 #include "sources/nuscenes/tables/json_rows.h"
 #include "sources/nuscenes/tables/table_references.h"
 
@@ -62,9 +62,8 @@ class AnnotationReader {
         });
     table.make_index(category_rows_);
     if (t_.categories.size() > 255) {
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("has {} categories; 255 at most are expected", t_.categories.size()),
-                  {.path = table.path().string()});
+      throw source_error(table.path(), ErrorCode::unsupported,
+                         "has {} categories; 255 at most are expected", t_.categories.size());
     }
   }
 
@@ -150,12 +149,10 @@ class AnnotationReader {
                              const std::string& category) {
     if (num_attributes < 2) return;
     if (class_of_category(category) >= 0) {
-      throw Error(
-          ErrorCode::invalid_argument,
-          fmt::format("row {}: 'attribute_tokens' has {}, but the devkit refuses a box with "
-                      "more than one attribute; keep the one that counts",
-                      to_string(row), num_attributes),
-          {.path = table.path().string()});
+      throw source_error(table.path(), ErrorCode::invalid_argument,
+                         "row {}: 'attribute_tokens' has {}, but the devkit refuses a box with "
+                         "more than one attribute; keep the one that counts",
+                         to_string(row), num_attributes);
     }
     ++t_.num_further_attributes;
   }

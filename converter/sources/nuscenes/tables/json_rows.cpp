@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "format/make_error.h"
 #include "sources/numbers/json_numbers.h"
 
 namespace ffkit::nuscenes {
@@ -52,8 +53,8 @@ bool JsonRow::has(std::string_view key) const {
 void JsonRow::refuse(const std::string& what) const {
   std::string_view token;
   const bool has_token = object_.at_key("token").get_string().get(token) == simdjson::SUCCESS;
-  throw Error(ErrorCode::corrupt, fmt::format("row {}: {}; {}", has_token ? token : "without token",
-                                              what, kUnpackAgain));
+  throw error_of(ErrorCode::corrupt, "row {}: {}; {}", has_token ? token : "without token", what,
+                 kUnpackAgain);
 }
 
 Token JsonRow::token(std::string_view key) const {

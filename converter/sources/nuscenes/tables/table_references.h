@@ -9,8 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include <ffkit/format/error.h>
-
+#include "input/source_error.h"
 #include "sources/nuscenes/tables/json_rows.h"
 #include "sources/nuscenes/tables/tables.h"
 
@@ -26,9 +25,8 @@ class TableFile {
   const std::filesystem::path& path() const { return path_; }
 
   [[noreturn]] void refuse(const Token& row, const std::string& what) const {
-    throw Error(ErrorCode::corrupt,
-                fmt::format("row {}: {}; {}", to_string(row), what, kUnpackAgain),
-                {.path = path_.string()});
+    throw source_error(path_, ErrorCode::corrupt, "row {}: {}; {}", to_string(row), what,
+                       kUnpackAgain);
   }
 
   // Files are looked for in the data set's folder only.

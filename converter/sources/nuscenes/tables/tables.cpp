@@ -4,13 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <string_view>
 #include <unordered_map>
 #include <utility>
 
-#include <ffkit/format/error.h>
 #include <ffkit/nuscenes/classes.h>
 
+#include "input/source_error.h"
 #include "sources/nuscenes/tables/annotation_tables.h"
 #include "sources/nuscenes/tables/json_rows.h"
 #include "sources/nuscenes/tables/table_references.h"
@@ -31,9 +30,8 @@ void require_all(const fs::path& folder) {
     if (!fs::exists(folder / file)) missing.push_back(file);
   }
   if (missing.empty()) return;
-  throw Error(ErrorCode::not_found,
-              fmt::format("lacks {}; {}", fmt::join(missing, ", "), kUnpackAgain),
-              {.path = folder.string()});
+  throw source_error(folder, ErrorCode::not_found, "lacks {}; {}", fmt::join(missing, ", "),
+                     kUnpackAgain);
 }
 
 PoseNumbers pose_of(const JsonRow& row) {
@@ -338,12 +336,11 @@ class TablesReader {
   void require_label_names() const {
     if (t_.num_categories_without_label == 0) return;
     if (!t_.lidarseg.is_there && !t_.panoptic.is_there) return;
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("has no 'index' in {} of {} categories, though there is {}.json; take "
-                            "the category.json that comes with nuScenes-lidarseg",
-                            t_.num_categories_without_label, t_.categories.size(),
-                            t_.lidarseg.is_there ? "lidarseg" : "panoptic"),
-                {.path = file("category").path().string()});
+    throw source_error(file("category").path(), ErrorCode::invalid_argument,
+                       "has no 'index' in {} of {} categories, though there is {}.json; take the "
+                       "category.json that comes with nuScenes-lidarseg",
+                       t_.num_categories_without_label, t_.categories.size(),
+                       t_.lidarseg.is_there ? "lidarseg" : "panoptic");
   }
 
   const fs::path& folder_;

@@ -15,7 +15,8 @@ namespace ffkit {
 // whose channels lie apart, and for bf16, which OpenCV lacks.
 inline cv::Mat picture_mat(Batch& batch, int64_t i) {
   if (batch.images() == nullptr) {
-    throw Error(ErrorCode::not_found, "the batch has no images", {.subject = ErrorSubject::field});
+    throw Error(ErrorCode::not_found, "the batch has no pictures",
+                {.subject = ErrorSubject::field});
   }
   if (batch.layout() != Layout::nhwc) {
     throw Error(ErrorCode::unsupported,

@@ -111,7 +111,8 @@ inline at::Tensor array_tensor(const std::shared_ptr<Batch>& batch, const BatchA
 // Error(not_found) without pictures.
 inline at::Tensor images_tensor(const std::shared_ptr<Batch>& batch) {
   if (batch->images() == nullptr) {
-    throw Error(ErrorCode::not_found, "the batch has no images", {.subject = ErrorSubject::field});
+    throw Error(ErrorCode::not_found, "the batch has no pictures",
+                {.subject = ErrorSubject::field});
   }
   const std::array<int64_t, 4> shape = batch->shape();
   const at::Tensor images =

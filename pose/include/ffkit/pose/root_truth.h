@@ -41,8 +41,6 @@ struct RootTruth {
   // whole set has.
   std::map<int64_t, std::vector<Point3>> valid_roots;
   std::optional<int64_t> num_valid_roots;
-
-  [[nodiscard]] bool has_any_truth() const;
 };
 
 // The unit of a split's lengths: "m" for 3DPW, "mm" for other sets with depth. Empty for sets

@@ -43,7 +43,7 @@ open(sys.argv[2], "wb").write(data)
 PYTHON
 for options in "" "--max-resolution 400" "--store raw"; do
   run 1 bash -c 'ulimit -v 2000000; "$@"' bash "$FFCONVERT" folder huge dst $options
-  one_line_err 'huge/train/cat/claims.jpg: the image claims 65500 x 65500 pixels, more than the 178956970'
+  one_line_err 'huge/train/cat/claims.jpg: the picture claims 65500 x 65500 pixels, more than the 178956970'
 done
 
 run 2 "$FFCONVERT" folder src dst --store raw --fix-odd

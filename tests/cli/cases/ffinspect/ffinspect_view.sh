@@ -52,7 +52,7 @@ one_line_err '--output FILE.png'
 run 2 "$FFINSPECT" view dst --count 0 --output x.png
 one_line_err count
 run 1 "$FFINSPECT" view dst --field label --output x.png
-one_line_err "field 'label' holds no images but scalar"
+one_line_err "field 'label' holds no pictures but scalar"
 run 1 "$FFINSPECT" view dst --output no/folder/x.png
 one_line_err 'no/folder/x.png: cannot create the file'
 run 1 "$FFINSPECT" view dst --output /dev/full

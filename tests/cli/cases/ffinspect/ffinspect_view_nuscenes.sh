@@ -68,7 +68,7 @@ run 0 "$MAKE_NUSCENES_ROOT" src
 rm src/samples/CAM_BACK/*402000000000.jpg src/samples/LIDAR_TOP/*402000000000.pcd.bin src/samples/RADAR_FRONT/*402000000000.pcd
 run 0 "$FFCONVERT" nuscenes src part --allow-partial --quiet
 run 0 "$FFINSPECT" view part --split mini_train --record 0 --output part.png --json
-json 'd["problems"] == ["CAM_BACK: there is no image: the set was converted without it", "LIDAR_TOP: there are no points: the set was converted without them", "RADAR_FRONT: there are no points: the set was converted without them"]'
+json 'd["problems"] == ["CAM_BACK: there is no picture: the set was converted without it", "LIDAR_TOP: there are no points: the set was converted without them", "RADAR_FRONT: there are no points: the set was converted without them"]'
 run 0 "$FFINSPECT" view part --split mini_train --record 1 --output whole.png --json
 json 'd["problems"] == []'
 run 0 "$FFCONVERT" nuscenes src cameras --allow-partial --no-radar --quiet

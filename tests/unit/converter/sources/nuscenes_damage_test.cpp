@@ -99,11 +99,11 @@ TEST_F(NuScenesDamage, FilesOfPointsAreChecked) {
   const std::string radar = first_file("samples/RADAR_FRONT");
   std::string pcd = testing::radar_pcd(3);
   write_bytes(radar, pcd.substr(0, pcd.size() - 2));
-  EXPECT_ERROR(convert(*open(), dir_ / "x", {}), corrupt, .subject = sample);
+  EXPECT_ERROR(convert(*open(), dir_ / "x", {}), corrupt, .path = radar, .subject = sample);
   write_bytes(radar, testing::radar_pcd(3));
   const std::string image = first_file("samples/CAM_FRONT");
   write_bytes(image, "no picture");
-  EXPECT_ERROR(convert(*open(), dir_ / "y", {}), unsupported, .subject = sample);
+  EXPECT_ERROR(convert(*open(), dir_ / "y", {}), unsupported, .path = image, .subject = sample);
 }
 
 TEST_F(NuScenesDamage, FilesThatChangeAfterTheyWereListedAreNamed) {
@@ -111,7 +111,7 @@ TEST_F(NuScenesDamage, FilesThatChangeAfterTheyWereListedAreNamed) {
     const auto source = open();
     const fs::path file = dir_ / first_file(folder);
     fs::last_write_time(file, fs::last_write_time(file) + std::chrono::seconds(1));
-    EXPECT_ERROR(convert(*source, dir_ / "x", {}), not_found, .subject = sample);
+    EXPECT_ERROR(convert(*source, dir_ / "x", {}), not_found, .path = file, .subject = sample);
   }
 }
 

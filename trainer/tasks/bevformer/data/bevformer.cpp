@@ -1,6 +1,5 @@
 #include <cmath>
 
-#include <ffkit/format/error.h>
 #include <ffkit/trainer/bevformer.h>
 
 #include "format/enum_names.h"
@@ -20,8 +19,7 @@ std::string_view to_string(BevFormerCanBus can_bus) {
 }
 
 BevFormerCanBus parse_bevformer_can_bus(std::string_view name) {
-  return value_of(kBevFormerCanBusNames, name,
-                  "there is no CAN bus rule '{}'; there are none, last_row and as_published");
+  return value_of(kBevFormerCanBusNames, name, "CAN bus rule");
 }
 
 void BevFormerOptions::describe(OptionTable& t, const TrainOptions&) {

@@ -5,12 +5,12 @@
 #include <filesystem>
 #include <vector>
 
-#include <ffkit/format/error.h>
 #include <ffkit/image/image_codec.h>
 #include <ffkit/nuscenes/classes.h>
 #include <ffkit/nuscenes/record.h>
 #include <ffkit/trainer/batch_source.h>
 
+#include "format/make_error.h"
 #include "tasks/bevformer/network/bevformer_config.h"
 
 namespace ffkit {
@@ -85,7 +85,7 @@ nuscenes::Split open_keyframes(const TrainOptions& options, const std::string& n
                                                {.max_record_bytes = options.max_record_bytes});
   const std::string misfit = bevformer_misfit(split.keyframes.schema());
   if (!misfit.empty()) {
-    throw Error(ErrorCode::invalid_argument, misfit, {.path = split.keyframes.path().string()});
+    throw dataset_error(split.keyframes.path(), ErrorCode::invalid_argument, misfit);
   }
   return split;
 }
@@ -101,11 +101,9 @@ ImageSize network_picture_size(const Dataset& keyframes, const BevFormerOptions&
       nuscenes::channel_field(nuscenes::kCameras.front(), nuscenes::channel::kImage);
   std::vector<std::byte> bytes;
   if (!keyframes.read_field(0, keyframes.schema().require(field), bytes)) {
-    throw Error(
-        ErrorCode::corrupt,
-        fmt::format("the first keyframe has no '{}'; convert the data set with its pictures",
-                    field),
-        {.path = keyframes.path().string()});
+    throw dataset_error(keyframes.path(), ErrorCode::corrupt,
+                        "the first keyframe has no '{}'; convert the data set with its pictures",
+                        field);
   }
   const ImageInfo stored = read_image_info(bytes);
   return scaled_picture_size(stored.width, stored.height, options);

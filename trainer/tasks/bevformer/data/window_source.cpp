@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <ffkit/format/error.h>
+#include "format/make_error.h"
 
 namespace ffkit {
 
@@ -37,10 +37,10 @@ LoaderState WindowSource::state() const {
 void WindowSource::restore(const LoaderState& state) {
   const LoaderState own = this->state();
   if (state.fingerprint != own.fingerprint || state.seed != seed_ || state.order != own.order) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("the run was at a place in other keyframes: '{}', and these are '{}'; "
-                            "give the options and the data of that run, or start a new one",
-                            state.to_text(), own.to_text()));
+    throw error_of(ErrorCode::invalid_argument,
+                   "the run was at a place in other keyframes: '{}', and these are '{}'; give the "
+                   "options and the data of that run, or start a new one",
+                   state.to_text(), own.to_text());
   }
   LoaderState inner = source_.state();
   inner.epoch = state.epoch;

@@ -12,10 +12,10 @@
 #include <exception>
 #include <numeric>
 
-#include <ffkit/format/error.h>
 #include <ffkit/nuscenes/detection_results.h>
 #include <ffkit/nuscenes/windows.h>
 
+#include "format/make_error.h"
 #include "tasks/bevformer/data/frames.h"
 #include "tasks/bevformer/loss/boxes.h"
 
@@ -174,11 +174,10 @@ EvalResult DetectionEvaluation::finish(Peers& peers) {
   if (error) std::rethrow_exception(error);
   const auto outcome = sums[-1].item<double>();
   if (outcome == 0) {
-    throw Error(ErrorCode::invalid_argument,
-                keyframes_.empty()
-                    ? "no keyframe was validated; give a validation split with scenes"
-                    : "rank 0 could not compute the metric; its message says why",
-                {.path = split_.path().string()});
+    throw dataset_error(split_.path(), ErrorCode::invalid_argument,
+                        keyframes_.empty()
+                            ? "no keyframe was validated; give a validation split with scenes"
+                            : "rank 0 could not compute the metric; its message says why");
   }
   EvalResult result{.count = std::ssize(keyframes_), .metrics = {}};
   if (outcome == 2) {

@@ -1,12 +1,10 @@
 #include "tasks/bevformer/loss/assignment.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include <ffkit/format/error.h>
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -96,8 +94,8 @@ class Assignment {
 std::vector<int64_t> least_cost_assignment(std::span<const double> cost, int64_t rows,
                                            int64_t columns) {
   if (rows > columns) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("{} rows cannot each have one of {} columns", rows, columns));
+    throw error_of(ErrorCode::invalid_argument, "{} rows cannot each have one of {} columns", rows,
+                   columns);
   }
   if (!std::all_of(cost.begin(), cost.end(), [](double c) { return std::isfinite(c); })) {
     throw Error(ErrorCode::invalid_argument, "a cost of the assignment is not finite");

@@ -1,8 +1,6 @@
 #include "tasks/bevformer/network/bevformer_config.h"
 
-#include <fmt/format.h>
-
-#include <ffkit/format/error.h>
+#include "format/make_error.h"
 
 namespace ffkit {
 
@@ -40,9 +38,8 @@ BevFormerConfig bevformer_config(std::string_view name) {
     config.pyramid_levels = 4;
     return config;
   }
-  throw Error(
-      ErrorCode::invalid_argument,
-      fmt::format("there is no BEVFormer '{}'; there are tiny, small, base and micro", name));
+  throw error_of(ErrorCode::invalid_argument,
+                 "there is no BEVFormer '{}'; there are tiny, small, base and micro", name);
 }
 
 }  // namespace ffkit

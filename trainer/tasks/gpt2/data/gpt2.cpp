@@ -15,8 +15,7 @@ std::string_view to_string(Gpt2Samples samples) {
 }
 
 Gpt2Samples parse_gpt2_samples(std::string_view name) {
-  return value_of(kGpt2SamplesNames, name,
-                  "there is no --samples '{}'; there are stream and documents");
+  return value_of(kGpt2SamplesNames, name, "--samples");
 }
 
 void Gpt2Options::describe(OptionTable& t, const TrainOptions& general) {

@@ -1,15 +1,15 @@
 #include "tasks/gpt2/data/gpt2_data.h"
 
 #include <ATen/ops/from_blob.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <utility>
 
-#include <ffkit/format/error.h>
 #include <ffkit/text/token_data.h>
+
+#include "format/make_error.h"
 
 namespace ffkit {
 
@@ -37,9 +37,9 @@ Gpt2Config configured_network(const Gpt2Options& options, int64_t vocabulary) {
   config.dropout = options.dropout;
   if (options.norm_epsilon > 0) config.norm_epsilon = options.norm_epsilon;
   if (config.vocabulary < vocabulary) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("--vocabulary {} is less than the data's {} tokens; give at least {}",
-                            config.vocabulary, vocabulary, vocabulary));
+    throw error_of(ErrorCode::invalid_argument,
+                   "--vocabulary {} is less than the data's {} tokens; give at least {}",
+                   config.vocabulary, vocabulary, vocabulary);
   }
   const std::string problem = gpt2_problem(config);
   if (!problem.empty()) throw Error(ErrorCode::invalid_argument, problem);

@@ -2,18 +2,17 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <string_view>
 #include <tuple>
 
-#include <ffkit/format/error.h>
 #include <ffkit/text/tokenizer.h>
 
 #include "checkpoint/checkpoint_parts.h"
 #include "checkpoint/weights.h"
 #include "checkpoint/work_dir.h"
+#include "format/make_error.h"
 #include "format/printable.h"
 #include "tasks/gpt2/data/gpt2_data.h"
 
@@ -44,10 +43,9 @@ WeightsSource find_gpt2_weights(const std::filesystem::path& path) {
   }
   out.run = read_checkpoint_info(out.file);
   if (out.run->options.task_name() != "gpt2") {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("is of the task {}, but weights of gpt2 are wanted",
-                            out.run->options.task_name()),
-                {.path = out.file.string()});
+    throw error_at(out.file, ErrorCode::invalid_argument,
+                   "is of the task {}, but weights of gpt2 are wanted",
+                   out.run->options.task_name());
   }
   out.config = configured_network(gpt2(out.run->options), Gpt2Facts::of(out.run->facts).vocabulary);
   return out;
@@ -57,20 +55,17 @@ void take_gpt2_settings(Gpt2Options& options, const std::filesystem::path& weigh
   const WeightsSource source = find_gpt2_weights(weights);
   if (options.resize_vocabulary && options.tensor_parallel * options.pipeline_parallel > 1 &&
       is_in_parts(source.file)) {
-    throw Error(
-        ErrorCode::unsupported,
-        "is in parts, which are read as they are; export it (fftrain --export) and take that "
-        "with --resize-vocabulary",
-        {.path = source.file.string()});
+    throw error_at(source.file, ErrorCode::unsupported,
+                   "is in parts, which are read as they are; export it (fftrain --export) and take "
+                   "that with --resize-vocabulary");
   }
   if (!source.config) return;
   const double theirs = source.config->norm_epsilon;
   if (options.norm_epsilon != 0 && options.norm_epsilon != theirs) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("is of a network with a layer_norm_epsilon of {}, but "
-                            "--layer-norm-epsilon is {}; leave that option out",
-                            theirs, options.norm_epsilon),
-                {.path = source.file.string()});
+    throw error_at(source.file, ErrorCode::invalid_argument,
+                   "is of a network with a layer_norm_epsilon of {}, but --layer-norm-epsilon is "
+                   "{}; leave that option out",
+                   theirs, options.norm_epsilon);
   }
   if (theirs != Gpt2Config{}.norm_epsilon) options.norm_epsilon = theirs;
 }
@@ -88,10 +83,9 @@ void check_gpt2_config(const std::filesystem::path& weights, const Gpt2Config& c
         std::tuple("tokens", other.vocabulary, config.vocabulary)}) {
     const bool is_vocabulary = std::string_view(name) == "tokens";
     if (theirs == own || (is_vocabulary && any_vocabulary)) continue;
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("is of a GPT-2 with {} {}, but the network here has {}{}", theirs, name,
-                            own, is_vocabulary ? "; --resize-vocabulary takes it" : ""),
-                {.path = source.config_file.string()});
+    throw error_at(source.config_file, ErrorCode::invalid_argument,
+                   "is of a GPT-2 with {} {}, but the network here has {}{}", theirs, name, own,
+                   is_vocabulary ? "; --resize-vocabulary takes it" : "");
   }
 }
 
@@ -103,12 +97,10 @@ void check_same_tokens(const std::filesystem::path& weights, const std::string& 
   const int64_t both = std::min(theirs->vocabulary_size(), own.vocabulary_size());
   for (uint32_t id = 0; id < uint32_t(both); ++id) {
     if (theirs->token_bytes(id) == own.token_bytes(id)) continue;
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format("its tokenizer's token {} is '{}', but that of the data is '{}'; convert "
-                    "the data with the tokenizer of the weights",
-                    id, printable(theirs->token_bytes(id)), printable(own.token_bytes(id))),
-        {.path = source.file.string()});
+    throw error_at(source.file, ErrorCode::invalid_argument,
+                   "its tokenizer's token {} is '{}', but that of the data is '{}'; convert the "
+                   "data with the tokenizer of the weights",
+                   id, printable(theirs->token_bytes(id)), printable(own.token_bytes(id)));
   }
 }
 

@@ -12,9 +12,7 @@
 #include <chrono>
 #include <cmath>
 #include <memory>
-#include <optional>
 #include <span>
-#include <string_view>
 #include <utility>
 
 #include <ffkit/format/error.h>
@@ -325,8 +323,7 @@ std::string_view to_string(GenerateType type) {
 }
 
 GenerateType parse_generate_type(std::string_view name) {
-  return value_of(kGenerateTypeNames, name,
-                  "there is no --dtype '{}'; there are f32, bf16 and f16");
+  return value_of(kGenerateTypeNames, name, "--dtype");
 }
 
 GenerateResult generate_texts(const GenerateOptions& options,

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <string_view>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
-#include <ffkit/format/error.h>
+#include "format/file/file.h"
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -17,11 +17,9 @@ namespace {
 using SettingsJson = nlohmann::ordered_json;
 
 SettingsJson read_settings_file(const std::filesystem::path& file) {
-  std::ifstream in(file);
-  if (!in) throw Error(ErrorCode::io, "cannot be read", {.path = file.string()});
-  SettingsJson json = SettingsJson::parse(in, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object())
-    throw Error(ErrorCode::corrupt, "is no JSON object", {.path = file.string()});
+  SettingsJson json =
+      SettingsJson::parse(read_whole_text(file), nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) throw error_at(file, ErrorCode::corrupt, "is no JSON object");
   return json;
 }
 
@@ -33,10 +31,9 @@ std::vector<int64_t> token_numbers(const SettingsJson& json, const char* key,
   std::vector<int64_t> out;
   for (const SettingsJson& id : it->is_array() ? *it : SettingsJson::array({*it})) {
     if (!id.is_number_integer()) {
-      throw Error(ErrorCode::corrupt,
-                  fmt::format("has {} {}; it must be the number of a token or a list of numbers",
-                              key, it->dump()),
-                  {.path = file.string()});
+      throw error_at(file, ErrorCode::corrupt,
+                     "has {} {}; it must be the number of a token or a list of numbers", key,
+                     it->dump());
     }
     out.push_back(id.get<int64_t>());
   }

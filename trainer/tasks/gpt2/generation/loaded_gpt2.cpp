@@ -1,15 +1,13 @@
 #include "tasks/gpt2/generation/loaded_gpt2.h"
 
-#include <fmt/format.h>
-
 #include <filesystem>
 #include <utility>
 
-#include <ffkit/format/error.h>
 #include <ffkit/trainer/module_model.h>
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/weights.h"
+#include "format/make_error.h"
 #include "step/whole_state.h"
 #include "tasks/gpt2/data/gpt2_data.h"
 #include "tasks/gpt2/data/weights_source.h"
@@ -23,19 +21,18 @@ LoadedGpt2 load_gpt2(const GenerateOptions& options, const RunMesh& mesh, const 
   const std::filesystem::path& file = source.file;
   const bool is_run = source.run.has_value();
   if (is_run && !options.weights_key.empty()) {
-    throw Error(ErrorCode::invalid_argument,
-                "is a checkpoint of fftrain, which holds one model; leave --weights-key out",
-                {.path = file.string()});
+    throw error_at(file, ErrorCode::invalid_argument,
+                   "is a checkpoint of fftrain, which holds one model; leave --weights-key out");
   }
   if (!source.config) {
-    throw Error(ErrorCode::not_found, "is missing, which says what network the weights are of",
-                {.path = source.config_file.string()});
+    throw error_at(source.config_file, ErrorCode::not_found,
+                   "is missing, which says what network the weights are of");
   }
   const Gpt2Config& config = *source.config;
   const std::string tokenizer = is_run ? Gpt2Facts::of(source.run->facts).tokenizer : "";
   if (is_run && tokenizer.empty() && options.tokenizer.empty()) {
-    throw Error(ErrorCode::not_found, "its data had no tokenizer; give --tokenizer FOLDER",
-                {.path = file.string()});
+    throw error_at(file, ErrorCode::not_found,
+                   "its data had no tokenizer; give --tokenizer FOLDER");
   }
   LoadedGpt2 loaded{.network = nullptr,
                     .tokenizer = !options.tokenizer.empty()
@@ -43,10 +40,10 @@ LoadedGpt2 load_gpt2(const GenerateOptions& options, const RunMesh& mesh, const 
                                  : is_run ? text::Tokenizer::from_json(tokenizer, file)
                                           : text::Tokenizer::open(file.parent_path())};
   if (loaded.tokenizer.vocabulary_size() > config.vocabulary) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("the tokenizer has {} tokens, but the network knows {}; give the "
-                            "network's own --tokenizer",
-                            loaded.tokenizer.vocabulary_size(), config.vocabulary));
+    throw error_of(
+        ErrorCode::invalid_argument,
+        "the tokenizer has {} tokens, but the network knows {}; give the network's own --tokenizer",
+        loaded.tokenizer.vocabulary_size(), config.vocabulary);
   }
   if (!is_run) {
     loaded.settings = read_generation_settings(file.parent_path(), loaded.tokenizer, options);

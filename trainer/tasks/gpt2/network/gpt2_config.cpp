@@ -3,16 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <initializer_list>
 #include <string_view>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
-#include <ffkit/format/error.h>
-
 #include "format/file/durable_file.h"
+#include "format/file/file.h"
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -73,7 +72,7 @@ class Gpt2ConfigReader {
     return it == json_.end() || it->is_null() ? nullptr : &*it;
   }
   [[noreturn]] void refuse(ErrorCode code, const std::string& message) const {
-    throw Error(code, message, {.path = file_.string()});
+    throw error_at(file_, code, message);
   }
   [[noreturn]] void refuse_value(const char* key, const Gpt2Json& value,
                                  std::string_view wanted) const {
@@ -107,7 +106,7 @@ Gpt2Config gpt2_config(const std::string& name) {
   if (name == "gpt2-medium") return {.layers = 24, .heads = 16, .width = 1024};
   if (name == "gpt2-large") return {.layers = 36, .heads = 20, .width = 1280};
   if (name == "gpt2-xl") return {.layers = 48, .heads = 25, .width = 1600};
-  throw Error(ErrorCode::invalid_argument, fmt::format("GPT-2: there is no arch '{}'", name));
+  throw error_of(ErrorCode::invalid_argument, "GPT-2: there is no arch '{}'", name);
 }
 
 std::string gpt2_problem(const Gpt2Config& c) {
@@ -123,9 +122,7 @@ std::string gpt2_problem(const Gpt2Config& c) {
 }
 
 Gpt2Config read_gpt2_config(const std::filesystem::path& file) {
-  std::ifstream in(file);
-  if (!in) throw Error(ErrorCode::not_found, "cannot be read", {.path = file.string()});
-  const Gpt2Json json = Gpt2Json::parse(in, nullptr, /*allow_exceptions=*/false);
+  const Gpt2Json json = Gpt2Json::parse(read_whole_text(file), nullptr, /*allow_exceptions=*/false);
   Gpt2ConfigReader reader(file, json);
   reader.require("model_type", {"gpt2"});
   Gpt2Config config;
@@ -157,7 +154,7 @@ Gpt2Config read_gpt2_config(const std::filesystem::path& file) {
   reader.require("quantization_config", {});
   reader.refuse_others();
   const std::string problem = gpt2_problem(config);
-  if (!problem.empty()) throw Error(ErrorCode::corrupt, problem, {.path = file.string()});
+  if (!problem.empty()) throw error_at(file, ErrorCode::corrupt, problem);
   return config;
 }
 

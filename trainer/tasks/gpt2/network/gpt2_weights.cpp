@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include <ffkit/format/error.h>
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -56,10 +56,9 @@ void name_gpt2_tensors(const std::string& file, std::vector<NamedTensor>& tensor
     return;
   }
   if (!at::equal(head->tensor, embedding->tensor)) {
-    throw Error(ErrorCode::unsupported,
-                "its lm_head.weight is not its wte.weight; ffkit computes GPT-2, which has one "
-                "tensor for both",
-                {.path = file});
+    throw error_at(file, ErrorCode::unsupported,
+                   "its lm_head.weight is not its wte.weight; ffkit computes GPT-2, which has one "
+                   "tensor for both");
   }
   tensors.erase(head);
 }

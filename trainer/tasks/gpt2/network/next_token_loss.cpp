@@ -12,7 +12,6 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
-#include <utility>
 
 namespace ffkit {
 namespace {

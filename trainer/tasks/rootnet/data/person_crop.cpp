@@ -1,15 +1,14 @@
 #include "tasks/rootnet/data/person_crop.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <vector>
 
-#include <ffkit/format/error.h>
 #include <ffkit/image/image_codec.h>
 #include <ffkit/pose/person_record.h>
+
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -30,7 +29,7 @@ std::array<T, N> numbers_of(const RecordView& record, size_t field, const char* 
   const TensorView tensor = record.tensor(field);
   std::array<T, N> out;
   if (tensor.dtype != dtype_of<T>() || tensor.data.size() != sizeof(out)) {
-    throw Error(ErrorCode::corrupt, fmt::format("field '{}' does not hold {} numbers", name, N));
+    throw error_of(ErrorCode::corrupt, "field '{}' does not hold {} numbers", name, N);
   }
   std::memcpy(out.data(), tensor.data.data(), sizeof(out));
   return out;
@@ -80,9 +79,8 @@ class CropDecoder final : public FieldDecoder {
     const RgbView picture = memory.decoder.decode(record.bytes(fields_.image));
     const auto width = record.scalar<int64_t>(fields_.width);
     if (picture.width != width) {
-      throw Error(
-          ErrorCode::corrupt,
-          fmt::format("its picture is {} pixels wide, but {} by its record", picture.width, width));
+      throw error_of(ErrorCode::corrupt, "its picture is {} pixels wide, but {} by its record",
+                     picture.width, width);
     }
     const PersonCrop crop = draw_person_crop(fields_.box_of(record), augmentation_, key);
     const AffineMap map = affine_map(crop.affine, picture.width, size_);

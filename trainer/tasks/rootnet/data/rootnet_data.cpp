@@ -6,10 +6,10 @@
 
 #include <vector>
 
-#include <ffkit/format/error.h>
 #include <ffkit/pose/person_record.h>
 #include <ffkit/pose/root_truth.h>
 
+#include "format/make_error.h"
 #include "tasks/rootnet/data/person_crop.h"
 
 namespace ffkit {
@@ -41,11 +41,11 @@ Dataset with_one_unit(Dataset persons) {
       first_path = source.path().string();
     }
     if (unit == first_unit) continue;
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("its lengths are in {}, and those of {} in {}, so that they cannot be "
-                            "mixed; train on one of them",
-                            unit, first_path, first_unit),
-                {.path = source.path().string()});
+    throw dataset_error(
+        source.path(), ErrorCode::invalid_argument,
+        "its lengths are in {}, and those of {} in {}, so that they cannot be mixed; "
+        "train on one of them",
+        unit, first_path, first_unit);
   }
   return persons;
 }

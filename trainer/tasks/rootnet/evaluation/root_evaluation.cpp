@@ -11,8 +11,7 @@
 #include <cmath>
 #include <exception>
 
-#include <ffkit/format/error.h>
-
+#include "format/make_error.h"
 #include "tasks/rootnet/data/rootnet_data.h"
 
 namespace ffkit {
@@ -104,10 +103,10 @@ EvalResult RootNetEvaluation::finish(Peers& peers) {
   peers.sum(sums);
   if (error) std::rethrow_exception(error);
   if (sums[-1].item<double>() == 0) {
-    throw Error(ErrorCode::invalid_argument,
-                rows.size(0) == 0 ? "no person was validated; give another --val-split"
-                                  : "rank 0 could not compute the metric; its message says why",
-                {.path = split_.path().string()});
+    throw dataset_error(split_.path(), ErrorCode::invalid_argument,
+                        rows.size(0) == 0
+                            ? "no person was validated; give another --val-split"
+                            : "rank 0 could not compute the metric; its message says why");
   }
   EvalResult result{.count = rows.size(0), .metrics = {}};
   if (sums[-1].item<double>() == kDiverged) {

@@ -11,11 +11,11 @@
 
 #include <utility>
 
-#include <ffkit/format/error.h>
 #include <ffkit/trainer/module_model.h>
 
 #include "checkpoint/weights.h"
 #include "distributed/batch_norm.h"
+#include "format/make_error.h"
 #include "models/blocks/layers.h"
 #include "models/blocks/resnet_body.h"
 
@@ -79,7 +79,7 @@ RootNetConfig rootnet_config(const std::string& arch) {
     return {
         .depths = {1, 1, 1, 1}, .has_bottlenecks = false, .first_width = 16, .deconv_channels = 32};
   }
-  throw Error(ErrorCode::invalid_argument, fmt::format("RootNet: there is no arch '{}'", arch));
+  throw error_of(ErrorCode::invalid_argument, "RootNet: there is no arch '{}'", arch);
 }
 
 RootNetNetwork::RootNetNetwork(const RootNetConfig& config) {

@@ -7,12 +7,19 @@
 
 #include <ffkit/converter/source.h>
 
-namespace ffkit::nuscenes {
+namespace ffkit {
 
 template <typename T>
 std::span<T> new_array(SampleBuffers& buffers, size_t count) {
   const std::span<std::byte> bytes = buffers.bytes(count * sizeof(T));
   return {reinterpret_cast<T*>(bytes.data()), count};
+}
+
+template <typename T>
+std::span<const T> array_copy(SampleBuffers& buffers, std::span<const T> values) {
+  const std::span<T> copy = new_array<T>(buffers, values.size());
+  std::ranges::copy(values, copy.begin());
+  return copy;
 }
 
 template <typename T>
@@ -25,9 +32,7 @@ void set_array(RecordBuilder& record, size_t field, std::span<const T> values,
 template <typename T>
 void set_copy(RecordBuilder& record, size_t field, std::span<const T> values,
               std::vector<int64_t> shape, SampleBuffers& buffers) {
-  const std::span<T> copy = new_array<T>(buffers, values.size());
-  std::copy(values.begin(), values.end(), copy.begin());
-  set_array<T>(record, field, copy, std::move(shape));
+  set_array<T>(record, field, array_copy<T>(buffers, values), std::move(shape));
 }
 
-}  // namespace ffkit::nuscenes
+}  // namespace ffkit

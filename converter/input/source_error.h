@@ -1,0 +1,27 @@
+// Errors about data that are converted, as a whole: a listing, an archive, an annotation file. Who
+// reads samples says of them that they are about the sample.
+#pragma once
+
+#include <utility>
+
+#include "format/make_error.h"
+
+namespace ffkit {
+
+// As error_at() and io_error_at(), of ErrorSubject::source.
+inline Error source_error(const std::filesystem::path& path, ErrorCode code,
+                          const std::string& message) {
+  return error_at(path, code, message).with_subject(ErrorSubject::source);
+}
+template <typename First, typename... Rest>
+Error source_error(const std::filesystem::path& path, ErrorCode code,
+                   fmt::format_string<First, Rest...> message, First&& first, Rest&&... rest) {
+  return source_error(
+      path, code, fmt::format(message, std::forward<First>(first), std::forward<Rest>(rest)...));
+}
+inline Error source_io_error(const std::filesystem::path& path, const std::string& message,
+                             int errno_value) {
+  return io_error_at(path, message, errno_value).with_subject(ErrorSubject::source);
+}
+
+}  // namespace ffkit
