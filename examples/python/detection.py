@@ -1,14 +1,13 @@
-"""Detection: boxes in the pixels of the resized picture, as many as each picture has.
+"""Detection: boxes that follow the crop, resize and flip of their picture, as many as each picture has.
 
     ffconvert coco /data/coco /fast/coco
     python examples/python/detection.py /fast/coco
 
-Pictures are resized as a whole, so that boxes can follow. A random crop or flip is not known to a PythonField: mirror pictures and boxes in the loop, as `mirrored` does.
+Boxes of which less than three tenths are in the crop are dropped, with their labels. A box without area, of which COCO has one, makes a bad sample, which is replaced.
 """
 
 import sys
 
-import numpy
 import torch
 import torchvision
 
@@ -17,23 +16,18 @@ import ffkit.torch
 
 
 def make_loader(data, batch_size, size, split="train2017", **options):
-    def targets(values, key):  # [boxes, 5]: left, top, right, bottom, class
-        x, y, width, height = values["boxes"].T
-        boxes = numpy.stack([x, y, x + width, y + height], 1) * size / numpy.tile([values["width"], values["height"]], 2)
-        rows = numpy.c_[boxes, values["labels"] + 1]  # 0 is torchvision's background
-        return rows[(values["iscrowd"] == 0) & (width > 0) & (height > 0)]
-
-    inputs = ["boxes", "labels", "iscrowd", "width", "height"]
-    fields = {"targets": ffkit.PythonField(targets, "f32", shape=[5], inputs=inputs, max_rows=1000)}
-    return ffkit.Loader(ffkit.Dataset(data, split), batch_size, image=ffkit.Resize(size), normalize=False, label_field=None, fields=fields, arrays="torch", **options)
+    boxes = ffkit.BoxesField("boxes", stored="xywh", format="xyxy", min_visible=0.3, max_boxes=1000)
+    fields = {"boxes": boxes, "labels": ffkit.BoxRowsField("labels"), "iscrowd": ffkit.BoxRowsField("iscrowd")}
+    crop = ffkit.RandomResizedCrop(size, scale=(0.5, 1.0))
+    return ffkit.Loader(ffkit.Dataset(data, split), batch_size, image=crop, normalize=False, label_field=None, fields=fields, bad_samples="skip", arrays="torch", **options)
 
 
-def mirrored(images, rows, size):
-    """Half of the pictures, with their boxes."""
-    for i in numpy.flatnonzero(numpy.random.random(len(images)) < 0.5):
-        images[i] = images[i].flip(-1)
-        rows[i] = torch.stack([size - rows[i][:, 2], rows[i][:, 1], size - rows[i][:, 0], *rows[i].T[3:]], 1)
-    return images, rows
+def targets_of(batch):
+    """What torchvision's detectors take, without crowds. Class 0 is their background."""
+    offsets = batch.row_offsets("boxes")
+    for begin, end in zip(offsets, offsets[1:]):
+        is_one = batch["iscrowd"][begin:end] == 0
+        yield {"boxes": batch["boxes"][begin:end][is_one], "labels": batch["labels"][begin:end][is_one].long() + 1}
 
 
 def main(data, split="train2017", num_classes=91, epochs=26, batch_size=4, size=640, network=None):
@@ -43,10 +37,7 @@ def main(data, split="train2017", num_classes=91, epochs=26, batch_size=4, size=
     loader = make_loader(data, batch_size, size, split)
     for epoch in range(epochs):
         for batch in ffkit.torch.to_device(loader, device):
-            offsets = batch.row_offsets("targets")
-            rows = [batch["targets"][begin:end] for begin, end in zip(offsets, offsets[1:])]
-            images, rows = mirrored(batch["image"], rows, size)
-            losses = network(list(images), [{"boxes": row[:, :4], "labels": row[:, 4].long()} for row in rows])
+            losses = network(list(batch["image"]), list(targets_of(batch)))
             loss = sum(losses.values())
             optimizer.zero_grad()
             loss.backward()

@@ -2,15 +2,11 @@
 
     python examples/python/segmentation.py /fast/city       # records of the fields image and mask
 
-A mask is a PNG in grey whose values are the classes. It must not be resized as a picture is, which would make classes in between: RandomCrop moves pixels
-and makes none; for evaluation PythonField resizes by Pillow's nearest. A random resize of picture and mask (RandomResizedCrop) is not to be had this way.
+A mask is a PNG, in grey or with a palette, whose numbers are the classes. It gets the crop, resize and flip of its picture, and takes the nearest pixels: no class comes into being.
 """
 
-import io
 import sys
 
-import numpy
-import PIL.Image
 import torch
 import torchvision
 
@@ -20,21 +16,15 @@ import ffkit.torch
 IGNORED = 255  # a class that does not count: the padding of small pictures
 
 
-def training_loader(data, batch_size, size, **options):
-    # The same transform and record: the same crop and flip. The mask keeps its numbers, of which
-    # i32 has three equal channels.
-    mask = ffkit.ImageOptions(ffkit.RandomCrop(size, fill=IGNORED), dtype="i32", normalize=False)
-    fields = {"mask": ffkit.ImageField("mask", mask)}
-    return ffkit.Loader(ffkit.Dataset(data, "train"), batch_size, image=ffkit.RandomCrop(size), label_field=None, fields=fields, arrays="torch", **options)
+def training_loader(data, batch_size, size, crop=None, **options):
+    crop = crop or ffkit.RandomResizedCrop(size, scale=(0.25, 1.0))
+    fields = {"mask": ffkit.MaskField("mask", fill=IGNORED)}
+    return ffkit.Loader(ffkit.Dataset(data, "train"), batch_size, image=crop, label_field=None, fields=fields, arrays="torch", **options)
 
 
 def evaluation_loader(data, batch_size, size, **options):
-    def resized(values, key):
-        return numpy.asarray(PIL.Image.open(io.BytesIO(values["mask"])).resize((size, size), PIL.Image.Resampling.NEAREST))
-
-    fields = {"mask": ffkit.PythonField(resized, "u8", shape=[size, size], inputs=["mask"])}
     options = {"order": "sequential", "tail": "exact", "arrays": "torch"} | options
-    return ffkit.Loader(ffkit.Dataset(data, "val"), batch_size, image=ffkit.Resize(size), label_field=None, fields=fields, **options)
+    return ffkit.Loader(ffkit.Dataset(data, "val"), batch_size, image=ffkit.Resize(size), label_field=None, fields={"mask": ffkit.MaskField("mask")}, **options)
 
 
 def main(data, num_classes=19, epochs=100, batch_size=16, size=512, network=None):
@@ -45,7 +35,7 @@ def main(data, num_classes=19, epochs=100, batch_size=16, size=512, network=None
     for epoch in range(epochs):
         network.train()
         for batch in train:
-            loss = torch.nn.functional.cross_entropy(network(batch["image"])["out"], batch["mask"][:, 0].long(), ignore_index=IGNORED)
+            loss = torch.nn.functional.cross_entropy(network(batch["image"])["out"], batch["mask"].long(), ignore_index=IGNORED)
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()

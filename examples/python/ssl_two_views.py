@@ -14,11 +14,10 @@ import ffkit.torch
 
 def make_loader(data, batch_size, size, **options):
     augment = [ffkit.ColorJitter(brightness=0.8, contrast=0.8, saturation=0.8, hue=0.2)]
-    views = ffkit.ImageOptions(ffkit.RandomResizedCrop(size, scale=(0.2, 1.0)), augment=augment)
-    # The same field twice: each view draws its own random numbers, which follow from seed, epoch
-    # and record alone.
-    fields = {"views": ffkit.ImagesField(["image", "image"], views)}
-    return ffkit.Loader(ffkit.Dataset(data, "train"), batch_size, image=None, label_field=None, fields=fields, arrays="torch", **options)
+    view = ffkit.ImageOptions(ffkit.RandomResizedCrop(size, scale=(0.2, 1.0)), augment=augment)
+    # Two copies of one view: each draws its own random numbers, which follow from seed, epoch and
+    # record alone. The picture is read and decoded once.
+    return ffkit.Loader(ffkit.Dataset(data, "train"), batch_size, views={"views": (view, 2)}, label_field=None, arrays="torch", **options)
 
 
 def contrastive_loss(features, temperature=0.5):

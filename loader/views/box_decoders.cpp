@@ -30,7 +30,7 @@ class OfBoxes : public RowsDecoder {
     }
     check_between("min_size", boxes_.min_size, 0, 1e6);
     check_between("min_visible", boxes_.min_visible, 0, 1);
-    check_between("max_boxes", static_cast<double>(boxes_.max_boxes), 1, 1 << 20);
+    check_between("max_boxes", static_cast<double>(boxes_.max_boxes), 1, 1 << 16);
     const View& of = set_->views()[view];
     if (of.copies == 0) return;
     throw Error(ErrorCode::invalid_argument,
@@ -106,7 +106,7 @@ class BoxRowsDecoder final : public OfBoxes {
         row_bytes_(size_of(dtype_)) {
     for (const int64_t extent : field_.shape) {
       check_between(fmt::format("an extent of the rows of '{}'", field_.field),
-                    static_cast<double>(extent), 1, 1 << 20);
+                    static_cast<double>(extent), 1, 1 << 16);
       row_bytes_ *= static_cast<size_t>(extent);
     }
   }

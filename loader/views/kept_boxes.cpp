@@ -65,8 +65,7 @@ std::string_view to_string(BoxFormat format) {
 }
 
 BoxFormat parse_box_format(std::string_view name) {
-  return value_of(kBoxFormatNames, name,
-                  "there is no box format '{}'; there are xywh, xyxy and cxcywh");
+  return value_of(kBoxFormatNames, name, "box format");
 }
 
 std::array<double, 2> map_point(const ViewMatrix& m, double x, double y) {

@@ -92,18 +92,22 @@ class Segmenter(torch.nn.Module):
 def test_segmentation(city):
     module = example("segmentation")
     num_ignored = 0
-    for batch in module.training_loader(city, 4, 40, normalize=False, num_threads=2):
-        red, mask = (255 * batch["image"][:, 0]).round().int(), batch["mask"][:, 0]
-        assert torch.equal(batch["mask"][:, 1], mask)
+    for batch in module.training_loader(city, 4, 40, ffkit.RandomCrop(40), normalize=False, num_threads=2):
+        red, mask = (255 * batch["image"][:, 0]).round().int(), batch["mask"].int()
         inside = mask != module.IGNORED
         assert torch.equal(red[inside], 10 * mask[inside]) and (red[~inside] == 0).all()  # aligned: crop, flip and padding
         num_ignored += (~inside).sum()
     assert num_ignored > 0
+    for batch in module.training_loader(city, 4, 40, normalize=False, num_threads=2):
+        # Resized: a class is where its colour is, but for the blended edges.
+        red, mask = (25.5 * batch["image"][:, 0]).round().int(), batch["mask"].int()
+        assert (red == mask).float().mean() > 0.6 and mask.max() < 19
     records = iter(ffkit.Dataset(city, "val"))
     for batch in module.evaluation_loader(city, 4, 24, normalize=False, num_threads=2):
         for mask in batch["mask"]:
             stored = PIL.Image.open(io.BytesIO(next(records)["mask"]))
-            assert numpy.array_equal(mask, numpy.asarray(stored.resize((24, 24), PIL.Image.Resampling.NEAREST)))
+            expected = torch.nn.functional.interpolate(torch.from_numpy(numpy.array(stored))[None, None], (24, 24))  # torchvision's of masks
+            assert torch.equal(mask, expected[0, 0])
     loss, right = module.main(city, epochs=1, batch_size=4, size=32, network=Segmenter())
     assert numpy.isfinite(loss) and 0 <= right <= 1
 
@@ -159,7 +163,7 @@ def test_detection(coco):
             # mirrored.
             assert (image[0, top + 2 : bottom - 2, left + 2 : right - 2] > 0.9).all()
             num_boxes += 1
-    assert num_boxes == 2 * sum(not one["iscrowd"] for one in annotations)
+    assert 0 < num_boxes <= 2 * sum(not one["iscrowd"] for one in annotations)
 
 
 def test_detection_by_torchvision(coco):

@@ -1,5 +1,4 @@
 // Masks: the numbers of a PNG, and a view of them.
-#include <ffkit/image/mask.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <png.h>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include <ffkit/image/image_codec.h>
+#include <ffkit/image/mask.h>
 
 #include "codec/mask_decoder.h"
 #include "encode_for_test.h"
@@ -46,8 +46,9 @@ TEST(Mask, HasTheNumbersOfTheFile) {
   for (const int type : {PNG_COLOR_TYPE_PALETTE, PNG_COLOR_TYPE_GRAY}) {
     const auto kind = [type](int bits) {
       const int num_colors = type == PNG_COLOR_TYPE_PALETTE ? 1 << bits : 0;
-      return testing::PngKind{
-          .color_type = type, .bit_depth = bits, .palette = std::vector<png_color>(static_cast<size_t>(num_colors))};
+      return testing::PngKind{.color_type = type,
+                              .bit_depth = bits,
+                              .palette = std::vector<png_color>(static_cast<size_t>(num_colors))};
     };
     EXPECT_THAT(numbers_in(encode_png_as(3, 2, {0b101'00000, 0b010'00000}, kind(1))),
                 ElementsAre(1, 0, 1, 0, 1, 0));
@@ -98,8 +99,8 @@ std::vector<int64_t> view_of(const CropPlan& plan, ImageSize size, const MaskOpt
 }
 
 TEST(Mask, AViewTakesTheNearestNumbers) {
-  const CropPlan part{.box = {2, 1, 4, 2}, .resized_width = 6, .resized_height = 3,
-                      .taken = {0, 0, 6, 3}};
+  const CropPlan part{
+      .box = {2, 1, 4, 2}, .resized_width = 6, .resized_height = 3, .taken = {0, 0, 6, 3}};
   // torch's floor(i * 4 / 6) and floor(i * 2 / 3).
   const std::vector<int64_t> expected = {12, 12, 13, 14, 14, 15, 12, 12, 13,
                                          14, 14, 15, 22, 22, 23, 24, 24, 25};
@@ -113,8 +114,12 @@ TEST(Mask, AViewTakesTheNearestNumbers) {
 }
 
 TEST(Mask, FillsWhereTheViewHasNoPicture) {
-  const CropPlan plan{.box = {0, 0, 10, 6}, .resized_width = 10, .resized_height = 6,
-                      .taken = {8, 5, 2, 1}, .x = 1, .y = 1};
+  const CropPlan plan{.box = {0, 0, 10, 6},
+                      .resized_width = 10,
+                      .resized_height = 6,
+                      .taken = {8, 5, 2, 1},
+                      .x = 1,
+                      .y = 1};
   EXPECT_THAT(view_of<uint8_t>(plan, {3, 4}, {}),
               ElementsAre(255, 255, 255, 255, 255, 58, 59, 255, 255, 255, 255, 255));
   EXPECT_THAT(view_of<int64_t>(plan, {2, 3}, {.dtype = DType::i64, .fill = -1}),
@@ -124,32 +129,33 @@ TEST(Mask, FillsWhereTheViewHasNoPicture) {
 }
 
 TEST(Mask, NumbersBecomeOthers) {
-  const CropPlan plan{.box = {0, 0, 10, 6}, .resized_width = 10, .resized_height = 6,
-                      .taken = {1, 0, 3, 1}};
+  const CropPlan plan{
+      .box = {0, 0, 10, 6}, .resized_width = 10, .resized_height = 6, .taken = {1, 0, 3, 1}};
   const MaskOptions options{.dtype = DType::i32, .ids = {{1, 300}, {2, -7}, {3, 300}}};
   EXPECT_THAT(view_of<int32_t>(plan, {1, 3}, options), ElementsAre(300, -7, 300));
   EXPECT_ERROR(view_of<int32_t>(plan, {1, 3}, {.dtype = DType::i32, .ids = {{1, 1}, {3, 3}}}),
                corrupt);
   // A number that is not in the view need not have another one.
-  EXPECT_THAT(view_of<uint8_t>({.box = {0, 0, 10, 6}, .resized_width = 10, .resized_height = 6,
-                                .taken = {1, 0, 1, 1}},
-                               {1, 1}, {.ids = {{1, 9}}}),
-              ElementsAre(9));
+  EXPECT_THAT(
+      view_of<uint8_t>(
+          {.box = {0, 0, 10, 6}, .resized_width = 10, .resized_height = 6, .taken = {1, 0, 1, 1}},
+          {1, 1}, {.ids = {{1, 9}}}),
+      ElementsAre(9));
 }
 
 TEST(Mask, LargeNumbersBecomeOthersToo) {
   const std::vector<int32_t> numbers = {70000, 65535, 65536, -3};
   const MaskView mask{
       .data = numbers.data(), .dtype = DType::i32, .width = 4, .height = 1, .stride = 4};
-  const CropPlan plan{.box = {0, 0, 4, 1}, .resized_width = 4, .resized_height = 1,
-                      .taken = {0, 0, 4, 1}};
+  const CropPlan plan{
+      .box = {0, 0, 4, 1}, .resized_width = 4, .resized_height = 1, .taken = {0, 0, 4, 1}};
   std::vector<uint8_t> out(4);
-  MaskScaler({.ids = {{70000, 1}, {65535, 2}, {65536, 3}, {-3, 4}}}).run(mask, plan, {1, 4},
-                                                                        out.data());
+  MaskScaler({.ids = {{70000, 1}, {65535, 2}, {65536, 3}, {-3, 4}}})
+      .run(mask, plan, {1, 4}, out.data());
   EXPECT_THAT(out, ElementsAre(1, 2, 3, 4));
-  EXPECT_ERROR(MaskScaler({.ids = {{65535, 2}, {65536, 3}, {-3, 4}}})
-                   .run(mask, plan, {1, 4}, out.data()),
-               corrupt);
+  EXPECT_ERROR(
+      MaskScaler({.ids = {{65535, 2}, {65536, 3}, {-3, 4}}}).run(mask, plan, {1, 4}, out.data()),
+      corrupt);
   EXPECT_ERROR(MaskScaler(MaskOptions{}).run(mask, plan, {1, 4}, out.data()), corrupt);
   std::vector<int64_t> all(4);
   MaskScaler({.dtype = DType::i64}).run(mask, plan, {1, 4}, all.data());

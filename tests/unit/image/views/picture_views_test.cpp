@@ -23,8 +23,7 @@ using testing::make_picture;
 
 using EncodedPicture = std::vector<std::byte>;
 
-constexpr ImageOutput kViewPixels{
-    .dtype = DType::u8, .layout = Layout::nhwc, .normalize = false};
+constexpr ImageOutput kViewPixels{.dtype = DType::u8, .layout = Layout::nhwc, .normalize = false};
 
 size_t bytes_of_view(const ImageOptions& options) {
   const ImageSize size = image_size(options.transform);
@@ -67,7 +66,8 @@ void expect_views_as_alone(const std::vector<ImageOptions>& options, const Encod
 std::vector<ImageOptions> all_kinds_of_views() {
   const RandomResizedCrop crop{.size = 40, .scaled_decode = false};
   return {{.transform = crop, .output = kViewPixels},
-          {.transform = RandomResizedCrop{.size = {30, 20}, .scale_max = 0.2,
+          {.transform = RandomResizedCrop{.size = {30, 20},
+                                          .scale_max = 0.2,
                                           .scaled_decode = false,
                                           .interpolation = Interpolation::bicubic},
            .augmentations = {ColorJitter{.brightness = 0.5}},
@@ -83,12 +83,13 @@ TEST(PictureViews, EachIsAsItIsAlone) {
   const testing::Picture picture = make_picture(181, 123);
   EncodedPicture code;
   ASSERT_FALSE(encode_dct_picture(encode_jpeg(picture.view()), code));
-  const std::vector<EncodedPicture> files = {
-      encode_jpeg(picture.view()), encode_png(picture.view()), code,
-      encode_jpeg_as(picture, {.h_samp = 1, .v_samp = 2}),
-      encode_jpeg_as(picture, {.progressive = true})};
+  const std::vector<EncodedPicture> files = {encode_jpeg(picture.view()),
+                                             encode_png(picture.view()), code,
+                                             encode_jpeg_as(picture, {.h_samp = 1, .v_samp = 2}),
+                                             encode_jpeg_as(picture, {.progressive = true})};
   for (const EncodedPicture& file : files) {
-    for (uint64_t seed = 0; seed < 4; ++seed) expect_views_as_alone(all_kinds_of_views(), file, seed);
+    for (uint64_t seed = 0; seed < 4; ++seed)
+      expect_views_as_alone(all_kinds_of_views(), file, seed);
   }
 }
 
@@ -130,8 +131,7 @@ TEST(PictureViews, TakeBothKindsOfValuesOfSixteenBits) {
   const RandomResizedCrop crop{.size = 24};
   expect_views_as_alone({{.transform = crop, .output = {}},
                          {.transform = crop, .output = kViewPixels},
-                         {.transform = crop,
-                          .output = {.dtype = DType::u16, .normalize = false}}},
+                         {.transform = crop, .output = {.dtype = DType::u16, .normalize = false}}},
                         png, 3);
 }
 
@@ -161,8 +161,11 @@ TEST(PictureViews, TheMatrixSaysWherePixelsGo) {
       {.transform = ResizeCenterCrop{.resize = 30, .size = 20}},
       {.transform = RandomResizedCrop{.size = 50, .flip_probability = 1}},
       // Nothing of the picture is in the window.
-      {.transform = ResizeCrop{.size = {10, 10}, .factor_min = 0.5, .factor_max = 0.5,
-                               .bottom_min = 0.999, .bottom_max = 0.999}}};
+      {.transform = ResizeCrop{.size = {10, 10},
+                               .factor_min = 0.5,
+                               .factor_max = 0.5,
+                               .bottom_min = 0.999,
+                               .bottom_max = 0.999}}};
   PictureViews views(options);
   const std::vector<size_t> view_of = {0, 1, 2, 3, 4, 5};
   const std::vector<SampleKey> keys(6, SampleKey{.seed = 5});

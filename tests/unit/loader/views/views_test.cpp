@@ -73,8 +73,7 @@ class ViewsTest : public ::testing::Test {
     builder.set_bytes(at("depth"), image);
     builder.set_scalar<int64_t>(at("label"), i);
     builder.set_tensor(at("mask"), {DType::i32, {50, width}, std::as_bytes(std::span(mask))});
-    builder.set_tensor(at("boxes"),
-                       {DType::f64, {kNumBoxes, 4}, std::as_bytes(std::span(boxes))});
+    builder.set_tensor(at("boxes"), {DType::f64, {kNumBoxes, 4}, std::as_bytes(std::span(boxes))});
     builder.set_tensor(at("labels"), {DType::i64, {kNumBoxes}, std::as_bytes(std::span(labels))});
     builder.set_tensor(at("points"),
                        {DType::f32, {kNumBoxes, 2, 3}, std::as_bytes(std::span(points))});
@@ -131,10 +130,11 @@ const std::vector<View> kTwoViews = {
     {"local", {.transform = RandomResizedCrop{.size = 12, .scale_max = 0.3}}, 0}};
 
 TEST_F(ViewsTest, ArraysHaveTheCopiesOfTheirView) {
-  Loader loader(dataset(),
-                options_of(kTwoViews, {{"mask", MaskField{.field = "mask", .view = "global"}},
-                                       {"boxes", BoxesField{.view = "local"}},
-                                       {"depth", PictureField{.field = "depth", .view = "global"}}}));
+  Loader loader(
+      dataset(),
+      options_of(kTwoViews, {{"mask", MaskField{.field = "mask", .view = "global"}},
+                             {"boxes", BoxesField{.view = "local"}},
+                             {"depth", PictureField{.field = "depth", .view = "global"}}}));
   loader.start_epoch(0);
   const std::optional<Batch> batch = loader.next();
   EXPECT_EQ(batch->num_fields(), 6U);
@@ -187,8 +187,8 @@ TEST_F(ViewsTest, AreTheSameForAnyNumberOfThreads) {
                              {"boxes", BoxesField{.view = "local", .min_size = 0}},
                              {"labels", BoxRowsField{.field = "labels"}},
                              {"points", PointsField{.field = "points", .num_points = 2}}});
-  options.fields = {{"cameras", decode_images(schema(), {"image", "depth"},
-                                              {.transform = Resize{.size = 10}})}};
+  options.fields = {
+      {"cameras", decode_images(schema(), {"image", "depth"}, {.transform = Resize{.size = 10}})}};
   options.num_threads = 1;
   const auto expected = epoch_of(dataset(), options);
   for (const int threads : {2, 5}) {
@@ -203,10 +203,10 @@ TEST_F(ViewsTest, AreTheSameForAnyNumberOfThreads) {
 TEST_F(ViewsTest, TellSamplesApart) {
   LoaderOptions options =
       options_of({}, {{"mask", MaskField{.field = "mask", .mask = {.fill = 77}}}});
-  options.sampler = {.order = Order::sequential,
-                     .groups = std::make_shared<const std::vector<int64_t>>(
-                         std::vector<int64_t>{0}),
-                     .share_randomness = true};
+  options.sampler = {
+      .order = Order::sequential,
+      .groups = std::make_shared<const std::vector<int64_t>>(std::vector<int64_t>{0}),
+      .share_randomness = true};
   options.batch_size = 1;
   for (const int threads : {1, 2}) {
     options.num_threads = threads;
@@ -225,16 +225,20 @@ TEST_F(ViewsTest, TellSamplesApart) {
 
 TEST_F(ViewsTest, BoxesAreMovedClippedAndDroppedWithTheirNumbers) {
   // The upper left 30 x 20 pixels of the picture, not resized.
-  const ResizeCrop crop{.size = {20, 30}, .factor_min = 1, .factor_max = 1,
-                        .bottom_min = 0.6, .bottom_max = 0.6, .centered = false};
-  LoaderOptions options = options_of(
-      {{"v", {.transform = crop}}},
-      {{"boxes", BoxesField{.min_size = 3, .layout = RowLayout::padded}},
-       {"labels", BoxRowsField{.field = "labels"}},
-       {"points", PointsField{.field = "points", .num_points = 2, .mirrored = {{0, 1}}}},
-       {"half", BoxesField{.output = {.format = BoxFormat::cxcywh, .is_relative = true},
-                           .min_visible = 0.5}},
-       {"half labels", BoxRowsField{.field = "labels", .boxes = "half"}}});
+  const ResizeCrop crop{.size = {20, 30},
+                        .factor_min = 1,
+                        .factor_max = 1,
+                        .bottom_min = 0.6,
+                        .bottom_max = 0.6,
+                        .centered = false};
+  LoaderOptions options =
+      options_of({{"v", {.transform = crop}}},
+                 {{"boxes", BoxesField{.min_size = 3, .layout = RowLayout::padded}},
+                  {"labels", BoxRowsField{.field = "labels"}},
+                  {"points", PointsField{.field = "points", .num_points = 2, .mirrored = {{0, 1}}}},
+                  {"half", BoxesField{.output = {.format = BoxFormat::cxcywh, .is_relative = true},
+                                      .min_visible = 0.5}},
+                  {"half labels", BoxRowsField{.field = "labels", .boxes = "half"}}});
   options.batch_size = 6;
   Loader loader(dataset(), options);
   loader.start_epoch(0);
@@ -305,9 +309,8 @@ TEST_F(ViewsTest, WhatDoesNotFitIsRefused) {
   refused({}, {{"boxes", BoxesField{}}, {"labels", BoxRowsField{.field = "label"}}});
   refused({}, {{"boxes", BoxesField{}}, {"labels", BoxRowsField{.field = "labels", .shape = {0}}}});
   refused({}, {{"boxes", BoxesField{}}, {"points", PointsField{.field = "labels"}}});
-  refused({}, {{"boxes", BoxesField{}}, {"points", PointsField{.field = "points",
-                                                              .num_points = 2,
-                                                              .mirrored = {{0, 2}}}}});
+  refused({}, {{"boxes", BoxesField{}},
+               {"points", PointsField{.field = "points", .num_points = 2, .mirrored = {{0, 2}}}}});
   refused({{"v", {}, -1}}, {});
   refused({{"v", {}}, {"v", {}}}, {});
   refused({}, {{"depth", PictureField{.field = "label"}}});
