@@ -1,11 +1,14 @@
-// An image file of any bytes: its header, its EXIF orientation, all of its pixels, and parts of it
-// at several scales.
+// An image file of any bytes: its header, its EXIF orientation, all of its pixels, parts of it at
+// several scales, and the numbers of it as a mask.
 #include <cstdlib>
 #include <vector>
 
 #include <ffkit/format/error.h>
 #include <ffkit/image/image_codec.h>
+#include <ffkit/image/mask.h>
 #include <ffkit/image/orientation.h>
+
+#include "image/codec/mask_decoder.h"
 
 using namespace ffkit;
 
@@ -29,6 +32,17 @@ void touch(const WideRgbView& pixels) {
   for (int y = 0; y < pixels.height; ++y) {
     const uint16_t* const row = pixels.data + y * pixels.stride;
     for (int x = 0; x < 3 * pixels.width; ++x) sum += row[x];
+  }
+  sink = sum;
+}
+
+void touch(const MaskView& mask) {
+  const size_t row_bytes = static_cast<size_t>(mask.width) * size_of(mask.dtype);
+  unsigned sum = 0;
+  for (int y = 0; y < mask.height; ++y) {
+    const auto* const row = static_cast<const uint8_t*>(mask.data) +
+                            y * mask.stride * static_cast<ptrdiff_t>(size_of(mask.dtype));
+    for (size_t i = 0; i < row_bytes; ++i) sum += row[i];
   }
   sink = sum;
 }
@@ -65,6 +79,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     touch(pixels);
     touch(turn_upright(pixels, orientation, upright));
   } catch (const Error&) {
+  }
+  static MaskDecoder mask_decoder;
+  for (const MaskNumbers numbers : {MaskNumbers::values, MaskNumbers::panoptic}) {
+    try {
+      touch(mask_decoder.decode(bytes, numbers));
+    } catch (const Error&) {
+    }
   }
   // Which part is told by the input's last bytes.
   const auto pick = [&](size_t i, int limit) { return data[size - 1 - i % size] % limit; };
