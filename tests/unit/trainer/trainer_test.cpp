@@ -182,7 +182,8 @@ TEST_F(TrainerTest, SaysWhyACheckpointDoesNotFit) {
                invalid_argument);
   EXPECT_ERROR(evaluate(options(), temp_ / "nothing.safetensors", kQuiet), not_found);
   fs::resize_file(file, fs::file_size(file) / 2);
-  EXPECT_ERROR(evaluate(options(), file, kQuiet), corrupt);
+  // The sentence has the size of the file, which depends on the folder that it names.
+  EXPECT_ERROR_CODE(evaluate(options(), file, kQuiet), corrupt);
 }
 
 }  // namespace
