@@ -1,18 +1,30 @@
 // A kernel that takes no reads for a while, being short of memory: the loader waits a little, and
 // an epoch that fails is the only one.
 #include <errno.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <liburing.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <string>
+#include <thread>
 
 #include <ffkit/format/error.h>
 #include <ffkit/loader/loader.h>
 
 #include "collect_epoch.h"
 #include "expect_error.h"
+#include "io/kernel_read_engine.h"
 #include "make_dataset.h"
 #include "temp_dir.h"
 
@@ -22,6 +34,11 @@ namespace {
 std::atomic<int> num_good = 0;
 std::atomic<int> num_refused = 0;
 std::atomic<int> error = 0;
+std::atomic<int64_t> waited_ms = 0;
+// So many reads are taken at once; the others stay in the queue.
+std::atomic<unsigned> num_takeable = ~0U;
+// Waiting for completions fails with it, unless it is 0.
+std::atomic<int> wait_error = 0;
 
 }  // namespace
 
@@ -30,12 +47,29 @@ extern "C" {
 int __real_io_uring_submit_and_wait(io_uring* ring, unsigned wanted);
 
 int __wrap_io_uring_submit_and_wait(io_uring* ring, unsigned wanted) {
-  if (num_good-- > 0 || num_refused <= 0) return __real_io_uring_submit_and_wait(ring, wanted);
+  if (num_good-- > 0 || num_refused <= 0) {
+    const unsigned num_prepared = ring->sq.sqe_tail - ring->sq.sqe_head;
+    const unsigned num_left = num_prepared - std::min<unsigned>(num_prepared, num_takeable);
+    ring->sq.sqe_tail -= num_left;
+    const int result = __real_io_uring_submit_and_wait(ring, wanted);
+    ring->sq.sqe_tail += num_left;
+    return result;
+  }
   --num_refused;
   return -error;
 }
-// Waits cost nothing here.
-int __wrap_nanosleep(const timespec* /*wanted*/, timespec* /*left*/) {
+int __real___io_uring_get_cqe(io_uring* ring, io_uring_cqe** cqe, unsigned submit, unsigned wanted,
+                              sigset_t* mask);
+
+int __wrap___io_uring_get_cqe(io_uring* ring, io_uring_cqe** cqe, unsigned submit, unsigned wanted,
+                              sigset_t* mask) {
+  if (wait_error == 0) return __real___io_uring_get_cqe(ring, cqe, submit, wanted, mask);
+  return -wait_error;
+}
+// Waits cost nothing here. Completions come when a thread enters the kernel, as by a real wait.
+int __wrap_nanosleep(const timespec* wanted, timespec* /*left*/) {
+  waited_ms += wanted->tv_sec * 1000 + wanted->tv_nsec / 1'000'000;
+  sched_yield();
   return 0;
 }
 }
@@ -104,6 +138,108 @@ TEST_P(UringRefusals, EndOneEpochWhenTheyLast) {
     num_refused = 0;
     EXPECT_EQ(testing::collect_epoch(loader, 2), expected);
   }
+}
+
+TEST_P(ShortUringRefusals, AreWaitedForASecondAtMost) {
+  const int zeros = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+  UringRefusal refusal;
+  const auto engine = make_uring_read_engine({zeros}, {}, refusal);
+  std::byte byte{};
+  engine->submit({.num_bytes = 1, .buffer = &byte});
+  num_good = 0;
+  error = GetParam();
+  num_refused = kForever;
+  waited_ms = 0;
+  EXPECT_EQ(engine->wait(1)[0].result, -GetParam());
+  EXPECT_NEAR(static_cast<double>(waited_ms), 1000, 100);
+  close(zeros);
+}
+
+TEST(PartlyTaken, ReadsAreWaitedForAsFarAsTheyAreTaken) {
+  const int zeros = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+  UringRefusal refusal;
+  const auto engine = make_uring_read_engine({zeros}, {}, refusal);
+  if (engine == nullptr) GTEST_SKIP() << strerrordesc_np(refusal.error);
+  std::byte bytes[10] = {};
+  num_takeable = 1;
+  for (std::byte& byte : bytes) engine->submit({.num_bytes = 1, .buffer = &byte});
+  int num_read = 0;
+  while (engine->num_in_flight() > 0) {
+    for (const ReadCompletion& read : engine->wait(10)) num_read += read.result == 1 ? 1 : 0;
+  }
+  num_takeable = ~0U;
+  EXPECT_EQ(num_read, 10);
+  close(zeros);
+}
+
+// Of an engine whose four reads are in the kernel.
+class RefusedWait : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(pipe2(pipe_ends_, O_CLOEXEC), 0);
+    UringRefusal refusal;
+    engine_ = make_uring_read_engine({pipe_ends_[0]}, {}, refusal);
+    if (engine_ == nullptr) GTEST_SKIP() << strerrordesc_np(refusal.error);
+    for (std::byte& byte : bytes_) engine_->submit({.num_bytes = 1, .buffer = &byte});
+    num_good = 0;
+    num_refused = kForever;
+    waited_ms = 0;
+  }
+  void TearDown() override {
+    num_refused = wait_error = 0;
+    write_all();  // the destructor waits for reads in flight
+    engine_.reset();
+    for (const int end : pipe_ends_) close(end);
+  }
+  void refuse(int by_submitting, int by_waiting) {
+    error = by_submitting;
+    wait_error = by_waiting;
+  }
+  void write_all() { EXPECT_EQ(write(pipe_ends_[1], "abcd", 4), 4); }
+
+  int pipe_ends_[2] = {-1, -1};
+  std::byte bytes_[4] = {};
+  std::unique_ptr<KernelReadEngine> engine_;
+};
+
+TEST_F(RefusedWait, LooksForCompletionsFromTimeToTime) {
+  refuse(EPERM, EPERM);
+  std::thread writer([&] {
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (waited_ms < 3 && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
+    EXPECT_GE(waited_ms, 3);
+    write_all();
+  });
+  int num_read = 0;
+  while (engine_->num_in_flight() > 0) {
+    for (const ReadCompletion& read : engine_->wait(1)) num_read += read.result == 1 ? 1 : 0;
+  }
+  writer.join();
+  EXPECT_EQ(num_read, 4);
+}
+
+TEST_F(RefusedWait, IsRepeatedWhereItWasInterrupted) {
+  for (const int passing : {EINTR, EAGAIN, EBUSY}) {
+    refuse(EAGAIN, passing);
+    std::thread kernel([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      wait_error = 0;
+      EXPECT_EQ(write(pipe_ends_[1], "x", 1), 1);
+    });
+    const auto found = engine_->wait(1);
+    kernel.join();
+    EXPECT_EQ(found[0].result, 1) << passing;
+  }
+}
+
+// The kernel may still write to the buffers.
+TEST_F(RefusedWait, EndsTheEngineOnOtherErrors) {
+  refuse(EAGAIN, EBADF);
+  EXPECT_ERROR(engine_->wait(1), io, .errno_value = EBADF);
+  num_refused = wait_error = 0;
+  write_all();
+  EXPECT_ERROR(engine_->wait(1), io, .errno_value = EBADF);
+  EXPECT_ERROR(engine_->submit({}), io, .errno_value = EBADF);
 }
 
 INSTANTIATE_TEST_SUITE_P(Errnos, ShortUringRefusals, ::testing::Values(EAGAIN, EBUSY, ENOMEM));

@@ -3,11 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <random>
 #include <thread>
 
 #include <ffkit/format/dataset_writer.h>
@@ -56,15 +58,18 @@ class RecordMemoryTest : public ::testing::Test {
     return out;
   }
 
-  // Records of zeros, which compress to nearly nothing.
-  Dataset make_zeros(const std::vector<int64_t>& sizes, int64_t max_record_bytes) const {
+  // Records of zeros, which compress to nearly nothing, behind bytes that do not compress.
+  Dataset make_zeros(const std::vector<int64_t>& sizes, int64_t max_record_bytes,
+                     int64_t num_random = 0) const {
     const Schema schema{{{.name = "data", .type = FieldType::bytes}}};
     DatasetWriter writer(dir_ / "zeros", {.split = "train", .schema = schema},
                          {.compression = {.level = 1}});
     RecordBuilder builder(schema);
     std::vector<std::byte> record;
     for (const int64_t size : sizes) {
-      const std::vector<std::byte> zeros(static_cast<size_t>(size));
+      std::vector<std::byte> zeros(static_cast<size_t>(size));
+      std::mt19937 random(1);
+      std::generate_n(zeros.begin(), num_random, [&] { return static_cast<std::byte>(random()); });
       builder.set_bytes(0, zeros);
       builder.encode(record);
       writer.append(record);
@@ -89,6 +94,15 @@ TEST_F(RecordMemoryTest, LargeRecordsAreDecompressedAsFewAtATimeAsTheLimitSays) 
   EXPECT_EQ(num_samples, 8);
   EXPECT_LE(decoder_->most_at_once, 2);
   EXPECT_GE(loader.memory_bound(), 14 * kMega + options().io.max_bytes_in_flight);
+}
+
+// A thread holds both the stored bytes and the decompressed ones.
+TEST_F(RecordMemoryTest, RecordThatHardlyCompressesIsReadFromThePageCache) {
+  const Dataset dataset = make_zeros({6 * kMega}, 6 * kMega + 100, 5 * kMega);
+  LoaderOptions cached = options();
+  cached.io.decoders_read_cache = true;
+  Loader loader(dataset, cached);
+  EXPECT_EQ(*static_cast<const int64_t*>(loader.next()->field("size").data), 6 * kMega);
 }
 
 TEST_F(RecordMemoryTest, ARecordAboveTheLimitIsNamedOrReplaced) {

@@ -5,11 +5,14 @@
 #include <tbb/global_control.h>
 #include <tbb/info.h>
 #include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <filesystem>
+#include <iterator>
 #include <latch>
 #include <memory>
 #include <thread>
@@ -46,7 +49,8 @@ class Occupancy {
   std::atomic<int> most_{0};
 };
 
-TEST(DecodeArena, PoolsThatWorkAtOnceShareTheThreads) {
+// How many threads are at work for two pools of `num_threads`.
+int most_of_two_pools(int num_threads) {
   constexpr int32_t kNumChunks = 100;
   Occupancy occupancy;
   std::latch all_done(2 * kNumChunks);
@@ -56,12 +60,27 @@ TEST(DecodeArena, PoolsThatWorkAtOnceShareTheThreads) {
     occupancy.leave();
     all_done.count_down();
   };
-  DecodePool first(2, kNumChunks, work);
-  DecodePool second(2, kNumChunks, work);
+  DecodePool first(num_threads, kNumChunks, work);
+  DecodePool second(num_threads, kNumChunks, work);
   first.submit(chunks_from(0, kNumChunks));
   second.submit(chunks_from(0, kNumChunks));
   all_done.wait();
-  EXPECT_EQ(occupancy.most(), 2);
+  return occupancy.most();
+}
+
+TEST(DecodeArena, PoolsThatWorkAtOnceShareTheThreads) {
+  EXPECT_EQ(most_of_two_pools(2), 2);
+}
+
+TEST(DecodeArena, IsAsLargeAsTheLargestPoolThatIsThere) {
+  {
+    std::latch all_at_work(4);
+    DecodePool larger(4, 10,
+                      [&](int, Helpers&, const SampleChunk&) { all_at_work.arrive_and_wait(); });
+    larger.submit(chunks_from(0, 4));
+    all_at_work.wait();
+  }
+  EXPECT_EQ(most_of_two_pools(1), 1);
 }
 
 // One thread for both, and the first pool's queue is never empty.
@@ -102,17 +121,61 @@ TEST(DecodeArena, GrowsForTheLargerPoolOnly) {
   EXPECT_EQ(of_small.most(), 1);
 }
 
-TEST(DecodeArena, ThreadsGoBackToTbbWhenThereIsNothingToDo) {
-  std::latch done(8);
-  DecodePool pool(2, 10, [&](int, Helpers&, const SampleChunk&) { done.count_down(); });
-  pool.submit(chunks_from(0, 8));
+TEST(DecodeArena, DecodesOnTbbsThreads) {
+  constexpr int kNoThreadOfTbb = tbb::task_arena::not_initialized;
+  std::atomic<int> index = kNoThreadOfTbb;
+  Event done;
+  DecodePool pool(2, 10, [&](int, Helpers&, const SampleChunk&) {
+    index = tbb::this_task_arena::current_thread_index();
+    done.notify();
+  });
+  pool.submit(chunks_from(0, 1));
   done.wait();
+  EXPECT_NE(index, kNoThreadOfTbb);
+}
+
+void expect_threads_go_back() {
   const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   DecodeArena& arena = DecodeArena::of_process();
   while (arena.num_running() > 0 && std::chrono::steady_clock::now() < limit) {
     std::this_thread::yield();
   }
   EXPECT_EQ(arena.num_running(), 0);
+}
+
+TEST(DecodeArena, ThreadsGoBackToTbbWhenThereIsNothingToDo) {
+  std::latch done(8);
+  DecodePool pool(2, 10, [&](int, Helpers&, const SampleChunk&) { done.count_down(); });
+  pool.submit(chunks_from(0, 8));
+  done.wait();
+  expect_threads_go_back();
+}
+
+TEST(DecodeArena, ThreadsGoBackToTbbWhenTheReaderEnds) {
+  {
+    Event done;
+    DecodePool pool(2, 10, [&](int, Helpers&, const SampleChunk&) { done.notify(); });
+    pool.set_reading(true);
+    pool.submit(chunks_from(0, 1));
+    done.wait();
+  }
+  expect_threads_go_back();
+}
+
+// Its reads will bring no samples any more.
+TEST(DecodeArena, ThreadsGoBackToTbbWhenTheReaderIsGivenUp) {
+  Event go_on;
+  Event begun;
+  DecodePool pool(2, 10, [&](int, Helpers&, const SampleChunk&) {
+    begun.notify();
+    go_on.wait();
+  });
+  pool.set_reading(true);
+  pool.submit(chunks_from(0, 1));
+  begun.wait();
+  pool.give_up();
+  go_on.notify();
+  expect_threads_go_back();
 }
 
 TEST(DecodeArena, ThreadsThatHangAreReplaced) {
@@ -133,6 +196,24 @@ TEST(DecodeArena, ThreadsThatHangAreReplaced) {
   go_on.notify();
 }
 
+TEST(DecodeArena, WakesNoMoreThreadsThanThePoolMayUse) {
+  DecodeArena& arena = DecodeArena::of_process();
+  const DecodePool large(4, 10, [](int, Helpers&, const SampleChunk&) {});
+  int most = 0;
+  Event done;
+  DecodePool small(1, 10, [&](int worker, Helpers& helpers, const SampleChunk& chunk) {
+    helpers.share(worker, 3, [&](int, int64_t) {
+      const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(3);
+      while (std::chrono::steady_clock::now() < end) most = std::max(most, arena.num_running());
+    });
+    if (chunk.indices_in_batch[0] == 2) done.notify();
+  });
+  expect_threads_go_back();
+  small.submit(chunks_from(0, 3));
+  done.wait();
+  EXPECT_EQ(most, 1);
+}
+
 // The first pool's work waits for the second's, which comes while the thread for the first is on
 // its way.
 TEST(DecodeArena, WorkDoesNotWaitForAnotherPoolsThatHangs) {
@@ -150,6 +231,43 @@ TEST(DecodeArena, WorkDoesNotWaitForAnotherPoolsThatHangs) {
     second.submit(chunks_from(0, 1));
     first_done.wait();
   }
+}
+
+// Each pool's work waits for the other's, and one thread waits for both.
+TEST(DecodeArena, WorkDoesNotWaitForAThreadThatIsOnItsWayToAnother) {
+  for (int i = 0; i < 20; ++i) {
+    expect_threads_go_back();
+    Event done;
+    DecodePool reading(2, 10, [&](int, Helpers&, const SampleChunk&) { done.notify(); });
+    reading.set_reading(true);
+    std::latch both_at_work(2);
+    std::latch both_done(2);
+    const auto meet = [&](int, Helpers&, const SampleChunk&) {
+      both_at_work.arrive_and_wait();
+      both_done.count_down();
+    };
+    DecodePool first(2, 10, meet);
+    DecodePool second(2, 10, meet);
+    reading.submit(chunks_from(0, 1));
+    done.wait();
+    first.submit(chunks_from(0, 1));
+    second.submit(chunks_from(0, 1));
+    both_done.wait();
+  }
+}
+
+// What else runs in the process has as many threads of TBB's as before.
+TEST(DecodeArena, LeavesTbbsLimitAsItWas) {
+  const auto limit = [] {
+    return tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism);
+  };
+  const size_t before = limit();
+  for (int i = 0; i < 2; ++i) {
+    const auto wanted = before + 2;
+    const DecodePool pool(static_cast<int>(wanted), 10, [](int, Helpers&, const SampleChunk&) {});
+    EXPECT_GT(limit(), wanted);
+  }
+  EXPECT_EQ(limit(), before);
 }
 
 // As a TBB program may read its batches.
@@ -174,6 +292,11 @@ TEST(DecodeArena, TasksMayWaitForItOnAllOfTbbsThreads) {
       tbb::simple_partitioner());
 }
 
+int64_t num_threads_of_process() {
+  using Folder = std::filesystem::directory_iterator;
+  return std::distance(Folder("/proc/self/task"), Folder());
+}
+
 // Another part of the process allows TBB one thread, and a child of fork() has none of TBB's.
 TEST(DecodeArena, WorksOnThreadsOfItsOwnWhereTbbGivesNone) {
 #if defined(__SANITIZE_THREAD__)
@@ -191,10 +314,14 @@ TEST(DecodeArena, WorksOnThreadsOfItsOwnWhereTbbGivesNone) {
     }
     const auto grandchild = fork();
     if (grandchild == 0) {
-      Event done;
-      DecodePool pool(1, 10, [&](int, Helpers&, const SampleChunk&) { done.notify(); });
-      pool.submit(chunks_from(0, 1));
-      done.wait();
+      for (int i = 0; i < 2; ++i) {
+        Event done;
+        const auto pool = std::make_unique<DecodePool>(
+            1, 10, [&](int, Helpers&, const SampleChunk&) { done.notify(); });
+        pool->submit(chunks_from(0, 1));
+        done.wait();
+      }
+      expect(num_threads_of_process() == 1, "its threads end with the last pool");
       _exit(0);
     }
     int status = 1;

@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <latch>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <thread>
 #include <vector>
@@ -91,6 +92,45 @@ TEST(DecodePool, CancelDropsWhatHasNotBegunAndWaitsForTheRest) {
   pool.submit({&chunk, 1});
   last.wait();
   EXPECT_EQ(num_done, after_cancel + 1) << "something that was dropped ran after all";
+}
+
+TEST(DecodePool, DestructionDropsWhatHasNotBegunAndWaitsForTheRest) {
+  std::latch begun(1);
+  std::latch go_on(1);
+  std::atomic<int> num_done = 0;
+  std::optional<DecodePool> pool;
+  pool.emplace(1, 200, [&](int, Helpers&, const SampleChunk& chunk) {
+    if (chunk.indices_in_batch[0] == 0) begun.count_down();
+    go_on.wait();
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));  // 200 of them: a second
+    ++num_done;
+  });
+  pool->submit(make_chunks(200));
+  begun.wait();
+  std::thread destroyer([&] { pool.reset(); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(num_done, 0);
+  go_on.count_down();
+  destroyer.join();
+  EXPECT_GE(num_done, 1);
+  EXPECT_LT(num_done, 200);
+}
+
+TEST(DecodePool, GivingUpDropsWhatHasNotBegun) {
+  std::latch begun(1);
+  std::latch go_on(1);
+  std::atomic<int> num_done = 0;
+  DecodePool pool(1, 10, [&](int, Helpers&, const SampleChunk& chunk) {
+    if (chunk.indices_in_batch[0] == 0) begun.count_down();
+    go_on.wait();
+    ++num_done;
+  });
+  pool.submit(make_chunks(10));
+  begun.wait();
+  pool.give_up();
+  go_on.count_down();
+  while (DecodeArena::of_process().num_running() > 0) std::this_thread::yield();
+  EXPECT_EQ(num_done, 1);
 }
 
 // Each piece waits for the others: one thread alone would never end.

@@ -1,11 +1,13 @@
 // Fields of any number of rows in parts that threads share.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstddef>
 #include <latch>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <ffkit/format/dataset_writer.h>
@@ -192,6 +194,53 @@ TEST_F(RowPartsDecoderTest, BadPartIsABadSample) {
     EXPECT_EQ(2 * (offsets[8] - offsets[7]),
               std::ssize(expected_rows(batch->record_indices()[7], 15)));
   }
+}
+
+// Part 0 is counted long after part 1 is.
+class SlowFirstPart final : public RowPartsDecoder {
+ public:
+  explicit SlowFirstPart(std::chrono::milliseconds pause) : pause_(pause) {}
+  DType dtype() const override { return DType::u8; }
+  std::vector<int64_t> shape() const override { return {}; }
+  int64_t max_rows() const override { return 2; }
+  int64_t num_parts() const override { return 2; }
+  void begin_part(const RecordView&, const SampleKey&, int64_t, Scratch*) const override {
+    both_begun_.arrive_and_wait();
+  }
+  int64_t count_rows(const RecordView&, const SampleKey&, int64_t part, Scratch*) const override {
+    if (part == 0) {
+      other_is_counted_.wait();
+      std::this_thread::sleep_for(pause_);
+    } else {
+      other_is_counted_.count_down();
+    }
+    return 1;
+  }
+  int64_t write_rows(const RecordView&, const SampleKey&, int64_t, Scratch*, int64_t,
+                     void* out) const override {
+    *static_cast<uint8_t*>(out) = 0;
+    return 1;
+  }
+
+ private:
+  std::chrono::milliseconds pause_;
+  mutable std::latch both_begun_{2};
+  mutable std::latch other_is_counted_{1};
+};
+
+TEST_F(RowPartsDecoderTest, WaitingForTheCountOfAnotherPartIsNoDecoding) {
+  const std::chrono::milliseconds pause(100);
+  const auto begin = std::chrono::steady_clock::now();
+  const Dataset one = dataset_->subset({0});
+  LoaderOptions with = options({}, 2);
+  with.fields = {{"slow", std::make_shared<SlowFirstPart>(pause)}};
+  Loader loader(one, with);
+  ASSERT_TRUE(loader.next().has_value());
+  // Two threads; one of them waited for as long as the pause.
+  const std::chrono::duration<double> most = 2 * (std::chrono::steady_clock::now() - begin) - pause;
+  EXPECT_GT(loader.statistics().decode_seconds, 0.1);
+  EXPECT_LT(loader.statistics().decode_seconds, most.count());
+  EXPECT_LT(loader.statistics().busy_seconds, most.count());
 }
 
 TEST_F(RowPartsDecoderTest, WrongNumberOfRowsEndsTheEpochAndIsNamed) {

@@ -83,9 +83,11 @@ TEST_F(CachedReaderTest, IsOffWhereItCannotOrMustNotBe) {
 TEST_F(CachedReaderTest, NamesTheRecordOfACutFile) {
   const CachedReader reader = make(options_);
   const Dataset::Location location = dataset_.locate(22);
-  std::filesystem::resize_file(dataset_.shard(0).path(),
-                               static_cast<uintmax_t>(location.record.offset + 10));
-  EXPECT_ERROR(reader.read(location, buffer_), io, .record = 22, .subject = shard);
+  for (const int64_t num_left : {10, 0}) {
+    std::filesystem::resize_file(dataset_.shard(0).path(),
+                                 static_cast<uintmax_t>(location.record.offset + num_left));
+    EXPECT_ERROR(reader.read(location, buffer_), io, .record = 22, .subject = shard);
+  }
 }
 
 }  // namespace

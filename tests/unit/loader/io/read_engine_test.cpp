@@ -11,7 +11,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <new>
@@ -347,6 +349,23 @@ TEST_P(ReadEngineTest, MayBeUsedByAnotherThreadAfterwards) {
                 static_cast<int64_t>(kBlock));
     }).join();
   }
+}
+
+int64_t num_threads_now() {
+  using Folder = std::filesystem::directory_iterator;
+  return std::distance(Folder("/proc/self/task"), Folder());
+}
+
+TEST_P(ReadEngineTest, HasNoMoreThreadsThanReadsAtATime) {
+  if (GetParam().engine != IoEngine::pread) GTEST_SKIP() << "io_uring has none";
+  auto engine = make_engine(8);
+  const AlignedBuffer buffer = make_buffer(kBlock);
+  const int64_t before = num_threads_now();
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(read_once(*engine, {.num_bytes = kBlock, .buffer = buffer.get()}),
+              static_cast<int64_t>(kBlock));
+  }
+  EXPECT_LE(num_threads_now(), before + 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, ReadEngineTest,

@@ -60,6 +60,15 @@ TEST_F(ReadProgressTest, CallsThatAlwaysFailForAMomentEndAtLast) {
   }
 }
 
+TEST_F(ReadProgressTest, CallsThatFailForAMomentMayBeManyAsLongAsOthersRead) {
+  for (int num_read = 1; num_read < 100; ++num_read) {
+    for (int i = 0; i < 1000; ++i) ASSERT_FALSE(read_.advance(-EAGAIN, options_));
+    ASSERT_FALSE(read_.advance(1, options_));
+  }
+  EXPECT_TRUE(read_.advance(1, options_));
+  EXPECT_EQ(read_.completion().result, 100);
+}
+
 TEST_F(ReadProgressTest, RetriesEioAsOftenAsAllowed) {
   EXPECT_FALSE(read_.advance(-EIO, options_));
   EXPECT_FALSE(read_.advance(-EIO, options_));

@@ -8,6 +8,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -98,6 +99,32 @@ TEST(ShardFiles, AutomaticFallsBackForAllWhenOneIsRefused) {
   const ShardFiles files({a.get(), b.get()}, int64_t{1} << 60, DirectIo::automatic);
   EXPECT_FALSE(files.direct());
   EXPECT_EQ(files.descriptors(), (std::vector{a.get().descriptor, b.get().descriptor}));
+}
+
+bool is_open(int fd) {
+  return fcntl(fd, F_GETFD) >= 0;
+}
+
+TEST(ShardFiles, ClosesItsOwnDescriptorsAlone) {
+  const testing::TempDir dir;
+  const auto path = write_file(dir / "a");
+  if (!takes_direct_io(path)) GTEST_SKIP() << path << " does not take O_DIRECT";
+  const TestFile file(path);
+  const TestFile refusing("/proc/self/status");
+  std::optional<ShardFiles> files;
+  files.emplace(std::vector{file.get()}, 10000, DirectIo::on);
+  const int own = files->descriptors()[0];
+  files.reset();
+  EXPECT_FALSE(is_open(own));
+  EXPECT_TRUE(is_open(file.get().descriptor));
+  // What it opened before another file refused is closed then, and not again at its end.
+  files.emplace(std::vector{file.get(), refusing.get()}, int64_t{1} << 60, DirectIo::automatic);
+  EXPECT_FALSE(files->direct());
+  EXPECT_FALSE(is_open(own)) << "the same number as before";
+  const TestFile later(path);
+  ASSERT_EQ(later.get().descriptor, own);
+  files.reset();
+  EXPECT_TRUE(is_open(own));
 }
 
 TEST(ShardFiles, AskingForDirectIoWhereItIsRefusedIsAnError) {

@@ -6,6 +6,8 @@
 #include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
+#include <signal.h>
 #include <spdlog/sinks/ostream_sink.h>
 #include <spdlog/spdlog.h>
 #include <stddef.h>
@@ -16,11 +18,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <iterator>
 #include <memory>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <ffkit/format/error.h>
@@ -103,6 +108,7 @@ class UringReadEngineTest : public ::testing::Test {
                "the bytes are there");
       }
     }
+    expect(engine->description() == description, "later " + engine->description());
   }
 
   std::vector<std::byte> memory_ = std::vector<std::byte>(kBytes);
@@ -185,6 +191,34 @@ TEST_F(UringReadEngineTest, SqpollRefusedIsAnErrorOrALineInTheLog) {
     _exit(0);
   };
   EXPECT_EXIT(child(), ::testing::ExitedWithCode(0), "");
+}
+
+// The kernel writes to the buffers of reads in flight, whatever interrupts the wait for it.
+TEST_F(UringReadEngineTest, DestructionWaitsThroughSignals) {
+  int pipe_ends[2];
+  ASSERT_EQ(pipe2(pipe_ends, O_CLOEXEC), 0);
+  auto engine = make_read_engine(IoEngine::io_uring, {pipe_ends[0]}, {});
+  std::byte bytes[4] = {};
+  for (std::byte& byte : bytes) engine->submit({.num_bytes = 1, .buffer = &byte});
+  struct sigaction action {};
+  action.sa_handler = [](int) {};  // without SA_RESTART
+  struct sigaction before {};
+  ASSERT_EQ(sigaction(SIGUSR1, &action, &before), 0);
+  std::atomic<bool> is_written = false;
+  std::thread writer([&, reader = pthread_self()] {
+    for (int i = 0; i < 20; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      pthread_kill(reader, SIGUSR1);
+    }
+    is_written = true;
+    EXPECT_EQ(write(pipe_ends[1], "xxxx", 4), 4);
+  });
+  engine.reset();
+  EXPECT_TRUE(is_written);
+  writer.join();
+  EXPECT_EQ(bytes[3], std::byte{'x'});
+  sigaction(SIGUSR1, &before, nullptr);
+  for (const int end : pipe_ends) close(end);
 }
 
 TEST(ReadEngine, SqpollWithPreadIsRefused) {
