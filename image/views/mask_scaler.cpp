@@ -101,8 +101,7 @@ void MaskScaler::write(const MaskView& mask, const CropPlan& plan, ImageSize siz
   columns_.assign(static_cast<size_t>(size.width), -1);
   for (int i = 0; i < taken.width; ++i) {
     const int from = plan.flip ? taken.width - 1 - i : i;
-    columns_[static_cast<size_t>(plan.x + i)] =
-        plan.box.x + nearest(taken.x + from, plan.box.width, plan.resized_width);
+    columns_[plan.x + i] = plan.box.x + nearest(taken.x + from, plan.box.width, plan.resized_width);
   }
   const To fill = static_cast<To>(options_.fill);
   const bool is_copied = table_.empty() && sizeof(From) <= sizeof(To);

@@ -27,8 +27,8 @@ std::vector<int64_t> picture_shape(const ImageOutput& output, ImageSize size) {
 // What all of them have: one array of a view.
 class OfView : public FieldDecoder {
  public:
-  OfView(ViewSetPtr set, size_t view, DType dtype, std::vector<int64_t> shape)
-      : set_(std::move(set)),
+  OfView(const ViewSetPtr& set, size_t view, DType dtype, const std::vector<int64_t>& shape)
+      : set_(set),
         view_(view),
         dtype_(dtype),
         shape_(set_->with_copies(view, shape)),
@@ -62,7 +62,7 @@ class OfView : public FieldDecoder {
 
 class ViewDecoder final : public OfView {
  public:
-  ViewDecoder(ViewSetPtr set, size_t view)
+  ViewDecoder(const ViewSetPtr& set, size_t view)
       : OfView(set, view, set->views()[view].image.output.dtype,
                picture_shape(set->views()[view].image.output, set->size_of(view))) {}
 
@@ -77,7 +77,7 @@ class ViewDecoder final : public OfView {
 
 class FurtherPictureDecoder final : public OfView {
  public:
-  FurtherPictureDecoder(ViewSetPtr set, size_t view, size_t field, ImageOptions options)
+  FurtherPictureDecoder(const ViewSetPtr& set, size_t view, size_t field, ImageOptions options)
       : OfView(set, view, options.output.dtype, picture_shape(options.output, set->size_of(view))),
         field_(field),
         options_(std::move(options)) {
@@ -104,8 +104,8 @@ class FurtherPictureDecoder final : public OfView {
 
  private:
   struct PictureScratch final : ViewScratch {
-    PictureScratch(ViewSetPtr set, const ImageOptions& options)
-        : ViewScratch(std::move(set)), pictures({options}) {}
+    PictureScratch(const ViewSetPtr& set, const ImageOptions& options)
+        : ViewScratch(set), pictures({options}) {}
     PictureViews pictures;
   };
 
@@ -115,7 +115,8 @@ class FurtherPictureDecoder final : public OfView {
 
 class ViewMaskDecoder final : public OfView {
  public:
-  ViewMaskDecoder(ViewSetPtr set, size_t view, size_t field, bool is_tensor, MaskOptions options)
+  ViewMaskDecoder(const ViewSetPtr& set, size_t view, size_t field, bool is_tensor,
+                  MaskOptions options)
       : OfView(set, view, options.dtype, {set->size_of(view).height, set->size_of(view).width}),
         field_(field),
         is_tensor_(is_tensor),
@@ -138,8 +139,8 @@ class ViewMaskDecoder final : public OfView {
 
  private:
   struct MaskScratch final : ViewScratch {
-    MaskScratch(ViewSetPtr set, const MaskOptions& options)
-        : ViewScratch(std::move(set)), scaler(options) {}
+    MaskScratch(const ViewSetPtr& set, const MaskOptions& options)
+        : ViewScratch(set), scaler(options) {}
     MaskScaler scaler;
   };
 
@@ -150,7 +151,7 @@ class ViewMaskDecoder final : public OfView {
 
 class GeometryDecoder final : public OfView {
  public:
-  GeometryDecoder(ViewSetPtr set, size_t view) : OfView(set, view, DType::f64, {3, 3}) {}
+  GeometryDecoder(const ViewSetPtr& set, size_t view) : OfView(set, view, DType::f64, {3, 3}) {}
   void decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
               void* out) const override {
     SampleViews& sample = static_cast<ViewScratch&>(*scratch).begin(record, key);
@@ -183,20 +184,20 @@ class SourceSizeDecoder final : public FieldDecoder {
 
 }  // namespace
 
-std::shared_ptr<const FieldDecoder> decode_view(ViewSetPtr set, size_t view) {
-  return std::make_shared<ViewDecoder>(std::move(set), view);
+std::shared_ptr<const FieldDecoder> decode_view(const ViewSetPtr& set, size_t view) {
+  return std::make_shared<ViewDecoder>(set, view);
 }
 
-std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema, ViewSetPtr set,
+std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema, const ViewSetPtr& set,
                                                       size_t view, const PictureField& field) {
   const size_t at = require_image(schema, field.field);
   ImageOptions options{.transform = set->views()[view].image.transform,
                        .augmentations = field.augmentations,
                        .output = field.output};
-  return std::make_shared<FurtherPictureDecoder>(std::move(set), view, at, std::move(options));
+  return std::make_shared<FurtherPictureDecoder>(set, view, at, std::move(options));
 }
 
-std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema, ViewSetPtr set,
+std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema, const ViewSetPtr& set,
                                                       size_t view, const MaskField& field) {
   const Field& description = schema.fields[schema.require(field.field)];
   const DType dtype = description.dtype;
@@ -205,11 +206,11 @@ std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema, View
   const size_t at =
       is_tensor ? schema.require(field.field)
                 : require_image(schema, field.field, "a PNG, or a tensor of u8, u16 or i32");
-  return std::make_shared<ViewMaskDecoder>(std::move(set), view, at, is_tensor, field.mask);
+  return std::make_shared<ViewMaskDecoder>(set, view, at, is_tensor, field.mask);
 }
 
-std::shared_ptr<const FieldDecoder> decode_geometry(ViewSetPtr set, size_t view) {
-  return std::make_shared<GeometryDecoder>(std::move(set), view);
+std::shared_ptr<const FieldDecoder> decode_geometry(const ViewSetPtr& set, size_t view) {
+  return std::make_shared<GeometryDecoder>(set, view);
 }
 
 std::shared_ptr<const FieldDecoder> decode_source_size(ViewSetPtr set) {

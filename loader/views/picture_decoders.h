@@ -13,15 +13,15 @@ namespace ffkit {
 
 using ViewSetPtr = std::shared_ptr<const ViewSet>;
 
-std::shared_ptr<const FieldDecoder> decode_view(ViewSetPtr set, size_t view);
+std::shared_ptr<const FieldDecoder> decode_view(const ViewSetPtr& set, size_t view);
 // Fields are looked up in `schema`; throws as decode_image() does, and Error(invalid_argument) for
 // options out of range.
-std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema, ViewSetPtr set,
+std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema, const ViewSetPtr& set,
                                                       size_t view, const PictureField& field);
-std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema, ViewSetPtr set,
+std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema, const ViewSetPtr& set,
                                                       size_t view, const MaskField& field);
 // [3, 3] f64, see ViewMatrix.
-std::shared_ptr<const FieldDecoder> decode_geometry(ViewSetPtr set, size_t view);
+std::shared_ptr<const FieldDecoder> decode_geometry(const ViewSetPtr& set, size_t view);
 // [2] i64: height and width of the picture.
 std::shared_ptr<const FieldDecoder> decode_source_size(ViewSetPtr set);
 

@@ -201,6 +201,7 @@ class PersonReader {
 
 std::vector<std::string> person_set_names() {
   std::vector<std::string> names;
+  names.reserve(std::size(kPersonSets));
   for (const PersonSet& set : kPersonSets) names.emplace_back(set.name);
   return names;
 }
