@@ -28,6 +28,14 @@ bool is_random(const ImageOptions& options) {
   return is_random_crop || !options.augmentations.empty() || options.erasing.has_value();
 }
 
+// RandAugment and its kin turn and shift pixels after the crop, which nothing follows.
+bool moves_pixels(const ImageOptions& options) {
+  return std::ranges::any_of(options.augmentations, [](const Augmentation& one) {
+    return std::holds_alternative<RandAugment>(one) ||
+           std::holds_alternative<TrivialAugmentWide>(one);
+  });
+}
+
 // Makes the decoders of what follows the views.
 class Followers {
  public:
@@ -38,10 +46,10 @@ class Followers {
     return std::visit(
         [&](const auto& what) -> std::shared_ptr<const FieldDecoder> {
           if constexpr (requires { what.view; }) {
-            return decode_view_field(schema_, set_, view_of(field.name, what.view), what);
+            return decode_view_field(schema_, set_, followed(field.name, what.view), what);
           } else {
             const BoxesField& boxes = boxes_of(field.name, what.boxes);
-            return decode_view_field(schema_, set_, view_of(field.name, boxes.view), what, boxes);
+            return decode_view_field(schema_, set_, followed(field.name, boxes.view), what, boxes);
           }
         },
         field.what);
@@ -66,6 +74,17 @@ class Followers {
         fmt::format("the batch's field '{}' follows the view '{}', which the loader does "
                     "not have; it has {}",
                     array, name, fmt::join(names, ", ")));
+  }
+
+  // The view that `array` follows, unless it cannot.
+  size_t followed(const std::string& array, const std::string& name) const {
+    const size_t view = view_of(array, name);
+    if (!moves_pixels(set_->views()[view].image)) return view;
+    refuse_views(fmt::format(
+        "the batch's field '{}' follows the view '{}', whose RandAugment or TrivialAugmentWide "
+        "turns and shifts pixels, and would not be moved with them; take augmentations of colours "
+        "alone for this view",
+        array, set_->views()[view].name));
   }
 
   const BoxesField& boxes_of(const std::string& array, const std::string& name) const {

@@ -114,7 +114,7 @@ class Batch(dict[str, Any]):
         """Where the pixels of each picture went in a view: numpy.ndarray [size, 3, 3] f64, or [size, copies, 3, 3] of a view with copies.
 
         A point (x, y) of the picture as it is stored becomes (u / w, v / w) of the view, with (u, v, w) = matrix @ (x, y, 1). Both count in pixels from the edge of the first one, as boxes
-        do: the centre of the first pixel is (0.5, 0.5). FieldNotFoundError (a KeyError) for a view that the loader does not have; the loader's only picture is called as `image_field`.
+        do: the centre of the first pixel is (0.5, 0.5). It is that of the transform: what RandAugment and TrivialAugmentWide turn and shift is not in it. FieldNotFoundError (a KeyError) for a view that the loader does not have; the loader's only picture is called as `image_field`.
         """
         geometries = self._facts.geometries
         if view not in geometries:

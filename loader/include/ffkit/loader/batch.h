@@ -93,8 +93,9 @@ class Batch {
   // none for a loader without pictures.
   [[nodiscard]] std::vector<std::string> views() const;
   // Where the pixels of each picture went in a view: [size, 3, 3] f64, or [size, copies, 3, 3] of a
-  // view with copies; see ViewMatrix. The array is none of field(i). Throws Error(not_found), which
-  // lists the views.
+  // view with copies; see ViewMatrix. It is that of the transform: what RandAugment and
+  // TrivialAugmentWide turn and shift is not in it. The array is none of field(i). Throws
+  // Error(not_found), which lists the views.
   [[nodiscard]] BatchArray geometry(std::string_view view) const;
   // Height and width of each picture as it is stored: [size, 2] i64. Throws Error(not_found) for a
   // loader without pictures.

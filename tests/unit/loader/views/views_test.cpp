@@ -314,6 +314,11 @@ TEST_F(ViewsTest, WhatDoesNotFitIsRefused) {
   refused({{"v", {}, -1}}, {});
   refused({{"v", {}}, {"v", {}}}, {});
   refused({}, {{"depth", PictureField{.field = "label"}}});
+  for (const Augmentation& moving :
+       {Augmentation(RandAugment{}), Augmentation(TrivialAugmentWide{})}) {
+    refused({{"v", {.augmentations = {ColorJitter{.hue = 0.1}, moving}}}},
+            {{"mask", MaskField{.field = "mask"}}});
+  }
   LoaderOptions options = options_of(kTwoViews, {});
   options.mixing.cutmix_alpha = 1;
   EXPECT_ERROR(Loader(dataset(), options), invalid_argument);
