@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "format/file/file.h"
 #include "output/gather.h"
 
 namespace ffkit {
@@ -58,7 +59,7 @@ bool is_scattered(const Source& source, size_t split, std::span<const PackUnit> 
 bool dislikes_scattered_reads(const Source& source, size_t split, std::span<const PackUnit> units) {
   const std::filesystem::path archive = source.archive(split);
   if (archive.empty() || !is_scattered(source, split, units)) return false;
-  const int fd = ::open(archive.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECT);
+  const int fd = open_descriptor(archive, O_RDONLY | O_DIRECT);
   if (fd < 0) return false;
   const int64_t size = ::lseek(fd, 0, SEEK_END);
   bool dislikes = false;

@@ -185,7 +185,7 @@ PackProgress gather(const Source& source, const SplitPlan& plan, std::span<const
   const PackProgress progress = pack_samples(source, plan.split, std::span(&all, 1), options,
                                              plan.compression, gatherer, on_progress);
   // One call for hundreds of files, before the state that vouches for them.
-  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int fd = open_descriptor(folder, O_RDONLY);
   const int error = fd < 0 || ::syncfs(fd) != 0 ? errno : 0;
   if (fd >= 0) ::close(fd);
   if (error != 0) {

@@ -97,7 +97,6 @@ void SplitWriter::end() {
 void SplitWriter::wait() {
   if (!closing_.valid()) return;
   finished_[closing_shard_] = {closing_.get(), shard_file_name(closing_shard_)};
-  closing_writer_.reset();
 }
 
 std::vector<ManifestShard> SplitWriter::finish() {

@@ -5,9 +5,11 @@
 #include <sys/types.h>
 
 #include <cstdarg>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include <ffkit/format/dataset.h>
@@ -28,6 +30,17 @@ void call_before_open(const char* path) {
   if (num_opens-- == 0) std::exchange(before_open, nullptr)();
 }
 
+// Called before a marker is locked the next time.
+std::function<void()> before_lock;
+
+void call_before_lock(int fd) {
+  std::error_code unknown;
+  const auto path = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd), unknown);
+  if (before_lock && path.filename() == ffkit::kUnfinishedMarker) {
+    std::exchange(before_lock, nullptr)();
+  }
+}
+
 }  // namespace
 
 // NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl50-cpp)
@@ -41,6 +54,13 @@ int __wrap_open(const char* path, int flags, ...) {
   va_end(arguments);
   call_before_open(path);
   return __real_open(path, flags, mode);
+}
+
+int __real_flock(int fd, int operation);
+
+int __wrap_flock(int fd, int operation) {
+  call_before_lock(fd);
+  return __real_flock(fd, operation);
 }
 }
 // NOLINTEND(bugprone-reserved-identifier,cert-dcl50-cpp)
@@ -90,6 +110,20 @@ TEST_F(ClaimRaceTest, TheFirstBeginsAfterNoMarkerWasSeen) {
   EXPECT_ERROR(Destination(folder_), invalid_argument);
   EXPECT_TRUE(fs::exists(folder_ / kUnfinishedMarker));
   finish(*first);
+  EXPECT_TRUE(fs::exists(folder_ / "train/manifest.json"));
+}
+
+// What is there in the end is a third one's marker.
+TEST_F(ClaimRaceTest, OthersComeBeforeTheMarkerIsLocked) {
+  std::unique_ptr<Destination> third;
+  before_lock = [&] {
+    { Destination second(folder_); }
+    third = std::make_unique<Destination>(folder_);
+  };
+  EXPECT_ERROR(Destination(folder_), invalid_argument);
+  EXPECT_FALSE(before_lock) << "the moment did not come";
+  EXPECT_TRUE(fs::exists(folder_ / kUnfinishedMarker));
+  finish(*third);
   EXPECT_TRUE(fs::exists(folder_ / "train/manifest.json"));
 }
 

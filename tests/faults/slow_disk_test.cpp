@@ -1,5 +1,6 @@
 // Whether the converter notices a disk that seeks slowly, and one that cannot be read. The linker
 // leads pread() of all that is linked statically through here.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/types.h>
 
@@ -33,6 +34,7 @@ std::chrono::microseconds seek_time{0};
 std::chrono::microseconds read_time{0};
 int64_t head = 0;
 std::vector<int64_t> offsets;
+bool past_cache = true;  // all of them
 bool is_broken = false;
 
 }  // namespace
@@ -47,6 +49,7 @@ ssize_t __wrap_pread(int fd, void* data, size_t num_bytes, off_t offset) {
   std::this_thread::sleep_for(read_time);
   head = offset;
   offsets.push_back(offset);
+  past_cache = past_cache && (fcntl(fd, F_GETFL) & O_DIRECT) != 0;
   if (is_broken) {
     errno = EIO;
     return -1;
@@ -98,6 +101,7 @@ TEST_F(SlowDiskTest, IsToldFromAFastOneByItsSeeks) {
   }
   // One to wake the disk, then 24 in a row, then 24 all over the file.
   ASSERT_EQ(offsets.size(), 49U);
+  EXPECT_TRUE(past_cache);
   std::vector<int64_t> run(offsets.begin() + 1, offsets.begin() + 25);
   std::ranges::sort(run);
   for (size_t i = 0; i < run.size(); ++i) {

@@ -128,6 +128,33 @@ TEST(Destination, KeepsForeignFilesInAnUnfinishedFolder) {
   }
 }
 
+// The shards of a conversion lie in folders of their splits; a split's own lie in its folder.
+TEST(Destination, ShardsBesideSplitsAreForeign) {
+  const TempDir dir;
+  using enum Destination::Kind;
+  for (const std::string name : {"shard-00000.ffr", "manifest.json"}) {
+    { Destination(dir / "out", {.kind = split}).keep(); }
+    write_file(dir / "out" / name, "mine");
+    EXPECT_ERROR(Destination(dir / "out", {.kind = conversion}), invalid_argument);
+    EXPECT_TRUE(fs::exists(dir / "out" / name));
+    EXPECT_TRUE(Destination(dir / "out", {.kind = split}).started_over());
+    EXPECT_FALSE(fs::exists(dir / "out" / name));
+  }
+}
+
+TEST(Destination, OfASplitIsAnEmptyFolder) {
+  const TempDir dir;
+  using enum Destination::Kind;
+  write_file(dir / "a/notes.txt", "x");
+  EXPECT_ERROR(Destination(dir / "a", {.kind = split}), invalid_argument);
+  write_file(dir / "b/manifest.json", "{}");
+  EXPECT_ERROR(Destination(dir / "b", {.kind = split}), invalid_argument);
+  EXPECT_ERROR(Destination(dir / "b", {.kind = conversion}), invalid_argument);
+  write_file(dir / "c" / kUnfinishedMarker, "old");
+  write_file(dir / "c/notes.txt", "x");
+  EXPECT_ERROR(Destination(dir / "c", {.kind = split}), invalid_argument);
+}
+
 TEST(Destination, NeverFollowsLinksOutOfTheFolder) {
   const TempDir dir;
   write_file(dir / "elsewhere/shard-00000.ffr", "precious");

@@ -226,6 +226,19 @@ TEST_F(FinishedSourceTest, PicturesAreToldByNameSizeAndContent) {
   expect_success(open);
 }
 
+// It has no record now: the ones before it are as they were.
+TEST_F(FinishedSourceTest, LastPictureThatHasBecomeBadIsNamed) {
+  write_file(dir_ / "src/train/cat/a.jpg", jpeg_picture(1));
+  const fs::path last = dir_ / "src/train/cat/b.jpg";
+  write_file(last, jpeg_picture(2));
+  const auto open = [&] { return open_image_folder(dir_ / "src"); };
+  finish(open);
+  const auto time = fs::last_write_time(last);
+  write_file(last, std::string(jpeg_picture(2).size(), 'x'));
+  fs::last_write_time(last, time + std::chrono::seconds(1));
+  expect_refusal(open);
+}
+
 TEST_F(FinishedSourceTest, AnnotationsAreToldByTheirContent) {
   const fs::path lines = dir_ / "src/train-0.jsonl";
   write_file(lines, "{\"text\": \"a\"}\n{\"text\": \"b\"}\n");
