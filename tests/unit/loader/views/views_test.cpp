@@ -66,8 +66,8 @@ class ViewsTest : public ::testing::Test {
                                      4.F * static_cast<float>(j) + 8 * k, 1 + k});
       }
     }
-    RecordBuilder builder(schema());
     const Schema fields = schema();
+    RecordBuilder builder(fields);
     const auto at = [&](const char* name) { return fields.require(name); };
     builder.set_bytes(at("image"), image);
     builder.set_bytes(at("depth"), image);
