@@ -129,7 +129,6 @@ void DecodeArena::forget(const Client& client) noexcept {
   {
     std::lock_guard lock(mutex_);
     std::erase_if(members_, [&](const Member& member) { return member.client == &client; });
-    next_member_ = 0;
   }
   try {
     fit();
@@ -154,15 +153,22 @@ void DecodeArena::take_back() {
   --limit_;
 }
 
+// What the largest client needs, and the threads that hang. With the mutex held.
+int DecodeArena::wanted_threads() const {
+  int most = 0;
+  for (const Member& member : members_) most = std::max(most, member.num_threads);
+  return most > 0 ? most + num_given_up_ : most;
+}
+
 // Makes the arena as large as its clients need it. Throws Error(io) where the system gives no more
 // threads.
 void DecodeArena::fit() {
   int limit = 0;
   {
     std::lock_guard lock(mutex_);
-    for (const Member& member : members_) limit = std::max(limit, member.num_threads);
-    if (limit > 0) limit += num_given_up_;
-    limit_ = limit;
+    limit = wanted_threads();
+    // In an arena that has no thread left, a drain would wait for another one to end.
+    limit_ = uses_tbb_ ? std::min(limit, tbb_->arena_threads) : limit;
   }
   if (limit == 0) {
     tbb_->limit.reset();
@@ -173,6 +179,7 @@ void DecodeArena::fit() {
   if (uses_tbb_ && !fit_tbb(limit)) {
     std::lock_guard lock(mutex_);
     uses_tbb_ = false;
+    limit_ = wanted_threads();
     num_started_ = num_running_;  // what begins after this returns at once
   }
   if (uses_tbb_) return;
@@ -201,6 +208,7 @@ bool DecodeArena::fit_tbb(int num_threads) {
     std::lock_guard lock(mutex_);
     tbb_->arena.swap(arena);
     tbb_->arena_threads = num_threads;
+    limit_ = wanted_threads();
   }
   if (num_threads > num_proven_) {
     if (!all_run_at_once(num_threads)) return false;
@@ -241,7 +249,7 @@ void DecodeArena::start(std::unique_lock<std::mutex>& lock, int num_drains) {
 }
 
 void DecodeArena::wake(std::unique_lock<std::mutex>& lock, size_t count) {
-  const auto num_things = static_cast<int>(std::min<size_t>(count, size_t{1} << 20));
+  const auto num_things = static_cast<int>(std::min(count, static_cast<size_t>(limit_)));
   const int num_to_notify = std::min(num_things, num_lingering_);
   // A thread that comes for what came before may hang in it, so it is not counted on for this.
   const int num_free = std::clamp(num_lingering_ - num_notified_, 0, num_things);
@@ -326,12 +334,13 @@ bool DecodeArena::others_have_work(const Client& client) const {
 }
 
 DecodeArena::Client* DecodeArena::next_with_work() {
-  for (size_t i = 0; i < members_.size(); ++i) {
-    Client* client = members_[next_member_ % members_.size()].client;
-    ++next_member_;
-    if (client->has_work()) return client;
-  }
-  return nullptr;
+  const auto found =
+      std::ranges::find_if(members_, [](const Member& m) { return m.client->has_work(); });
+  if (found == members_.end()) return nullptr;
+  const Member next = *found;
+  members_.erase(found);
+  members_.push_back(next);  // behind the others
+  return next.client;
 }
 
 int DecodeArena::num_running() {

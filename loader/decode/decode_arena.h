@@ -85,6 +85,7 @@ class DecodeArena {
   bool has_work() const;
   Client* next_with_work();
   void start(std::unique_lock<std::mutex>& lock, int num_drains);
+  int wanted_threads() const;
   void fit();
   bool fit_tbb(int num_threads);
   bool all_run_at_once(int num_threads);
@@ -102,9 +103,8 @@ class DecodeArena {
   std::condition_variable arrived_;  // work, or the end
   std::condition_variable all_run_;  // as many drains as num_wanted_
   bool uses_tbb_;
-  std::vector<Member> members_;
-  size_t next_member_ = 0;
-  int limit_ = 0;  // of num_started_
+  std::vector<Member> members_;  // whose turn it is first
+  int limit_ = 0;                // of num_started_
   int num_given_up_ = 0;
   int num_started_ = 0;  // drains, running or about to
   int num_running_ = 0;

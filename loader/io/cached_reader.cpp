@@ -22,7 +22,7 @@ bool CachedReader::holds(int64_t shard_index, int64_t offset, int64_t num_bytes)
   iovec target{.iov_base = &last, .iov_len = 1};
   const ssize_t result = preadv2(fd, &target, 1, offset + num_bytes - 1, RWF_NOWAIT);
   // The file system, or the kernel, cannot tell.
-  if (result < 0 && (errno == EOPNOTSUPP || errno == ENOSYS)) is_on_ = false;
+  if (result < 0 && errno == EOPNOTSUPP) is_on_ = false;
   return result == 1;
 }
 

@@ -69,20 +69,17 @@ class PreadReadEngine final : public KernelReadEngine {
   }
 
  private:
-  // Returns bytes or -errno.
-  int64_t read_some(const ReadProgress& read, int flags) const {
-    iovec target{.iov_base = read.buffer(), .iov_len = read.num_bytes()};
-    const int fd = files_[read.request().file];
-    const ssize_t result = flags == 0 ? pread(fd, target.iov_base, target.iov_len, read.offset())
-                                      : preadv2(fd, &target, 1, read.offset(), flags);
-    return result < 0 ? -errno : result;
-  }
+  int file_of(const ReadProgress& read) const { return files_[read.request().file]; }
+  // Of a system call: bytes or -errno.
+  static int64_t outcome(ssize_t result) { return result < 0 ? -errno : result; }
 
   // True when the read completed without blocking; any trouble is left to the threads.
   bool read_cached(size_t slot) {
     int64_t result = 0;
     do {
-      result = read_some(reads_[slot], RWF_NOWAIT);
+      const ReadProgress& read = reads_[slot];
+      const iovec target{.iov_base = read.buffer(), .iov_len = read.num_bytes()};
+      result = outcome(preadv2(file_of(read), &target, 1, read.offset(), RWF_NOWAIT));
       if (result == -EOPNOTSUPP) try_page_cache_ = false;
       if (result < 0) return false;
     } while (!reads_[slot].advance(result, options_));
@@ -142,7 +139,8 @@ class PreadReadEngine final : public KernelReadEngine {
 
   void read_all(size_t slot) {
     ReadProgress& read = reads_[slot];
-    while (!read.advance(read_some(read, 0), options_)) {
+    while (!read.advance(
+        outcome(pread(file_of(read), read.buffer(), read.num_bytes(), read.offset())), options_)) {
     }
   }
 

@@ -29,30 +29,23 @@ ReadBufferPool::~ReadBufferPool() {
   allocator_->deallocate(memory_, capacity_);
 }
 
-bool ReadBufferPool::fits(size_t num_bytes, size_t& offset) const {
-  if (num_buffers_ == 0) {
-    offset = 0;
-    return num_bytes <= capacity_;
-  }
-  if (num_buffers_ == buffers_.size()) return false;
-  if (end_ > begin_) {
-    if (num_bytes <= capacity_ - end_) {
-      offset = end_;
-      return true;
-    }
-    offset = 0;
-    return num_bytes <= begin_;
-  }
-  offset = end_;
-  return num_bytes <= begin_ - end_;
+std::optional<size_t> ReadBufferPool::place_for(size_t num_bytes) const {
+  const auto at = [num_bytes](size_t offset, size_t room) {
+    return num_bytes <= room ? std::optional(offset) : std::nullopt;
+  };
+  if (num_buffers_ == 0) return at(0, capacity_);
+  if (num_buffers_ == buffers_.size()) return std::nullopt;
+  if (end_ <= begin_) return at(end_, begin_ - end_);
+  const std::optional<size_t> behind = at(end_, capacity_ - end_);
+  return behind ? behind : at(0, begin_);
 }
 
 ReadBufferPool::Buffer* ReadBufferPool::acquire(size_t num_bytes, int num_users) {
   const size_t buffer_bytes = round_up_bytes(std::max<size_t>(num_bytes, 1), alignment_);
   std::lock_guard lock(mutex_);
-  size_t offset = 0;
   const bool alone = buffer_bytes > capacity_ && num_buffers_ == 0;
-  if (!alone && !fits(buffer_bytes, offset)) {
+  const std::optional<size_t> offset = place_for(buffer_bytes);
+  if (!alone && !offset) {
     refused_bytes_ = buffer_bytes;
     return nullptr;
   }
@@ -64,8 +57,8 @@ ReadBufferPool::Buffer* ReadBufferPool::acquire(size_t num_bytes, int num_users)
     begin_ = end_ = 0;
   } else {
     if (num_buffers_ == 0) begin_ = 0;
-    buffer = {memory_ + offset, buffer_bytes, num_users, true};
-    end_ = offset + buffer_bytes;
+    buffer = {memory_ + *offset, buffer_bytes, num_users, true};
+    end_ = *offset + buffer_bytes;
   }
   ++num_buffers_;
   return &buffer;
@@ -76,9 +69,8 @@ bool ReadBufferPool::release(Buffer* buffer) {
   if (--buffer->num_users > 0) return false;
   recycle();
   if (refused_bytes_ == 0) return false;
-  size_t offset = 0;
   const size_t wanted = std::min(std::max(refused_bytes_, capacity_ / 4), capacity_);
-  if (num_buffers_ > 0 && (!fits(refused_bytes_, offset) || !fits(wanted, offset))) return false;
+  if (num_buffers_ > 0 && (!place_for(refused_bytes_) || !place_for(wanted))) return false;
   refused_bytes_ = 0;
   return true;
 }

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -50,7 +51,8 @@ class ReadBufferPool {
   void reset();
 
  private:
-  bool fits(size_t num_bytes, size_t& offset) const;
+  // The offset in the ring of that many bytes; nothing where there is no room.
+  std::optional<size_t> place_for(size_t num_bytes) const;
   void recycle();
 
   const size_t capacity_;

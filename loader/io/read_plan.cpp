@@ -18,21 +18,27 @@ int64_t round_up_offset(int64_t value, int64_t multiple) {
 }
 
 // Says what a sector that cannot be read takes along here.
-std::exception_ptr failure_of_index(const Error& error) {
-  if (error.context().errno_value != EIO) return std::current_exception();
-  return std::make_exception_ptr(
-      error.with_message("a page of the index cannot be read, and none of its records can be found")
-          .with_remedy("copy or convert the data set again"));
+std::exception_ptr failure_of_index(std::exception_ptr failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const Error& error) {
+    if (error.context().errno_value != EIO) return failure;
+    return std::make_exception_ptr(
+        error
+            .with_message(
+                "a page of the index cannot be read, and none of its records can be found")
+            .with_remedy("copy or convert the data set again"));
+  } catch (...) {
+    return failure;
+  }
 }
 
 PlannedSample locate(const Dataset& dataset, int64_t record_index) {
   PlannedSample sample;
   try {
     sample.location = dataset.locate(record_index);
-  } catch (const Error& error) {
-    sample.error = failure_of_index(error);
   } catch (...) {
-    sample.error = std::current_exception();
+    sample.error = failure_of_index(std::current_exception());
   }
   return sample;
 }
@@ -96,9 +102,7 @@ void plan_reads(const Dataset& dataset, std::span<const int64_t> records, int64_
   for (const PlannedRead& read : plan.merged) {
     const auto first = plan.places.begin() + read.first;
     if (read.count > 1) {
-      std::sort(first, first + read.count, [](const ReadPlan::Place& a, const ReadPlan::Place& b) {
-        return a.index_in_batch < b.index_in_batch;
-      });
+      std::ranges::sort(first, first + read.count, {}, &ReadPlan::Place::index_in_batch);
     }
     plan.read_of[first->index_in_batch] = &read - plan.merged.data();
   }

@@ -53,10 +53,7 @@ size_t direct_alignment(int fd) {
 bool direct_read_works(int fd, size_t alignment) {
   const auto aligned = std::align_val_t{alignment};
   void* buffer = ::operator new(alignment, aligned);
-  ssize_t result = 0;
-  do {
-    result = pread(fd, buffer, alignment, 0);
-  } while (result < 0 && errno == EINTR);
+  const ssize_t result = TEMP_FAILURE_RETRY(pread(fd, buffer, alignment, 0));
   ::operator delete(buffer, aligned);
   return result >= 0;
 }

@@ -364,7 +364,7 @@ class UringReadEngine final : public KernelReadEngine {
   io_uring ring_;
   bool has_ring_ = true;
   std::vector<int> files_;
-  std::atomic<bool> files_registered_{false};
+  std::atomic<bool> files_registered_{};
   // Registering faults all of the memory in. It waits until that has happened anyway, as many bytes
   // as there are having been read: a short run neither pays for it nor holds memory that it does
   // not use.

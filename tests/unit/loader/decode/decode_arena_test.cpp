@@ -15,6 +15,8 @@
 #include <iterator>
 #include <latch>
 #include <memory>
+#include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -121,17 +123,27 @@ TEST(DecodeArena, GrowsForTheLargerPoolOnly) {
   EXPECT_EQ(of_small.most(), 1);
 }
 
-TEST(DecodeArena, DecodesOnTbbsThreads) {
-  constexpr int kNoThreadOfTbb = tbb::task_arena::not_initialized;
-  std::atomic<int> index = kNoThreadOfTbb;
-  Event done;
-  DecodePool pool(2, 10, [&](int, Helpers&, const SampleChunk&) {
-    index = tbb::this_task_arena::current_thread_index();
-    done.notify();
-  });
-  pool.submit(chunks_from(0, 1));
-  done.wait();
-  EXPECT_NE(index, kNoThreadOfTbb);
+// A process of its own, whose TBB has no threads yet.
+class FreshDecodeArena : public ::testing::Test {
+ protected:
+  FreshDecodeArena() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
+
+TEST_F(FreshDecodeArena, DecodesOnTbbsThreads) {
+  const auto child = [] {
+    constexpr int kNoThreadOfTbb = tbb::task_arena::not_initialized;
+    std::atomic<int> index = kNoThreadOfTbb;
+    Event done;
+    DecodePool pool(2, 10, [&](int, Helpers&, const SampleChunk&) {
+      index = tbb::this_task_arena::current_thread_index();
+      done.notify();
+    });
+    pool.submit(chunks_from(0, 1));
+    done.wait();
+    expect(index != kNoThreadOfTbb, "it is TBB's");
+    _exit(0);
+  };
+  EXPECT_EXIT(child(), ::testing::ExitedWithCode(0), "");
 }
 
 void expect_threads_go_back() {
@@ -151,15 +163,20 @@ TEST(DecodeArena, ThreadsGoBackToTbbWhenThereIsNothingToDo) {
   expect_threads_go_back();
 }
 
+// Whether there are others or not.
 TEST(DecodeArena, ThreadsGoBackToTbbWhenTheReaderEnds) {
-  {
-    Event done;
-    DecodePool pool(2, 10, [&](int, Helpers&, const SampleChunk&) { done.notify(); });
-    pool.set_reading(true);
-    pool.submit(chunks_from(0, 1));
-    done.wait();
+  std::optional<DecodePool> other;
+  for (int i = 0; i < 2; ++i) {
+    {
+      Event done;
+      DecodePool pool(2, 10, [&](int, Helpers&, const SampleChunk&) { done.notify(); });
+      pool.set_reading(true);
+      pool.submit(chunks_from(0, 1));
+      done.wait();
+    }
+    expect_threads_go_back();
+    other.emplace(1, 10, [](int, Helpers&, const SampleChunk&) {});
   }
-  expect_threads_go_back();
 }
 
 // Its reads will bring no samples any more.
@@ -196,22 +213,29 @@ TEST(DecodeArena, ThreadsThatHangAreReplaced) {
   go_on.notify();
 }
 
-TEST(DecodeArena, WakesNoMoreThreadsThanThePoolMayUse) {
-  DecodeArena& arena = DecodeArena::of_process();
-  const DecodePool large(4, 10, [](int, Helpers&, const SampleChunk&) {});
-  int most = 0;
-  Event done;
-  DecodePool small(1, 10, [&](int worker, Helpers& helpers, const SampleChunk& chunk) {
-    helpers.share(worker, 3, [&](int, int64_t) {
-      const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(3);
-      while (std::chrono::steady_clock::now() < end) most = std::max(most, arena.num_running());
+TEST_F(FreshDecodeArena, WakesNoMoreThreadsThanThePoolMayUse) {
+  const auto child = [] {
+    DecodeArena& arena = DecodeArena::of_process();
+    const DecodePool large(4, 10, [](int, Helpers&, const SampleChunk&) {});
+    int most = 0;
+    Event done;
+    DecodePool small(1, 10, [&](int worker, Helpers& helpers, const SampleChunk& chunk) {
+      helpers.share(worker, 3, [&](int, int64_t) {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(3);
+        while (std::chrono::steady_clock::now() < end) {
+          most = std::max(most, arena.num_running());
+          std::this_thread::sleep_for(std::chrono::microseconds(100));  // others need the mutex
+        }
+      });
+      if (chunk.indices_in_batch[0] == 2) done.notify();
     });
-    if (chunk.indices_in_batch[0] == 2) done.notify();
-  });
-  expect_threads_go_back();
-  small.submit(chunks_from(0, 3));
-  done.wait();
-  EXPECT_EQ(most, 1);
+    while (arena.num_running() > 0) std::this_thread::yield();
+    small.submit(chunks_from(0, 3));
+    done.wait();
+    expect(most == 1, std::to_string(most) + " threads are awake");
+    _exit(0);
+  };
+  EXPECT_EXIT(child(), ::testing::ExitedWithCode(0), "");
 }
 
 // The first pool's work waits for the second's, which comes while the thread for the first is on
@@ -257,17 +281,21 @@ TEST(DecodeArena, WorkDoesNotWaitForAThreadThatIsOnItsWayToAnother) {
 }
 
 // What else runs in the process has as many threads of TBB's as before.
-TEST(DecodeArena, LeavesTbbsLimitAsItWas) {
-  const auto limit = [] {
-    return tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism);
+TEST_F(FreshDecodeArena, LeavesTbbsLimitAsItWas) {
+  const auto child = [] {
+    const auto limit = [] {
+      return tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism);
+    };
+    const size_t before = limit();
+    for (int i = 0; i < 2; ++i) {
+      const auto wanted = before + 2;
+      const DecodePool pool(static_cast<int>(wanted), 10, [](int, Helpers&, const SampleChunk&) {});
+      expect(limit() > wanted, "the pool's threads and one more");
+    }
+    expect(limit() == before, "none of them is needed any more");
+    _exit(0);
   };
-  const size_t before = limit();
-  for (int i = 0; i < 2; ++i) {
-    const auto wanted = before + 2;
-    const DecodePool pool(static_cast<int>(wanted), 10, [](int, Helpers&, const SampleChunk&) {});
-    EXPECT_GT(limit(), wanted);
-  }
-  EXPECT_EQ(limit(), before);
+  EXPECT_EXIT(child(), ::testing::ExitedWithCode(0), "");
 }
 
 // As a TBB program may read its batches.
