@@ -69,8 +69,8 @@ void BoxBlurStrip(const uint8_t* strip, int height, const BoxBlur& blur, uint8_t
   };
   for (size_t i = 0; i < kBlurStrip; i += hn::Lanes(BoxSums())) {
     // The sum of what lies around row -1.
-    auto sum = hn::Mul(load_sums(strip + i),
-                       hn::Set(BoxSums(), static_cast<uint16_t>(blur.radius + 1)));
+    auto sum =
+        hn::Mul(load_sums(strip + i), hn::Set(BoxSums(), static_cast<uint16_t>(blur.radius + 1)));
     for (int y = 0; y < blur.radius; ++y) sum = hn::Add(sum, load_sums(row(y) + i));
     for (int y = 0; y < height; ++y) {
       const auto before = load_sums(row(y - blur.radius - 1) + i);
@@ -87,8 +87,8 @@ void ConvolveRow(const float* row, size_t num_values, const SymmetricKernel& ker
     const float* middle = row + i;
     auto sum = hn::Mul(hn::LoadU(d, middle), hn::Set(d, kernel.weights[0]));
     for (int k = 1; k <= kernel.radius; ++k) {
-      const auto both = hn::Add(hn::LoadU(d, middle - ptrdiff_t{3} * k),
-                                hn::LoadU(d, middle + ptrdiff_t{3} * k));
+      const auto both =
+          hn::Add(hn::LoadU(d, middle - ptrdiff_t{3} * k), hn::LoadU(d, middle + ptrdiff_t{3} * k));
       sum = hn::Add(sum, hn::Mul(both, hn::Set(d, kernel.weights[k])));
     }
     hn::StoreU(sum, d, out + i);

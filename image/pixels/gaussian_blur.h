@@ -28,8 +28,8 @@ class GaussianBlurrer {
   void blur_rows(const RgbImage& image, const BoxBlur& blur);
   void blur_columns(const RgbImage& image, const BoxBlur& blur);
 
-  std::vector<uint8_t> bytes_;   // two rows or strips
-  std::vector<float> floats_;    // a row with its edges, and 2 * radius + 1 rows
+  std::vector<uint8_t> bytes_;  // two rows or strips
+  std::vector<float> floats_;   // a row with its edges, and 2 * radius + 1 rows
   std::vector<float> weights_;
   std::vector<const float*> rows_;
 };

@@ -105,9 +105,8 @@ TEST(GaussianBlur, OfKernelSizeZeroIsPillowsToTheBit) {
 // their kernel by another formula, with the same result.
 TEST(GaussianBlur, OfAKernelIsTorchvisionsButForRoundedHalves) {
   FFKIT_REQUIRE_REFERENCE_PYTHON();
-  const std::vector<BlurCase> cases = {{1, 2},   {3, 0.1}, {3, 0.8},  {3, 50},   {5, 1.3},
-                                       {9, 2.0}, {9, 0.4}, {23, 0.1}, {23, 1.1}, {23, 2},
-                                       {23, 9.5}};
+  const std::vector<BlurCase> cases = {{1, 2},   {3, 0.1},  {3, 0.8},  {3, 50}, {5, 1.3}, {9, 2.0},
+                                       {9, 0.4}, {23, 0.1}, {23, 1.1}, {23, 2}, {23, 9.5}};
   const testing::TempDir dir;
   auto pictures = blur_pictures();
   write_pictures(dir, pictures);
@@ -159,7 +158,7 @@ TEST(GaussianBlur, OfAKernelIsTorchvisionsButForRoundedHalves) {
 }
 
 const std::vector<BlurCase>& some_blurs() {
-  static const std::vector<BlurCase> list = {{0, 0.1}, {0, 1.2}, {0, 2.6}, {0, 17}, {0, 100},
+  static const std::vector<BlurCase> list = {{0, 0.1}, {0, 1.2}, {0, 2.6}, {0, 17},  {0, 100},
                                              {1, 1},   {3, 1},   {23, 2},  {255, 60}};
   return list;
 }

@@ -175,8 +175,8 @@ TEST(NestedAugmentations, NumbersDependOnTheSampleAndThePlaceAlone) {
     }
   }
   // All places have numbers of their own, also those of one kind in other lists.
-  const auto many = changed({noting(0), nested, always({noting(4)}),
-                             OneOf{.augmentations = {noting(5)}}, noting(6)});
+  const auto many = changed(
+      {noting(0), nested, always({noting(4)}), OneOf{.augmentations = {noting(5)}}, noting(6)});
   std::set<std::array<uint8_t, 3>> numbers;
   for (size_t pixel = 0; pixel <= 6; ++pixel) numbers.insert(noted(many, pixel));
   EXPECT_EQ(numbers.size(), 7U);
@@ -187,10 +187,10 @@ TEST(NestedAugmentations, NumbersDependOnTheSampleAndThePlaceAlone) {
 
 TEST(NestedAugmentations, AnotherKindMovesNoNumbers) {
   const auto alone = changed({noting(0), always({noting(1)})});
-  const auto among = changed({GaussianBlur{.sigma = 0}, Grayscale{}, noting(0),
-                              OneOf{.augmentations = {noting(2), noting(3)}},
-                              always({GaussianBlur{.sigma = 0}, noting(1),
-                                      OneOf{.augmentations = {noting(4)}}})});
+  const auto among =
+      changed({GaussianBlur{.sigma = 0}, Grayscale{}, noting(0),
+               OneOf{.augmentations = {noting(2), noting(3)}},
+               always({GaussianBlur{.sigma = 0}, noting(1), OneOf{.augmentations = {noting(4)}}})});
   EXPECT_EQ(noted(among, 0), noted(alone, 0));
   EXPECT_EQ(noted(among, 1), noted(alone, 1));
 }
