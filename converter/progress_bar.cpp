@@ -2,9 +2,8 @@
 
 #include <ffkit/converter/progress_bar.h>
 
-#include "format/clock_time.h"
+#include "format/readable_numbers.h"
 #include "format/terminal_line.h"
-#include "format/with_commas.h"
 
 namespace ffkit {
 namespace {

@@ -43,7 +43,7 @@ SlabLayout slab_layout(const BatchFields& fields, const LoaderOptions& options) 
   layout.num_visible = fields.num_visible;
   layout.views = fields.views;
   const size_t num_views = fields.views.size();
-  if (fields.has_views() && options.views.empty()) layout.image = 0;
+  if (num_views > 0 && options.views.empty()) layout.image = 0;
   if (!options.label_field.empty()) layout.label = static_cast<int>(num_views);
   layout.image_layout = options.image.output.layout;
   return layout;

@@ -1,7 +1,5 @@
 #include "codec/mask_decoder.h"
 
-#include <fmt/format.h>
-
 #include <cstdint>
 #include <vector>
 
@@ -10,6 +8,7 @@
 
 #include "codec/png_decoder.h"
 #include "format/errors_only.h"
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -17,10 +16,10 @@ namespace {
 // Throws unless it is a PNG that may be a mask.
 void require_mask(const ImageInfo& info, MaskNumbers numbers) {
   if (info.encoding != ImageEncoding::png) {
-    throw Error(ErrorCode::unsupported,
-                fmt::format("the mask is a {}, whose numbers may not be those that were saved; "
-                            "save masks as PNG of one channel",
-                            to_string(info.encoding)));
+    throw error_of(ErrorCode::unsupported,
+                   "the mask is a {}, whose numbers may not be those that were saved; "
+                   "save masks as PNG of one channel",
+                   to_string(info.encoding));
   }
   if (info.num_components == 2 || info.num_components == 4) {
     throw Error(ErrorCode::unsupported,

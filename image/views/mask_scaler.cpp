@@ -1,15 +1,12 @@
 #include "views/mask_scaler.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <utility>
 
-#include <ffkit/format/error.h>
-
+#include "format/make_error.h"
 #include "transform/crop_plan.h"
 
 namespace ffkit {
@@ -49,15 +46,14 @@ int nearest(int i, int box, int resized) {
 void validate(const MaskOptions& options) {
   const DType dtype = options.dtype;
   if (dtype != DType::u8 && dtype != DType::u16 && dtype != DType::i32 && dtype != DType::i64) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format("the mask's dtype is {}; expected u8, u16, i32 or i64", to_string(dtype)));
+    throw error_of(ErrorCode::invalid_argument,
+                   "the mask's dtype is {}; expected u8, u16, i32 or i64", to_string(dtype));
   }
   const auto check = [&](const char* what, int64_t number) {
     if (holds(dtype, number)) return;
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("the mask's {} is {}, which {} cannot hold; take another dtype", what,
-                            number, to_string(dtype)));
+    throw error_of(ErrorCode::invalid_argument,
+                   "the mask's {} is {}, which {} cannot hold; take another dtype", what, number,
+                   to_string(dtype));
   };
   check("fill", options.fill);
   for (const auto& [number, id] : options.ids) check("new id", id);
@@ -81,16 +77,15 @@ int64_t MaskScaler::renumbered(int64_t number) const {
     id = found == options_.ids.end() ? kNone : found->second;
   }
   if (id == kNone) {
-    throw Error(
-        ErrorCode::corrupt,
-        fmt::format("the mask has the id {}, for which `ids` has no new one; add it to `ids`",
-                    number));
+    throw error_of(ErrorCode::corrupt,
+                   "the mask has the id {}, for which `ids` has no new one; add it to `ids`",
+                   number);
   }
   if (!holds(options_.dtype, id)) {
-    throw Error(ErrorCode::corrupt,
-                fmt::format("the mask has the id {}, which {} cannot hold; take another dtype for "
-                            "the mask",
-                            id, to_string(options_.dtype)));
+    throw error_of(ErrorCode::corrupt,
+                   "the mask has the id {}, which {} cannot hold; take another dtype for "
+                   "the mask",
+                   id, to_string(options_.dtype));
   }
   return id;
 }

@@ -9,6 +9,7 @@
 #include <ffkit/loader/batch.h>
 
 #include "batch/slab_pool.h"
+#include "fields/array_bytes.h"
 #include "format/make_error.h"
 
 namespace ffkit {
@@ -33,9 +34,7 @@ void copy_texts(const SlabTexts& from, size_t num_bytes, SlabTexts& to) {
 }  // namespace
 
 size_t BatchArray::num_bytes() const {
-  size_t num_bytes = size_of(dtype);
-  for (const int64_t extent : shape) num_bytes *= static_cast<size_t>(extent);
-  return num_bytes;
+  return array_bytes(dtype, shape);
 }
 
 Batch::Batch() = default;
@@ -186,12 +185,13 @@ std::vector<std::string_view> Batch::strings(std::string_view name) const {
   return texts;
 }
 
-std::vector<std::string> Batch::views() const {
-  return slab_ == nullptr ? std::vector<std::string>() : slab_->pool->layout().views;
+std::span<const std::string> Batch::views() const noexcept {
+  if (slab_ == nullptr) return {};
+  return slab_->pool->layout().views;
 }
 
 BatchArray Batch::geometry(std::string_view view) const {
-  const std::vector<std::string> names = views();
+  const std::span<const std::string> names = views();
   const auto found = std::ranges::find(names, view);
   if (found == names.end()) {
     throw Error(

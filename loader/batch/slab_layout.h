@@ -40,8 +40,8 @@ struct SlabLayout {
   int image = -1;          // index in `fields` of what Batch::images() gives, -1: nothing
   int label = -1;          // likewise of Batch::labels()
   size_t num_visible = 0;  // fields that have a number of their own in the batch; they come first
-  // Names of the views. Behind the visible fields come the size of the picture, then the geometry of
-  // each view.
+  // Names of the views. Behind the visible fields come the size of the picture, then the geometry
+  // of each view.
   std::vector<std::string> views;
   Layout image_layout = Layout::nchw;
   size_t num_bytes = 0;

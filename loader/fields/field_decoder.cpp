@@ -9,9 +9,11 @@
 #include <ffkit/format/error.h>
 #include <ffkit/loader/field_decoder.h>
 
+#include "fields/array_bytes.h"
 #include "fields/field_lookup.h"
 #include "fields/image_field_decoder.h"
 #include "fields/row_count.h"
+#include "format/make_error.h"
 #include "format/mix64.h"
 
 namespace ffkit {
@@ -19,9 +21,7 @@ namespace {
 
 // Of one sample, or of a row where it writes rows.
 size_t bytes_written(const FieldDecoder& decoder) {
-  size_t num_bytes = size_of(decoder.dtype());
-  for (const int64_t extent : decoder.shape()) num_bytes *= static_cast<size_t>(extent);
-  return num_bytes;
+  return array_bytes(decoder.dtype(), decoder.shape());
 }
 
 class ImagesDecoder final : public PartsDecoder {
@@ -105,10 +105,10 @@ class TensorCopier final : public FieldDecoder {
   void decode(const RecordView& record, const SampleKey&, Scratch*, void* out) const override {
     const TensorView tensor = record.tensor(field_);
     if (tensor.shape != shape_) {
-      throw Error(ErrorCode::corrupt,
-                  fmt::format("field '{}' has shape [{}], but the batch takes [{}]; expected the "
-                              "same in all records",
-                              name_, fmt::join(tensor.shape, ", "), fmt::join(shape_, ", ")));
+      throw error_of(ErrorCode::corrupt,
+                     "field '{}' has shape [{}], but the batch takes [{}]; expected the "
+                     "same in all records",
+                     name_, fmt::join(tensor.shape, ", "), fmt::join(shape_, ", "));
     }
     if (!tensor.data.empty()) std::memcpy(out, tensor.data.data(), tensor.data.size());
   }
@@ -130,10 +130,10 @@ class StringCopier final : public TextDecoder {
     if (record.is_null(field_)) return {};
     const std::string_view text = record.string(field_);
     if (max_bytes_ == 0 || std::ssize(text) <= max_bytes_) return text;
-    throw Error(ErrorCode::unsupported,
-                fmt::format("field '{}' has a text of {} bytes, more than max_bytes, which is {}; "
-                            "give a larger one, or 0 for no limit",
-                            name_, text.size(), max_bytes_));
+    throw error_of(ErrorCode::unsupported,
+                   "field '{}' has a text of {} bytes, more than max_bytes, which is {}; "
+                   "give a larger one, or 0 for no limit",
+                   name_, text.size(), max_bytes_);
   }
 
  private:
@@ -146,9 +146,8 @@ class StringCopier final : public TextDecoder {
 
 void refuse_field(const Field& field, const std::string& expected) {
   const std::string dtype = has_dtype(field) ? fmt::format(" of {}", to_string(field.dtype)) : "";
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("field '{}' is a {}{}; expected {}", field.name, to_string(field.type),
-                          dtype, expected));
+  throw error_of(ErrorCode::invalid_argument, "field '{}' is a {}{}; expected {}", field.name,
+                 to_string(field.type), dtype, expected);
 }
 
 size_t require_image(const Schema& schema, const std::string& field, const std::string& expected) {
@@ -243,9 +242,9 @@ std::shared_ptr<const FieldDecoder> copy_field(const Schema& schema, const std::
   if (description.type != FieldType::tensor) refuse_field(description, "a scalar or a tensor");
   for (int64_t extent : shape) {
     if (extent >= 0) continue;
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("the shape of field '{}' is [{}]; extents must not be negative", field,
-                            fmt::join(shape, ", ")));
+    throw error_of(ErrorCode::invalid_argument,
+                   "the shape of field '{}' is [{}]; extents must not be negative", field,
+                   fmt::join(shape, ", "));
   }
   return std::make_shared<TensorCopier>(at, description, std::move(shape));
 }
@@ -255,8 +254,8 @@ std::shared_ptr<const FieldDecoder> copy_string(const Schema& schema, const std:
   const size_t at = schema.require(field);
   if (schema.fields[at].type != FieldType::string) refuse_field(schema.fields[at], "a string");
   if (max_bytes < 0) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("max_bytes is {}, must be 1 or more, or 0 for no limit", max_bytes));
+    throw error_of(ErrorCode::invalid_argument,
+                   "max_bytes is {}, must be 1 or more, or 0 for no limit", max_bytes);
   }
   return std::make_shared<StringCopier>(at, field, max_bytes);
 }

@@ -2,14 +2,22 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include <ffkit/loader/field_decoder.h>
 
 #include "image/views/picture_views.h"
 
 namespace ffkit {
+
+// Of one picture in a batch: [3, H, W] or [H, W, 3].
+inline std::vector<int64_t> picture_shape(const ImageOutput& output, ImageSize size) {
+  if (output.layout == Layout::nchw) return {3, size.height, size.width};
+  return {size.height, size.width, 3};
+}
 
 class ImageFieldDecoder final : public FieldDecoder {
  public:
@@ -34,9 +42,7 @@ class ImageFieldDecoder final : public FieldDecoder {
   size_t field() const { return field_; }
   DType dtype() const override { return options_.output.dtype; }
   std::vector<int64_t> shape() const override {
-    const ImageSize size = image_size(options_.transform);
-    if (options_.output.layout == Layout::nchw) return {3, size.height, size.width};
-    return {size.height, size.width, 3};
+    return picture_shape(options_.output, image_size(options_.transform));
   }
   std::unique_ptr<Scratch> make_scratch() const override {
     return std::make_unique<ImageScratch>(options_);

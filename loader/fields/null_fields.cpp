@@ -7,6 +7,8 @@
 #include <ffkit/format/error.h>
 #include <ffkit/loader/field_decoder.h>
 
+#include "fields/array_bytes.h"
+
 namespace ffkit {
 namespace {
 
@@ -53,11 +55,7 @@ class ZerosWhereNull : public Base {
  protected:
   bool is_null(const RecordView& record) const { return record.is_null(field_); }
   const Base& wrapped() const { return wrapped_; }
-  void write_zeros(void* out) const {
-    size_t num_bytes = size_of(dtype());
-    for (const int64_t extent : shape()) num_bytes *= static_cast<size_t>(extent);
-    std::memset(out, 0, num_bytes);
-  }
+  void write_zeros(void* out) const { std::memset(out, 0, array_bytes(dtype(), shape())); }
 
  private:
   size_t field_;

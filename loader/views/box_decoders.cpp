@@ -6,9 +6,8 @@
 #include <cstring>
 #include <utility>
 
-#include <ffkit/format/error.h>
-
 #include "fields/field_lookup.h"
+#include "format/make_error.h"
 #include "format/refuse.h"
 #include "views/kept_boxes.h"
 
@@ -33,10 +32,10 @@ class OfBoxes : public RowsDecoder {
     check_between("max_boxes", static_cast<double>(boxes_.max_boxes), 1, 1 << 16);
     const View& of = set_->views()[view];
     if (of.copies == 0) return;
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("view '{}' has {} copies, and boxes and points follow one picture; "
-                            "make a view of its own name of each copy",
-                            of.name, of.copies));
+    throw error_of(ErrorCode::invalid_argument,
+                   "view '{}' has {} copies, and boxes and points follow one picture; "
+                   "make a view of its own name of each copy",
+                   of.name, of.copies);
   }
   int64_t max_rows() const override { return boxes_.max_boxes; }
   RowLayout layout() const override { return boxes_.layout; }
@@ -64,10 +63,10 @@ class OfBoxes : public RowsDecoder {
                        const KeptBoxes& kept) const {
     const int64_t num_entries = tensor.shape.empty() ? 0 : tensor.shape[0];
     if (!tensor.shape.empty() && num_entries == kept.num_boxes) return;
-    throw Error(ErrorCode::corrupt,
-                fmt::format("field '{}' has shape [{}], but field '{}' has {} boxes; both must be "
-                            "of one length",
-                            field, fmt::join(tensor.shape, ", "), boxes_.field, kept.num_boxes));
+    throw error_of(ErrorCode::corrupt,
+                   "field '{}' has shape [{}], but field '{}' has {} boxes; both must be "
+                   "of one length",
+                   field, fmt::join(tensor.shape, ", "), boxes_.field, kept.num_boxes);
   }
 
  private:
@@ -120,9 +119,9 @@ class BoxRowsDecoder final : public OfBoxes {
     require_entries(tensor, field_.field, kept);
     const std::vector<int64_t> shape(tensor.shape.begin() + 1, tensor.shape.end());
     if (shape != field_.shape) {
-      throw Error(ErrorCode::corrupt,
-                  fmt::format("field '{}' has rows of shape [{}], but the batch takes [{}]",
-                              field_.field, fmt::join(shape, ", "), fmt::join(field_.shape, ", ")));
+      throw error_of(ErrorCode::corrupt,
+                     "field '{}' has rows of shape [{}], but the batch takes [{}]", field_.field,
+                     fmt::join(shape, ", "), fmt::join(field_.shape, ", "));
     }
     auto* to = static_cast<std::byte*>(out);
     for (const int64_t i : kept.indices) {
@@ -167,10 +166,9 @@ class PointsDecoder final : public OfBoxes {
     const bool is_shape = tensor.shape.size() == 3 && tensor.shape[1] == field_.num_points &&
                           (tensor.shape[2] == 2 || tensor.shape[2] == 3);
     if (!is_shape) {
-      throw Error(
-          ErrorCode::corrupt,
-          fmt::format("field '{}' has shape [{}]; expected [n, {}, 3], or [n, {}, 2]", field_.field,
-                      fmt::join(tensor.shape, ", "), field_.num_points, field_.num_points));
+      throw error_of(ErrorCode::corrupt,
+                     "field '{}' has shape [{}]; expected [n, {}, 3], or [n, {}, 2]", field_.field,
+                     fmt::join(tensor.shape, ", "), field_.num_points, field_.num_points);
     }
     const std::vector<double> numbers = numbers_of(tensor);
     const auto extent = static_cast<size_t>(tensor.shape[2]);

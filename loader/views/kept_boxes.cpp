@@ -1,6 +1,5 @@
 #include "views/kept_boxes.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -9,9 +8,9 @@
 #include <span>
 
 #include <ffkit/format/dtype_visitor.h>
-#include <ffkit/format/error.h>
 
 #include "format/enum_names.h"
+#include "format/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -51,11 +50,11 @@ void require_area(const BoxesField& options, int64_t i, std::span<const double> 
                   const BoxEdges& edges) {
   const bool is_finite = std::ranges::all_of(edges, [](double e) { return std::isfinite(e); });
   if (is_finite && edges[2] > edges[0] && edges[3] > edges[1]) return;
-  throw Error(ErrorCode::corrupt,
-              fmt::format("box {} of field '{}' is ({:g}) as {}, which {}; correct the data, or "
-                          "leave the record out",
-                          i, options.field, fmt::join(box, ", "), to_string(options.stored.format),
-                          is_finite ? "has no area" : "has values that are no numbers"));
+  throw error_of(ErrorCode::corrupt,
+                 "box {} of field '{}' is ({:g}) as {}, which {}; correct the data, or "
+                 "leave the record out",
+                 i, options.field, fmt::join(box, ", "), to_string(options.stored.format),
+                 is_finite ? "has no area" : "has values that are no numbers");
 }
 
 }  // namespace
@@ -90,8 +89,8 @@ KeptBoxes keep_boxes(const BoxesField& options, const RecordView& record, size_t
                      const ImageInfo& picture, const ViewMatrix& matrix, ImageSize size) {
   const TensorView tensor = record.tensor(at);
   if (tensor.shape.size() != 2 || tensor.shape[1] != 4) {
-    throw Error(ErrorCode::corrupt, fmt::format("field '{}' has shape [{}]; boxes have [n, 4]",
-                                                options.field, fmt::join(tensor.shape, ", ")));
+    throw error_of(ErrorCode::corrupt, "field '{}' has shape [{}]; boxes have [n, 4]",
+                   options.field, fmt::join(tensor.shape, ", "));
   }
   const std::vector<double> numbers = numbers_of(tensor);
   const auto width = static_cast<double>(size.width);
@@ -116,10 +115,10 @@ KeptBoxes keep_boxes(const BoxesField& options, const RecordView& record, size_t
     kept.edges.push_back(clipped);
   }
   if (std::ssize(kept.indices) > options.max_boxes) {
-    throw Error(ErrorCode::unsupported,
-                fmt::format("field '{}' has {} boxes in the view, more than max_boxes, which is "
-                            "{}; give a larger one",
-                            options.field, kept.indices.size(), options.max_boxes));
+    throw error_of(ErrorCode::unsupported,
+                   "field '{}' has {} boxes in the view, more than max_boxes, which is "
+                   "{}; give a larger one",
+                   options.field, kept.indices.size(), options.max_boxes);
   }
   return kept;
 }

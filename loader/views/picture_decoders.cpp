@@ -1,28 +1,15 @@
 #include "views/picture_decoders.h"
 
-#include <fmt/format.h>
-
 #include <cstring>
 #include <utility>
 
-#include <ffkit/format/error.h>
-
+#include "fields/array_bytes.h"
 #include "fields/field_lookup.h"
+#include "fields/image_field_decoder.h"
 #include "image/views/mask_scaler.h"
 
 namespace ffkit {
 namespace {
-
-size_t bytes_of(DType dtype, const std::vector<int64_t>& shape) {
-  size_t num_bytes = size_of(dtype);
-  for (const int64_t extent : shape) num_bytes *= static_cast<size_t>(extent);
-  return num_bytes;
-}
-
-std::vector<int64_t> picture_shape(const ImageOutput& output, ImageSize size) {
-  if (output.layout == Layout::nchw) return {3, size.height, size.width};
-  return {size.height, size.width, 3};
-}
 
 // What all of them have: one array of a view.
 class OfView : public FieldDecoder {
@@ -32,7 +19,7 @@ class OfView : public FieldDecoder {
         view_(view),
         dtype_(dtype),
         shape_(set_->with_copies(view, shape)),
-        bytes_per_copy_(bytes_of(dtype, shape)) {}
+        bytes_per_copy_(array_bytes(dtype, shape)) {}
   DType dtype() const override { return dtype_; }
   std::vector<int64_t> shape() const override { return shape_; }
   std::unique_ptr<Scratch> make_scratch() const override {

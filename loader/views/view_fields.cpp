@@ -1,25 +1,19 @@
 #include "views/view_fields.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
 #include <variant>
 
-#include <ffkit/format/error.h>
-
 #include "fields/field_lookup.h"
 #include "fields/image_field_decoder.h"
+#include "format/make_error.h"
 #include "views/box_decoders.h"
 #include "views/picture_decoders.h"
 
 namespace ffkit {
 namespace {
-
-[[noreturn]] void refuse_views(const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, message);
-}
 
 bool is_random(const ImageOptions& options) {
   const bool is_random_crop = std::holds_alternative<RandomResizedCrop>(options.transform) ||
@@ -65,26 +59,26 @@ class Followers {
       names.push_back(views[i].name);
     }
     if (name.empty()) {
-      refuse_views(
-          fmt::format("the batch's field '{}' does not say which view it follows; the "
-                      "loader has {}",
-                      array, fmt::join(names, ", ")));
+      throw error_of(ErrorCode::invalid_argument,
+                     "the batch's field '{}' does not say which view it follows; the loader has {}",
+                     array, fmt::join(names, ", "));
     }
-    refuse_views(
-        fmt::format("the batch's field '{}' follows the view '{}', which the loader does "
-                    "not have; it has {}",
-                    array, name, fmt::join(names, ", ")));
+    throw error_of(
+        ErrorCode::invalid_argument,
+        "the batch's field '{}' follows the view '{}', which the loader does not have; it has {}",
+        array, name, fmt::join(names, ", "));
   }
 
   // The view that `array` follows, unless it cannot.
   size_t followed(const std::string& array, const std::string& name) const {
     const size_t view = view_of(array, name);
     if (!moves_pixels(set_->views()[view].image)) return view;
-    refuse_views(fmt::format(
+    throw error_of(
+        ErrorCode::invalid_argument,
         "the batch's field '{}' follows the view '{}', whose RandAugment or TrivialAugmentWide "
         "turns and shifts pixels, and would not be moved with them; take augmentations of colours "
         "alone for this view",
-        array, set_->views()[view].name));
+        array, set_->views()[view].name);
   }
 
   const BoxesField& boxes_of(const std::string& array, const std::string& name) const {
@@ -92,10 +86,10 @@ class Followers {
       const auto* boxes = std::get_if<BoxesField>(&field.what);
       if (boxes != nullptr && field.name == name) return *boxes;
     }
-    refuse_views(
-        fmt::format("the batch's field '{}' belongs to the boxes '{}', but the batch has "
-                    "no BoxesField of that name",
-                    array, name));
+    throw error_of(ErrorCode::invalid_argument,
+                   "the batch's field '{}' belongs to the boxes '{}', but the batch has "
+                   "no BoxesField of that name",
+                   array, name);
   }
 
   const Schema& schema_;
@@ -106,7 +100,8 @@ class Followers {
 ViewSetPtr make_views(const Schema& schema, const LoaderOptions& options) {
   if (options.image_field.empty()) {
     if (options.views.empty() && options.view_fields.empty()) return nullptr;
-    refuse_views("views and what follows them need a picture; give image_field");
+    throw Error(ErrorCode::invalid_argument,
+                "views and what follows them need a picture; give image_field");
   }
   const size_t at = require_image(schema, options.image_field);
   if (options.views.empty()) {
@@ -114,7 +109,8 @@ ViewSetPtr make_views(const Schema& schema, const LoaderOptions& options) {
         at, std::vector<View>{{.name = options.image_field, .image = options.image}}, true);
   }
   if (options.mixing.mixup_alpha != 0 || options.mixing.cutmix_alpha != 0) {
-    refuse_views("mixing mixes the pictures of a loader without views; leave it out, or the views");
+    throw Error(ErrorCode::invalid_argument,
+                "mixing mixes the pictures of a loader without views; leave it out, or the views");
   }
   return std::make_shared<const ViewSet>(at, options.views, false);
 }
@@ -135,11 +131,12 @@ void refuse_equal_pictures(const Schema& schema, const LoaderOptions& options) {
     if (picture == nullptr || !is_random(picture->options())) continue;
     const auto same = std::ranges::find(all, picture->field(), &Random::field);
     if (same != all.end()) {
-      refuse_views(fmt::format(
+      throw error_of(
+          ErrorCode::invalid_argument,
           "the batch's fields '{}' and '{}' are both random pictures of the record's field '{}', "
           "and would show the same crop; give `views` with two names instead, or a PictureField "
           "where the second is to follow the first",
-          same->name, field.name, schema.fields[picture->field()].name));
+          same->name, field.name, schema.fields[picture->field()].name);
     }
     all.push_back({picture->field(), field.name});
   }

@@ -19,7 +19,6 @@ struct BatchFields {
   std::vector<BatchField> fields;
   size_t num_visible = 0;
   std::vector<std::string> views;  // their geometry is field num_visible + 1 + i
-  bool has_views() const { return !views.empty(); }
 };
 
 // Throws Error(invalid_argument) for options that do not fit together, and as the decoders of

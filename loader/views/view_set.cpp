@@ -1,30 +1,14 @@
 #include "views/view_set.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
-#include <ffkit/format/error.h>
-
+#include "format/fnv.h"
+#include "format/make_error.h"
 #include "format/mix64.h"
 
 namespace ffkit {
 namespace {
-
-// FNV-1a of 64 bits (Fowler, Noll, Vo).
-uint64_t hash_of(std::string_view text) {
-  uint64_t hash = 0xCBF29CE484222325U;
-  for (const char c : text) {
-    hash ^= static_cast<unsigned char>(c);
-    hash *= 0x100000001B3U;
-  }
-  return hash;
-}
-
-bool is_same(const SampleKey& a, const SampleKey& b) {
-  return a.seed == b.seed && a.epoch == b.epoch && a.record_index == b.record_index;
-}
 
 std::vector<ImageOptions> options_of(const std::vector<View>& views) {
   std::vector<ImageOptions> all;
@@ -36,7 +20,7 @@ std::vector<ImageOptions> options_of(const std::vector<View>& views) {
 
 SampleKey view_key(const SampleKey& key, std::string_view view, int64_t copy) {
   SampleKey own = key;
-  if (!view.empty()) own.seed = mix64(own.seed, hash_of(view));
+  if (!view.empty()) own.seed = mix64(own.seed, fnv1a64(std::as_bytes(std::span(view))));
   if (copy != 0) own.seed = mix64(own.seed, static_cast<uint64_t>(copy));
   return own;
 }
@@ -48,9 +32,8 @@ ViewSet::ViewSet(size_t field, std::vector<View> views, bool is_default)
     const View& view = views_[i];
     validate(view.image);
     if (view.copies < 0 || view.copies > kMaxCopies) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("view '{}' has {} copies; expected 0 to {}", view.name, view.copies,
-                              kMaxCopies));
+      throw error_of(ErrorCode::invalid_argument, "view '{}' has {} copies; expected 0 to {}",
+                     view.name, view.copies, kMaxCopies);
     }
     first_picture_.push_back(view_of_.size());
     view_of_.insert(view_of_.end(), num_pictures(i), i);
@@ -80,7 +63,7 @@ SampleViews::SampleViews(const ViewSet& set) : set_(set), pictures_(options_of(s
 void SampleViews::begin(const RecordView& record, const SampleKey& key, int64_t record_index,
                         PipelineTimes& times) {
   const std::span<const std::byte> encoded = record.bytes(set_.field());
-  if (has_begun_ && record_index >= 0 && record_index == record_index_ && is_same(key, key_) &&
+  if (has_begun_ && record_index >= 0 && record_index == record_index_ && key == key_ &&
       encoded.data() == data_) {
     return;
   }
@@ -96,9 +79,9 @@ void SampleViews::begin(const RecordView& record, const SampleKey& key, int64_t 
 
 void require_size_of_picture(const char* what, int width, int height, const ImageInfo& picture) {
   if (width == picture.width && height == picture.height) return;
-  throw Error(ErrorCode::corrupt,
-              fmt::format("the {} has {} x {} pixels, its picture {} x {}; both must have one size",
-                          what, width, height, picture.width, picture.height));
+  throw error_of(ErrorCode::corrupt,
+                 "the {} has {} x {} pixels, its picture {} x {}; both must have one size", what,
+                 width, height, picture.width, picture.height);
 }
 
 MaskView SampleViews::mask(const RecordView& record, size_t field, bool is_tensor,
@@ -106,9 +89,8 @@ MaskView SampleViews::mask(const RecordView& record, size_t field, bool is_tenso
   if (is_tensor) {
     const TensorView tensor = record.tensor(field);
     if (tensor.shape.size() != 2) {
-      throw Error(ErrorCode::corrupt,
-                  fmt::format("the mask has {} dimensions; expected 2, height and width",
-                              tensor.shape.size()));
+      throw error_of(ErrorCode::corrupt, "the mask has {} dimensions; expected 2, height and width",
+                     tensor.shape.size());
     }
     // Copied to where numbers of any size may lie.
     tensor_.assign(tensor.data.begin(), tensor.data.end());

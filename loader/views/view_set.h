@@ -59,8 +59,8 @@ class SampleViews {
 
   PictureViews& pictures() { return pictures_; }
   const std::vector<SampleKey>& keys() const { return keys_; }
-  // The mask in `field` of the record, decoded once; lives until the next call. Throws what MaskDecoder throws, and
-  // Error(corrupt) for another size than the picture's.
+  // The mask in `field` of the record, decoded once; lives until the next call. Throws what
+  // MaskDecoder throws, and Error(corrupt) for another size than the picture's.
   MaskView mask(const RecordView& record, size_t field, bool is_tensor, MaskNumbers numbers);
 
  private:

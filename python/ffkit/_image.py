@@ -7,8 +7,11 @@ Ranges are checked when the loader is made: InvalidArgumentError (a ValueError) 
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
-from typing import Any, Callable, Iterable, Literal, Sequence
+from typing import Any, Callable, Iterable, Literal, Mapping, Sequence
+
+from ._errors import InvalidArgumentError
 
 Size = int | tuple[int, int]  # of a square, or (height, width), in pixels
 Range = float | tuple[float, float]  # a strength, or (low, high)
@@ -342,3 +345,30 @@ class ImageOptions:
     def __post_init__(self) -> None:
         if self.normalize is None:
             object.__setattr__(self, "normalize", self.dtype not in ("u8", "u16", "i32"))
+
+
+ViewSpec = Transform | ImageOptions | tuple[Transform | ImageOptions, int]  # a picture, or copies of it
+
+
+def image_options_of(what: str, image: Any, given: Mapping[str, Any]) -> ImageOptions:
+    """The ImageOptions that `image` is, or those of a transform with what else was given."""
+    if isinstance(image, ImageOptions) and given:
+        raise InvalidArgumentError(f"{', '.join(given)} belong into the ImageOptions; give them there, or a transform as {what}")
+    if hasattr(image, "transforms") or (callable(image) and not isinstance(image, type)):
+        raise TypeError(
+            f"{what} is {image!r}, which ffkit cannot run; ffkit.torch.image_options() makes ffkit's options of torchvision's transforms, and an ffkit.PythonAugmentation in "
+            "`augment` calls a function"
+        )
+    return image if isinstance(image, ImageOptions) else ImageOptions(image, **given)
+
+
+def view_of(name: str, view: Any, given: Mapping[str, Any]) -> tuple[str, ImageOptions, int]:
+    """(name, options, copies); 0 copies for a picture without that dimension."""
+    image, copies = view, 0
+    if isinstance(view, (tuple, list)):
+        if len(view) != 2:
+            raise InvalidArgumentError(f"view '{name}' is {view!r}; expected a transform or ImageOptions, or a pair of that and a number of copies")
+        image, copies = view[0], operator.index(view[1])
+        if copies < 1:
+            raise InvalidArgumentError(f"view '{name}' has {copies} copies; expected 1 or more, or the transform alone for one picture")
+    return name, image_options_of(f"view '{name}'", image, given), copies

@@ -19,7 +19,7 @@ from ._batch import Batch, Facts
 from ._dataset import Dataset, PathLike, dataset_of, numbers_of
 from ._errors import InvalidArgumentError
 from ._fields import BatchField
-from ._image import Augmentation, Dtype, ImageOptions, Layout, Mixing, RandomErasing, RandomResizedCrop, Transform
+from ._image import Augmentation, Dtype, ImageOptions, Layout, Mixing, RandomErasing, RandomResizedCrop, Transform, ViewSpec, image_options_of, view_of
 
 Order = Literal["shuffle", "sequential", "windowed", "weighted"]
 Tail = Literal["drop", "pad", "exact", "even", "balanced"]
@@ -52,9 +52,6 @@ class IO:
     read_timeout_s: float = 300.0
     sqpoll: bool = False
     decoders_read_cache: bool = True
-
-
-ViewSpec = Transform | ImageOptions | tuple[Transform | ImageOptions, int]  # a picture, or copies of it
 
 
 class Loader:
@@ -192,8 +189,8 @@ class Loader:
             raise InvalidArgumentError("image is the picture of a loader without views; give it as one of the views, by a name")
         if views is None and image is None:
             image_field = None
-        options = _image_options("image", RandomResizedCrop() if image is None else image, given if views is None else {})
-        views_given = [_view(name, view, given) for name, view in (views or {}).items()]
+        options = image_options_of("image", RandomResizedCrop() if image is None else image, given if views is None else {})
+        views_given = [view_of(name, view, given) for name, view in (views or {}).items()]
         fields = dict(fields or {})
         mixing = mixing or Mixing()
         self._arrays = resolve(arrays)
@@ -477,30 +474,6 @@ class _Loop(Iterator[Batch]):
             raise StopIteration
         loader._taken += 1
         return batch
-
-
-def _image_options(what: str, image: Any, given: Mapping[str, Any]) -> ImageOptions:
-    """The ImageOptions that `image` is, or those of a transform with what else was given."""
-    if isinstance(image, ImageOptions) and given:
-        raise InvalidArgumentError(f"{', '.join(given)} belong into the ImageOptions; give them there, or a transform as {what}")
-    if hasattr(image, "transforms") or (callable(image) and not isinstance(image, type)):
-        raise TypeError(
-            f"{what} is {image!r}, which ffkit cannot run; ffkit.torch.image_options() makes ffkit's options of torchvision's transforms, and an ffkit.PythonAugmentation in "
-            "`augment` calls a function"
-        )
-    return image if isinstance(image, ImageOptions) else ImageOptions(image, **given)
-
-
-def _view(name: str, view: Any, given: Mapping[str, Any]) -> tuple[str, ImageOptions, int]:
-    """(name, options, copies); 0 copies for a picture without that dimension."""
-    image, copies = view, 0
-    if isinstance(view, (tuple, list)):
-        if len(view) != 2:
-            raise InvalidArgumentError(f"view '{name}' is {view!r}; expected a transform or ImageOptions, or a pair of that and a number of copies")
-        image, copies = view[0], operator.index(view[1])
-        if copies < 1:
-            raise InvalidArgumentError(f"view '{name}' has {copies} copies; expected 1 or more, or the transform alone for one picture")
-    return name, _image_options(f"view '{name}'", image, given), copies
 
 
 def _numbers(values: Any) -> list[Any] | None:

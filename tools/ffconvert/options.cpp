@@ -11,7 +11,7 @@
 #include <ffkit/format/error.h>
 #include <ffkit/format/option_names.h>
 
-#include "format/with_commas.h"
+#include "format/readable_numbers.h"
 #include "tools/stop_signals.h"
 #include "tools/table_options.h"
 

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "format/clock_time.h"
+#include "format/readable_numbers.h"
 
 namespace ffkit {
 namespace {

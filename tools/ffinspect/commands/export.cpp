@@ -10,7 +10,7 @@
 #include "export/exporter.h"
 #include "export/new_tree.h"
 #include "export/packed.h"
-#include "format/with_commas.h"
+#include "format/readable_numbers.h"
 #include "text/output.h"
 #include "tools/stop_signals.h"
 

@@ -9,7 +9,7 @@
 #include "commands.h"
 #include "data/data_sets.h"
 #include "data/record_sizes.h"
-#include "format/with_commas.h"
+#include "format/readable_numbers.h"
 #include "text/fields.h"
 #include "text/histogram.h"
 #include "text/output.h"

@@ -15,8 +15,8 @@
 
 #include "commands.h"
 #include "data/data_sets.h"
+#include "format/readable_numbers.h"
 #include "format/schema/label_field.h"
-#include "format/with_commas.h"
 #include "text/fields.h"
 #include "text/histogram.h"
 #include "text/output.h"

@@ -13,7 +13,7 @@
 #include "data/data_sets.h"
 #include "data/split_check.h"
 #include "format/make_error.h"
-#include "format/with_commas.h"
+#include "format/readable_numbers.h"
 #include "text/output.h"
 
 namespace ffkit {

@@ -20,7 +20,7 @@
 #include "draw/root_results.h"
 #include "draw/scene_view.h"
 #include "format/make_error.h"
-#include "format/with_commas.h"
+#include "format/readable_numbers.h"
 #include "text/output.h"
 #include "tools/output_file.h"
 

@@ -10,7 +10,7 @@
 
 #include "export/new_tree.h"
 #include "format/make_error.h"
-#include "format/with_commas.h"
+#include "format/readable_numbers.h"
 #include "text/output.h"
 
 namespace ffkit {

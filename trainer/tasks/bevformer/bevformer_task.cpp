@@ -15,7 +15,7 @@
 #include <ffkit/trainer/task.h>
 
 #include "format/make_error.h"
-#include "format/with_commas.h"
+#include "format/readable_numbers.h"
 #include "tasks/bevformer/data/bevformer_data.h"
 #include "tasks/bevformer/data/frames.h"
 #include "tasks/bevformer/data/grid_mask.h"

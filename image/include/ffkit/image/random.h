@@ -18,6 +18,8 @@ struct SampleKey {
   uint64_t seed = 0;
   int64_t epoch = 0;
   int64_t record_index = 0;
+
+  bool operator==(const SampleKey&) const = default;
 };
 
 // One block of Philox4x32 with ten rounds.

@@ -69,8 +69,8 @@ class Batch {
   [[nodiscard]] std::span<const Replacement> replacements() const noexcept;
 
   // All arrays, in order: the picture (or its views) and the label, where LoaderOptions asks for
-  // them, then its `fields` and `view_fields`. An empty batch has none. Functions that take a number throw Error(invalid_argument)
-  // unless it is 0 .. num_fields()-1.
+  // them, then its `fields` and `view_fields`. An empty batch has none. Functions that take a
+  // number throw Error(invalid_argument) unless it is 0 .. num_fields()-1.
   [[nodiscard]] size_t num_fields() const noexcept;
   [[nodiscard]] std::string_view field_name(size_t i) const;
   [[nodiscard]] BatchArray field(size_t i) const;
@@ -91,7 +91,7 @@ class Batch {
 
   // The names of the views, in order: those of LoaderOptions::views; without such the image field;
   // none for a loader without pictures.
-  [[nodiscard]] std::vector<std::string> views() const;
+  [[nodiscard]] std::span<const std::string> views() const noexcept;
   // Where the pixels of each picture went in a view: [size, 3, 3] f64, or [size, copies, 3, 3] of a
   // view with copies; see ViewMatrix. It is that of the transform: what RandAugment and
   // TrivialAugmentWide turn and shift is not in it. The array is none of field(i). Throws
