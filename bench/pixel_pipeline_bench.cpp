@@ -16,6 +16,7 @@
 #include <ffkit/image/image_codec.h>
 
 #include "image/jpeg/libjpeg.h"
+#include "image/pixels/gaussian_blur.h"
 #include "image/pixels/pixel_ops.h"
 #include "image/pixels/pixel_writer.h"
 #include "image/transform/crop.h"
@@ -160,6 +161,15 @@ void operation(benchmark::State& state, const Operation& apply) {
   state.SetItemsProcessed(state.iterations());
 }
 
+// As operation(), of a GaussianBlurrer; kernel_size 0 is Pillow's.
+void blur(benchmark::State& state, int kernel_size, double sigma) {
+  GaussianBlurrer blurrer;
+  operation(state, [&](const RgbImage& image, uint8_t*) {
+    if (kernel_size == 0) return blurrer.blur_as_pillow(image, sigma);
+    blurrer.blur_as_torchvision(image, kernel_size, sigma);
+  });
+}
+
 // From RGB pixels to a normalised sample: what the augmented way writes in one pass more than the
 // fused one.
 void write_only(benchmark::State& state, DType dtype, Layout layout) {
@@ -210,6 +220,10 @@ const RandomCrop kCrop{.size = 224};
 const ColorJitter kJitter{.brightness = 0.4, .contrast = 0.4, .saturation = 0.4};
 const ColorJitter kJitterAndHue{.brightness = 0.4, .contrast = 0.4, .saturation = 0.4, .hue = 0.1};
 
+// SimCLR's and MoCo v2's, all of it always.
+const Augmentation kSimclr =
+    Apply{.probability = 1, .augmentations = {kJitterAndHue, Grayscale{}, GaussianBlur{}}};
+
 #define FFKIT_THREADS Threads(1)->Threads(2)->UseRealTime()->Unit(benchmark::kMillisecond)
 BENCHMARK(libjpeg_decode)->FFKIT_THREADS;
 BENCHMARK(full_decode)->FFKIT_THREADS;
@@ -230,6 +244,8 @@ FFKIT_AUGMENTED(color_jitter, {kJitter}, {});
 FFKIT_AUGMENTED(color_jitter_and_hue, {kJitterAndHue}, {});
 FFKIT_AUGMENTED(rand_augment, {RandAugment{}}, {});
 FFKIT_AUGMENTED(trivial_augment_wide, {TrivialAugmentWide{}}, {});
+FFKIT_AUGMENTED(gaussian_blur, {GaussianBlur{}}, {});
+FFKIT_AUGMENTED(simclr, {kSimclr}, {});
 FFKIT_AUGMENTED(erasing, {}, RandomErasing{.probability = 1});
 FFKIT_AUGMENTED(erasing_by_noise, {}, (RandomErasing{.probability = 1, .noise = true}));
 
@@ -254,10 +270,19 @@ FFKIT_OPERATION(posterize, posterize(image, 4));
 FFKIT_OPERATION(solarize, solarize(image, 128));
 FFKIT_OPERATION(autocontrast, autocontrast(image));
 FFKIT_OPERATION(equalize, equalize(image));
+FFKIT_OPERATION(invert, invert(image));
+FFKIT_OPERATION(grayscale, grayscale(image));
 FFKIT_OPERATION(translate, translate(image, 20, 0, {}, scratch));
 FFKIT_OPERATION(shear_x, shear(image, 10, 0, {}, scratch));
 FFKIT_OPERATION(shear_y, shear(image, 0, 10, {}, scratch));
 FFKIT_OPERATION(rotate, rotate(image, 20, {}, scratch));
+
+// Of the largest sigma of SimCLR's pictures, and others.
+BENCHMARK_CAPTURE(blur, pillow_2, 0, 2)->FFKIT_MICROSECONDS;
+BENCHMARK_CAPTURE(blur, pillow_10, 0, 10)->FFKIT_MICROSECONDS;
+BENCHMARK_CAPTURE(blur, pillow_100, 0, 100)->FFKIT_MICROSECONDS;
+BENCHMARK_CAPTURE(blur, kernel_9, 9, 2)->FFKIT_MICROSECONDS;
+BENCHMARK_CAPTURE(blur, kernel_23, 23, 2)->FFKIT_MICROSECONDS;
 
 const MixDraw kMixUp{.lambda = 0.3};
 const MixDraw kCutMix{.lambda = 0.75, .is_cutmix = true, .box = {50, 50, 112, 112}};

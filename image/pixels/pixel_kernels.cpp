@@ -70,6 +70,15 @@ uint64_t SumLuma(const uint8_t* rgb, size_t num_pixels) {
   return total;
 }
 
+void SetLuma(uint8_t* rgb, size_t num_pixels) {
+  change_pixels(rgb, num_pixels, [&](Planes& planes) HWY_ATTR {
+    for (size_t lane = 0; lane < kBlock; lane += hn::Lanes(Words())) {
+      const auto grey = hn::DemoteTo(WordBytes(), luma(planes, lane));
+      for (auto& channel : planes.channel) hn::StoreU(grey, WordBytes(), channel + lane);
+    }
+  });
+}
+
 void BlendWithLuma(uint8_t* rgb, size_t num_pixels, float factor) {
   const auto factors = hn::Set(Floats(), factor);
   change_pixels(rgb, num_pixels, [&](Planes& planes) HWY_ATTR {
@@ -122,6 +131,7 @@ HWY_AFTER_NAMESPACE();
 namespace ffkit {
 namespace {
 HWY_EXPORT(SumLuma);
+HWY_EXPORT(SetLuma);
 HWY_EXPORT(BlendWithLuma);
 HWY_EXPORT(BlendWithValue);
 HWY_EXPORT(BlendWithSmooth);
@@ -129,6 +139,9 @@ HWY_EXPORT(BlendWithSmooth);
 
 uint64_t sum_luma(const uint8_t* rgb, size_t num_pixels) {
   return HWY_DYNAMIC_DISPATCH(SumLuma)(rgb, num_pixels);
+}
+void set_luma(uint8_t* rgb, size_t num_pixels) {
+  HWY_DYNAMIC_DISPATCH(SetLuma)(rgb, num_pixels);
 }
 void blend_with_luma(uint8_t* rgb, size_t num_pixels, float factor) {
   HWY_DYNAMIC_DISPATCH(BlendWithLuma)(rgb, num_pixels, factor);

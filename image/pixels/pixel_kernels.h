@@ -11,6 +11,9 @@ namespace ffkit {
 // 2^15) / 2^16.
 uint64_t sum_luma(const uint8_t* rgb, size_t num_pixels);
 
+// rgb = (luma, luma, luma)
+void set_luma(uint8_t* rgb, size_t num_pixels);
+
 // rgb = blend(luma, rgb, factor); ImagingBlend() in Pillow's src/libImaging/Blend.c.
 void blend_with_luma(uint8_t* rgb, size_t num_pixels, float factor);
 

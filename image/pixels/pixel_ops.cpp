@@ -160,4 +160,8 @@ void invert(const RgbImage& image) {
   for (size_t i = 0; i < n; ++i) values[i] = static_cast<uint8_t>(~values[i]);
 }
 
+void grayscale(const RgbImage& image) {
+  set_luma(image.data, num_pixels(image));
+}
+
 }  // namespace ffkit

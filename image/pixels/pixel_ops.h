@@ -30,6 +30,7 @@ void solarize(const RgbImage& image, double threshold);  // inverts values from 
 void autocontrast(const RgbImage& image);
 void equalize(const RgbImage& image);
 void invert(const RgbImage& image);
+void grayscale(const RgbImage& image);  // to_grayscale(3)
 
 // By whole pixels, right and down.
 void translate(const RgbImage& image, int dx, int dy, RgbColor fill, uint8_t* scratch);

@@ -1,5 +1,8 @@
 #include "transform/augmenter.h"
 
+#include <iterator>
+#include <numeric>
+#include <type_traits>
 #include <utility>
 
 #include "pixels/pixel_ops.h"
@@ -26,21 +29,71 @@ DrawnJitter draw_jitter(const ColorJitter& options, CounterRandom& random) {
   return drawn;
 }
 
-Augmenter::Augmenter(const std::vector<Augmentation>& augmentations, ImageSize size) {
-  if (augmentations.empty()) return;
-  std::array<int, std::variant_size_v<Augmentation>> num_of_kind = {};
+size_t draw_one(const OneOf& options, CounterRandom& random) {
+  const std::vector<double>& weights = options.weights;
+  if (weights.empty()) {
+    return static_cast<size_t>(random.below(std::ssize(options.augmentations)));
+  }
+  double rest = random.uniform() * std::accumulate(weights.begin(), weights.end(), 0.0);
+  size_t last = 0;
+  for (size_t i = 0; i < weights.size(); ++i) {
+    if (weights[i] == 0) continue;
+    if (rest < weights[i]) return i;
+    rest -= weights[i];
+    last = i;
+  }
+  return last;  // the sum was rounded
+}
+
+CounterRandom Augmenter::Step::random_of(const SampleKey& key) const {
+  if (stream != kNestedStream) return CounterRandom(key, stream);
+  return CounterRandom(nested_key(key, place), stream);
+}
+
+std::vector<Augmenter::Step> Augmenter::make_steps(const std::vector<Augmentation>& augmentations,
+                                                   uint64_t list) {
+  std::vector<Step> steps;
+  std::array<int, std::variant_size_v<AnyAugmentation>> num_of_kind = {};
   for (const Augmentation& augmentation : augmentations) {
     const size_t kind = augmentation.index();
-    steps_.push_back({augmentation, augmentation_stream(kind, num_of_kind[kind]++)});
+    const int n = num_of_kind[kind]++;
+    const bool has_own_stream = list == kTopPlace && kind < kFirstNestedKind;
+    Step step{augmentation, augmentation_place(list, kind, n),
+              has_own_stream ? augmentation_stream(kind, n) : kNestedStream};
+    if (const auto* all = std::get_if<Apply>(&augmentation)) {
+      step.within = make_steps(all->augmentations, step.place);
+    } else if (const auto* one = std::get_if<OneOf>(&augmentation)) {
+      step.within = make_steps(one->augmentations, step.place);
+    }
+    steps.push_back(std::move(step));
   }
+  return steps;
+}
+
+Augmenter::Augmenter(const std::vector<Augmentation>& augmentations, ImageSize size)
+    : steps_(make_steps(augmentations, kTopPlace)) {
+  if (augmentations.empty()) return;
   scratch_.resize(static_cast<size_t>(3 * size.height * size.width) + kScratchSlack);
 }
 
 void Augmenter::run(const RgbImage& image, const SampleKey& key) {
-  for (const Step& step : steps_) {
-    CounterRandom random(key, step.stream);
-    std::visit([&](const auto& options) { apply(options, image, random); }, step.augmentation);
-  }
+  for (const Step& step : steps_) run(step, image, key);
+}
+
+void Augmenter::run(const Step& step, const RgbImage& image, const SampleKey& key) {
+  CounterRandom random = step.random_of(key);
+  const auto run_one = [&](const auto& options) {
+    using Kind = std::remove_cvref_t<decltype(options)>;
+    if constexpr (std::is_same_v<Kind, Apply>) {
+      if (random.uniform() >= options.probability) return;
+      for (const Step& inner : step.within) run(inner, image, key);
+    } else if constexpr (std::is_same_v<Kind, OneOf>) {
+      run(step.within[draw_one(options, random)], image, key);
+    } else {
+      apply(options, image, random);
+    }
+  };
+  std::visit(run_one, step.augmentation);
 }
 
 void Augmenter::apply(const ColorJitter& options, const RgbImage& image, CounterRandom& random) {
@@ -76,6 +129,43 @@ void Augmenter::apply(const TrivialAugmentWide& options, const RgbImage& image,
 void Augmenter::apply(const std::shared_ptr<const PixelTransform>& transform, const RgbImage& image,
                       CounterRandom& random) {
   transform->apply(image, random);
+}
+
+void Augmenter::apply(const GaussianBlur& options, const RgbImage& image, CounterRandom& random) {
+  const double sigma = random.uniform(options.sigma.min, options.sigma.max);
+  if (options.kernel_size == 0) {
+    blurrer_.blur_as_pillow(image, sigma);
+  } else {
+    blurrer_.blur_as_torchvision(image, options.kernel_size, sigma);
+  }
+}
+
+void Augmenter::apply(const Solarize& options, const RgbImage& image, CounterRandom&) {
+  solarize(image, options.threshold);
+}
+
+void Augmenter::apply(const Posterize& options, const RgbImage& image, CounterRandom&) {
+  posterize(image, options.bits);
+}
+
+void Augmenter::apply(const Equalize&, const RgbImage& image, CounterRandom&) {
+  equalize(image);
+}
+
+void Augmenter::apply(const AutoContrast&, const RgbImage& image, CounterRandom&) {
+  autocontrast(image);
+}
+
+void Augmenter::apply(const Grayscale&, const RgbImage& image, CounterRandom&) {
+  grayscale(image);
+}
+
+void Augmenter::apply(const Invert&, const RgbImage& image, CounterRandom&) {
+  invert(image);
+}
+
+void Augmenter::apply(const AdjustSharpness& options, const RgbImage& image, CounterRandom&) {
+  adjust_sharpness(image, options.factor, scratch_.data());
 }
 
 }  // namespace ffkit

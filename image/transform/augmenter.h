@@ -10,6 +10,8 @@
 #include <ffkit/image/augmentation.h>
 #include <ffkit/image/random.h>
 
+#include "pixels/gaussian_blur.h"
+
 namespace ffkit {
 
 // What ColorJitter does to one sample.
@@ -22,6 +24,9 @@ struct DrawnJitter {
 };
 DrawnJitter draw_jitter(const ColorJitter& options, CounterRandom& random);
 
+// Which of its augmentations OneOf takes for one sample.
+size_t draw_one(const OneOf& options, CounterRandom& random);
+
 class Augmenter {
  public:
   // `augmentations` must have passed validate(); pictures are of `size`.
@@ -31,6 +36,19 @@ class Augmenter {
   void run(const RgbImage& image, const SampleKey& key);
 
  private:
+  // An augmentation, where its numbers come from, and those within it.
+  struct Step {
+    CounterRandom random_of(const SampleKey& key) const;
+
+    Augmentation augmentation;
+    uint64_t place = 0;  // if `stream` is kNestedStream
+    uint8_t stream = 0;
+    std::vector<Step> within = {};
+  };
+  static std::vector<Step> make_steps(const std::vector<Augmentation>& augmentations,
+                                      uint64_t list);
+  void run(const Step& step, const RgbImage& image, const SampleKey& key);
+
   void apply(const ColorJitter& options, const RgbImage& image, CounterRandom& random);
   void apply(const RandAugment& options, const RgbImage& image, CounterRandom& random);
   void apply(const TrivialAugmentWide& options, const RgbImage& image, CounterRandom& random);
@@ -38,13 +56,18 @@ class Augmenter {
              CounterRandom& random);
   // Not called: validate() lets it only where FloatScaler works.
   void apply(const PhotoMetricDistortion&, const RgbImage&, CounterRandom&) {}
+  void apply(const GaussianBlur& options, const RgbImage& image, CounterRandom& random);
+  void apply(const Solarize& options, const RgbImage& image, CounterRandom&);
+  void apply(const Posterize& options, const RgbImage& image, CounterRandom&);
+  void apply(const Equalize&, const RgbImage& image, CounterRandom&);
+  void apply(const AutoContrast&, const RgbImage& image, CounterRandom&);
+  void apply(const Grayscale&, const RgbImage& image, CounterRandom&);
+  void apply(const Invert&, const RgbImage& image, CounterRandom&);
+  void apply(const AdjustSharpness& options, const RgbImage& image, CounterRandom&);
 
-  struct Step {
-    Augmentation augmentation;
-    uint8_t stream;
-  };
   std::vector<Step> steps_;
   std::vector<uint8_t> scratch_;
+  GaussianBlurrer blurrer_;
 };
 
 }  // namespace ffkit

@@ -62,6 +62,97 @@ void check(const PhotoMetricDistortion& distortion) {
   check_between("PhotoMetricDistortion hue_delta", distortion.hue_delta, 0, 180);
 }
 
+void check(const GaussianBlur& blur) {
+  constexpr double kMaxSigma = 100;  // Pillow's boxes of it have sums of 16 bits
+  constexpr int kMaxKernel = 255;
+  const bool has_kernel = blur.kernel_size != 0;
+  if (has_kernel &&
+      (blur.kernel_size < 1 || blur.kernel_size > kMaxKernel || blur.kernel_size % 2 == 0)) {
+    refuse("GaussianBlur kernel_size", blur.kernel_size,
+           fmt::format("0 or an odd number of 1 to {}", kMaxKernel));
+  }
+  const SigmaRange& sigma = blur.sigma;
+  const bool is_positive = has_kernel ? sigma.min > 0 : sigma.min >= 0;
+  if (is_positive && sigma.max >= sigma.min && sigma.max <= kMaxSigma) return;
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("GaussianBlur sigma is {:g} to {:g}; expected 0 {} min <= max <= {:g}",
+                          sigma.min, sigma.max, has_kernel ? "<" : "<=", kMaxSigma));
+}
+
+void check(const Solarize& solarize) {
+  check_between("Solarize threshold", solarize.threshold, 0, 256);
+}
+
+void check(const Posterize& posterize) {
+  check_between("Posterize bits", posterize.bits, 1, 8);
+}
+
+void check(const Equalize&) {}
+void check(const AutoContrast&) {}
+void check(const Grayscale&) {}
+void check(const Invert&) {}
+
+void check(const AdjustSharpness& sharpness) {
+  check_between("AdjustSharpness factor", sharpness.factor, 0, kMaxFactor);
+}
+
+void check(const Apply& apply) {
+  check_probability("Apply probability", apply.probability);
+  if (!apply.augmentations.empty()) return;
+  throw Error(ErrorCode::invalid_argument, "Apply has no augmentations; expected one at least");
+}
+
+void check(const OneOf& one_of) {
+  if (one_of.augmentations.empty()) {
+    throw Error(ErrorCode::invalid_argument, "OneOf has no augmentations; expected one at least");
+  }
+  if (one_of.weights.empty()) return;
+  if (one_of.weights.size() != one_of.augmentations.size()) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("OneOf has {} augmentations and {} weights; expected one for each, or "
+                            "none",
+                            one_of.augmentations.size(), one_of.weights.size()));
+  }
+  for (const double weight : one_of.weights) check_between("OneOf weight", weight, 0, kMaxFactor);
+  if (std::ranges::all_of(one_of.weights, [](double weight) { return weight == 0; })) {
+    throw Error(ErrorCode::invalid_argument,
+                "all weights of OneOf are 0; expected one that is more");
+  }
+}
+
+// The augmentations of an Apply or OneOf; null for others.
+const std::vector<Augmentation>* list_within(const Augmentation& augmentation) {
+  if (const auto* all = std::get_if<Apply>(&augmentation)) return &all->augmentations;
+  if (const auto* one = std::get_if<OneOf>(&augmentation)) return &one->augmentations;
+  return nullptr;
+}
+
+// level: 0 outside of any Apply or OneOf.
+void check_list(const std::vector<Augmentation>& augmentations, int level) {
+  constexpr int kMaxLevels = 16;
+  if (level > kMaxLevels) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("augmentations stand in more than {0} Apply or OneOf, one in another; "
+                            "expected {0} at most",
+                            kMaxLevels));
+  }
+  std::array<int, std::variant_size_v<AnyAugmentation>> num_of_kind = {};
+  for (const Augmentation& augmentation : augmentations) {
+    std::visit([](const auto& a) { check(a); }, augmentation);
+    if (++num_of_kind[augmentation.index()] > kStreamsPerAugmentation) {
+      throw Error(
+          ErrorCode::invalid_argument,
+          fmt::format("there are more than {} augmentations of one kind", kStreamsPerAugmentation));
+    }
+    if (level > 0 && std::holds_alternative<PhotoMetricDistortion>(augmentation)) {
+      throw Error(ErrorCode::invalid_argument,
+                  "PhotoMetricDistortion changes floats, and Apply and OneOf are for what changes "
+                  "bytes; expected it on its own, with a ScalePad");
+    }
+    if (const auto* within = list_within(augmentation)) check_list(*within, level + 1);
+  }
+}
+
 // A ScalePad makes floats, for which there is one augmentation; all others are for bytes.
 void check_floats(const ImageOptions& options) {
   const bool is_float = std::holds_alternative<ScalePad>(options.transform);
@@ -118,18 +209,19 @@ void check(const RandomErasing& erasing, DType dtype) {
 
 void validate(const ImageOptions& options) {
   validate(options.transform, options.output);
-  std::array<int, std::variant_size_v<Augmentation>> num_of_kind = {};
-  for (const Augmentation& augmentation : options.augmentations) {
-    std::visit([](const auto& a) { check(a); }, augmentation);
-    if (++num_of_kind[augmentation.index()] > kStreamsPerAugmentation) {
-      throw Error(
-          ErrorCode::invalid_argument,
-          fmt::format("there are more than {} augmentations of one kind", kStreamsPerAugmentation));
-    }
-  }
+  check_list(options.augmentations, 0);
   check_floats(options);
   check_values(options);
   if (options.erasing) check(*options.erasing, options.output.dtype);
+}
+
+bool moves_pixels(const std::vector<Augmentation>& augmentations) {
+  return std::ranges::any_of(augmentations, [](const Augmentation& augmentation) {
+    const auto* within = list_within(augmentation);
+    return std::holds_alternative<RandAugment>(augmentation) ||
+           std::holds_alternative<TrivialAugmentWide>(augmentation) ||
+           (within != nullptr && moves_pixels(*within));
+  });
 }
 
 }  // namespace ffkit

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
-from typing import Any, Callable, Literal, Mapping, Sequence
+from typing import Any, Callable, Iterable, Literal, Mapping, Sequence
 
 from ._errors import InvalidArgumentError
 
@@ -153,6 +153,126 @@ class PhotoMetricDistortion:
 
 
 @dataclass(frozen=True, slots=True)
+class GaussianBlur:
+    """A blur by one of two kernels, whose standard deviation is drawn for each picture.
+
+    Args:
+        sigma: pixels, or (low, high), in 0 .. 100; with a kernel_size more than 0.
+        kernel_size: 0: Pillow's ImageFilter.GaussianBlur(sigma), as SimCLR, MoCo v2 and DINO use it, to the bit. An odd number of 1 .. 255: torchvision's GaussianBlur(kernel_size,
+            sigma), where a value may differ by 1 if the true one is within 1/2000 of a half.
+    """
+
+    sigma: float | tuple[float, float] = (0.1, 2.0)
+    kernel_size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Solarize:
+    """Inverts values from `threshold` on, 0 .. 256. Always; RandomSolarize has a probability."""
+
+    threshold: float = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Posterize:
+    """Keeps the highest `bits` of each value, 1 .. 8."""
+
+    bits: int = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Equalize:
+    """Spreads each channel's values so that all of them are about equally frequent."""
+
+
+@dataclass(frozen=True, slots=True)
+class AutoContrast:
+    """Stretches each channel's values to 0 .. 255."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grayscale:
+    """torchvision's Grayscale(3): the luma in all three channels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Invert:
+    """value -> 255 - value."""
+
+
+@dataclass(frozen=True, slots=True)
+class AdjustSharpness:
+    """A factor of 0 smooths, 1 changes nothing, 2 sharpens as much as 0 smooths."""
+
+    factor: float = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """torchvision's RandomApply: with `probability` all of the augmentations, in order; else none of them. Apply and OneOf may stand in each other, 16 levels deep.
+
+    Args:
+        probability: 0 .. 1.
+        augmentations: several, 16 of a kind at most, or one.
+    """
+
+    probability: float
+    augmentations: Augmentation | Sequence[Augmentation]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "augmentations", _tuple_of(self.augmentations))
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """torchvision's RandomChoice: exactly one of the augmentations.
+
+    Args:
+        augmentations: one at least, 16 of a kind at most.
+        weights: one for each, to which the probabilities are proportional; none: all alike.
+    """
+
+    augmentations: Sequence[Augmentation]
+    weights: Sequence[float] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "augmentations", _tuple_of(self.augmentations))
+        object.__setattr__(self, "weights", tuple(self.weights))
+
+
+def _tuple_of(augmentations: Augmentation | Sequence[Augmentation]) -> tuple[Augmentation, ...]:
+    return tuple(augmentations) if isinstance(augmentations, Iterable) else (augmentations,)
+
+
+def RandomSolarize(threshold: float, p: float = 0.5) -> Apply:  # noqa: N802, torchvision's name
+    return Apply(p, Solarize(threshold))
+
+
+def RandomPosterize(bits: int, p: float = 0.5) -> Apply:  # noqa: N802
+    return Apply(p, Posterize(bits))
+
+
+def RandomEqualize(p: float = 0.5) -> Apply:  # noqa: N802
+    return Apply(p, Equalize())
+
+
+def RandomAutocontrast(p: float = 0.5) -> Apply:  # noqa: N802
+    return Apply(p, AutoContrast())
+
+
+def RandomGrayscale(p: float = 0.1) -> Apply:  # noqa: N802
+    return Apply(p, Grayscale())
+
+
+def RandomInvert(p: float = 0.5) -> Apply:  # noqa: N802
+    return Apply(p, Invert())
+
+
+def RandomAdjustSharpness(sharpness_factor: float, p: float = 0.5) -> Apply:  # noqa: N802
+    return Apply(p, AdjustSharpness(sharpness_factor))
+
+
+@dataclass(frozen=True, slots=True)
 class PythonAugmentation:
     """An augmentation written in Python. It costs the GIL: one thread at a time runs it, and about 5 us more than the function.
 
@@ -164,7 +284,8 @@ class PythonAugmentation:
     function: Callable[[Any, Any], Any]
 
 
-Augmentation = ColorJitter | RandAugment | TrivialAugmentWide | PhotoMetricDistortion | PythonAugmentation
+Operation = GaussianBlur | Solarize | Posterize | Equalize | AutoContrast | Grayscale | Invert | AdjustSharpness
+Augmentation = ColorJitter | RandAugment | TrivialAugmentWide | PhotoMetricDistortion | PythonAugmentation | Operation | Apply | OneOf
 
 
 @dataclass(frozen=True, slots=True)

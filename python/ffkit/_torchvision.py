@@ -3,10 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Callable
+from typing import Any, Callable, Iterable
 
 from ._errors import UnsupportedError
-from ._image import Augmentation, Color, ColorJitter, ImageOptions, RandAugment, RandomCrop, RandomErasing, RandomResizedCrop, Resize, ResizeCenterCrop, TrivialAugmentWide
+from ._image import (
+    Apply,
+    Augmentation,
+    Color,
+    ColorJitter,
+    GaussianBlur,
+    Grayscale,
+    ImageOptions,
+    OneOf,
+    RandAugment,
+    RandomAdjustSharpness,
+    RandomAutocontrast,
+    RandomCrop,
+    RandomEqualize,
+    RandomErasing,
+    RandomGrayscale,
+    RandomInvert,
+    RandomPosterize,
+    RandomResizedCrop,
+    RandomSolarize,
+    Resize,
+    ResizeCenterCrop,
+    TrivialAugmentWide,
+)
 
 
 class _NoCounterpart(Exception):
@@ -17,16 +40,7 @@ def image_options(transform: Any) -> ImageOptions:
     """See ffkit.torch.image_options."""
     reader = _Reader()
     for step in _steps(transform):
-        name = type(step).__name__
-        read: Callable[[Any], None] | None = getattr(reader, f"read_{name}", None)
-        try:
-            if read is None or not type(step).__module__.startswith("torchvision."):
-                raise _NoCounterpart("ffkit has none like it")
-            read(step)
-        except _NoCounterpart as reason:
-            raise UnsupportedError(
-                f"{name} in these transforms has no exact counterpart: {reason}; leave it out, do it on the batch, or write it as an ffkit.PythonAugmentation"
-            ) from None
+        reader.read(step)
     return reader.finished()
 
 
@@ -88,6 +102,18 @@ class _Reader:
         self.is_tensor = False
         self.is_float = False
         self.normalize: tuple[Any, Any] | None = None
+
+    def read(self, step: Any) -> None:
+        name = type(step).__name__
+        read: Callable[[Any], None] | None = getattr(self, f"read_{name}", None)
+        try:
+            if read is None or not type(step).__module__.startswith("torchvision."):
+                raise _NoCounterpart("ffkit has none like it")
+            read(step)
+        except _NoCounterpart as reason:
+            raise UnsupportedError(
+                f"{name} in these transforms has no exact counterpart: {reason}; leave it out, do it on the batch, or write it as an ffkit.PythonAugmentation"
+            ) from None
 
     def geometry(self, transform: RandomResizedCrop | ResizeCenterCrop | Resize | RandomCrop) -> None:
         _require(self.transform is None and self.short_side is None and self.flip is None, "ffkit does one crop or resize, before all else")
@@ -151,6 +177,59 @@ class _Reader:
     def read_TrivialAugmentWide(self, step: Any) -> None:
         self.nearest(step)
         self.augmentation(TrivialAugmentWide(step.num_magnitude_bins, _fill(step)))
+
+    def read_GaussianBlur(self, step: Any) -> None:
+        width, height = _pair(step.kernel_size)
+        low, high = (float(sigma) for sigma in step.sigma)
+        _require(width == height, f"its kernel_size is {width} x {height}, not a square")
+        _require(width <= 255 and high <= 100, f"its kernel_size is {width} and its sigma {high:g}; ffkit's are 255 and 100 at most")
+        self.augmentation(GaussianBlur((low, high), width))
+
+    def read_RandomSolarize(self, step: Any) -> None:
+        _require(0 <= step.threshold <= 256, f"its threshold is {step.threshold}, not of 0 .. 256")
+        self.augmentation(RandomSolarize(float(step.threshold), float(step.p)))
+
+    def read_RandomPosterize(self, step: Any) -> None:
+        _require(1 <= step.bits <= 8, f"its bits are {step.bits}, not 1 .. 8")
+        self.augmentation(RandomPosterize(int(step.bits), float(step.p)))
+
+    def read_RandomEqualize(self, step: Any) -> None:
+        self.augmentation(RandomEqualize(float(step.p)))
+
+    def read_RandomAutocontrast(self, step: Any) -> None:
+        self.augmentation(RandomAutocontrast(float(step.p)))
+
+    def read_RandomInvert(self, step: Any) -> None:
+        self.augmentation(RandomInvert(float(step.p)))
+
+    def read_RandomAdjustSharpness(self, step: Any) -> None:
+        self.augmentation(RandomAdjustSharpness(float(step.sharpness_factor), float(step.p)))
+
+    def read_Grayscale(self, step: Any) -> None:
+        _require(step.num_output_channels == 3, f"its num_output_channels is {step.num_output_channels}, and batches have 3 channels")
+        self.augmentation(Grayscale())
+
+    def read_RandomGrayscale(self, step: Any) -> None:
+        self.augmentation(RandomGrayscale(float(step.p)))
+
+    def read_RandomApply(self, step: Any) -> None:
+        self.augmentation(Apply(float(step.p), self.within(step.transforms)))
+
+    def read_RandomChoice(self, step: Any) -> None:
+        choices = [self.within([one]) for one in step.transforms]
+        weights = step.p if step.p is not None and len(set(step.p)) > 1 else ()
+        self.augmentation(OneOf([one[0] if len(one) == 1 else Apply(1.0, one) for one in choices], [float(weight) for weight in weights]))
+
+    def within(self, transforms: Iterable[Any]) -> list[Augmentation]:
+        """Those of a RandomApply or RandomChoice."""
+        outer, self.augment = self.augment, []
+        for step in (step for part in transforms for step in _steps(part)):
+            before = len(self.augment)
+            self.read(step)
+            _require(len(self.augment) == before + 1, f"{type(step).__name__} in it is no augmentation")
+        _require(len(self.augment) > 0, "it has no transforms")
+        inner, self.augment = self.augment, outer
+        return inner
 
     def nearest(self, step: Any) -> None:
         value = getattr(step.interpolation, "value", step.interpolation)

@@ -22,7 +22,8 @@ def __dir__() -> list[str]:
 def image_options(transform: Any) -> ImageOptions:
     """The options that are torchvision's `transforms.Compose` (v1 or v2), or a single transform.
 
-    Known are RandomResizedCrop, Resize + CenterCrop, Resize((h, w)), RandomCrop and RandomHorizontalFlip; ColorJitter, RandAugment and TrivialAugmentWide; ToTensor, PILToTensor, ToImage,
+    Known are RandomResizedCrop, Resize + CenterCrop, Resize((h, w)), RandomCrop and RandomHorizontalFlip; ColorJitter, RandAugment and TrivialAugmentWide; GaussianBlur, RandomSolarize,
+    RandomPosterize, RandomEqualize, RandomAutocontrast, Grayscale(3), RandomGrayscale, RandomInvert and RandomAdjustSharpness, and RandomApply and RandomChoice of these; ToTensor, PILToTensor, ToImage,
     ToDtype, ConvertImageDtype and Normalize; RandomErasing: in the order in which ffkit does them. What is drawn at random is drawn otherwise than in torchvision, from the
     same distributions.
 

@@ -2,7 +2,10 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <ffkit/format/error.h>
 
@@ -113,6 +116,54 @@ ImageTransform transform_from_python(nb::handle o) {
           .c_str());
 }
 
+// Python's limit of recursion, for what stands in one another.
+class RecursiveCall {
+ public:
+  RecursiveCall() {
+    if (Py_EnterRecursiveCall(" in augmentations") != 0) throw nb::python_error();
+  }
+  ~RecursiveCall() { Py_LeaveRecursiveCall(); }
+  RecursiveCall(const RecursiveCall&) = delete;
+  RecursiveCall& operator=(const RecursiveCall&) = delete;
+};
+
+Augmentation augmentation_from_python(nb::handle o);
+
+std::vector<Augmentation> augmentations_from_python(nb::handle list) {
+  const RecursiveCall call;
+  std::vector<Augmentation> augmentations;
+  for (const nb::handle one : list) augmentations.push_back(augmentation_from_python(one));
+  return augmentations;
+}
+
+OneOf one_of_from_python(nb::handle o) {
+  OneOf one_of{.augmentations = augmentations_from_python(o.attr("augmentations"))};
+  for (const nb::handle weight : o.attr("weights")) {
+    one_of.weights.push_back(cast_value<double>(weight, "OneOf.weights"));
+  }
+  return one_of;
+}
+
+std::optional<Augmentation> operation_from_python(const std::string& name, nb::handle o) {
+  if (name == "GaussianBlur") {
+    return GaussianBlur{.sigma = get_range<SigmaRange>(o, "sigma"),
+                        .kernel_size = get<int>(o, "kernel_size")};
+  }
+  if (name == "Solarize") return Solarize{.threshold = get<double>(o, "threshold")};
+  if (name == "Posterize") return Posterize{.bits = get<int>(o, "bits")};
+  if (name == "Equalize") return Equalize{};
+  if (name == "AutoContrast") return AutoContrast{};
+  if (name == "Grayscale") return Grayscale{};
+  if (name == "Invert") return Invert{};
+  if (name == "AdjustSharpness") return AdjustSharpness{.factor = get<double>(o, "factor")};
+  if (name == "Apply") {
+    return Apply{.probability = get<double>(o, "probability"),
+                 .augmentations = augmentations_from_python(o.attr("augmentations"))};
+  }
+  if (name == "OneOf") return one_of_from_python(o);
+  return std::nullopt;
+}
+
 Augmentation augmentation_from_python(nb::handle o) {
   const std::string name = class_of(o);
   if (name == "ColorJitter") {
@@ -140,9 +191,10 @@ Augmentation augmentation_from_python(nb::handle o) {
   if (name == "PythonAugmentation") {
     return std::shared_ptr<const PixelTransform>(make_python_augmentation(o));
   }
+  if (auto operation = operation_from_python(name, o)) return *std::move(operation);
   throw nb::type_error(
-      fmt::format("{} is no augmentation; expected ColorJitter, RandAugment, TrivialAugmentWide, "
-                  "PhotoMetricDistortion or PythonAugmentation",
+      fmt::format("{} is no augmentation; expected one of ffkit's, such as ColorJitter, or a "
+                  "PythonAugmentation",
                   nb::cast<std::string>(nb::repr(o)))
           .c_str());
 }
@@ -175,9 +227,7 @@ ImageOptions image_options_from_python(nb::handle options) {
   }
   ImageOptions image;
   image.transform = transform_from_python(options.attr("transform"));
-  for (const nb::handle one : options.attr("augment")) {
-    image.augmentations.push_back(augmentation_from_python(one));
-  }
+  image.augmentations = augmentations_from_python(options.attr("augment"));
   const nb::object erasing = options.attr("erasing");
   if (!erasing.is_none()) image.erasing = erasing_from_python(erasing);
   image.output.dtype =

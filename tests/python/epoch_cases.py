@@ -19,6 +19,16 @@ def arguments(case, dataset):
             "std": 0.2,
             "mixing": ffkit.Mixing(mixup=0.2, cutmix=1.0),
         }
+    if case == "operations":
+        return BASIC | {
+            "augment": [
+                ffkit.Apply(0.8, ffkit.ColorJitter(0.4)),
+                ffkit.RandomGrayscale(0.2),
+                ffkit.Apply(0.5, [ffkit.GaussianBlur(), ffkit.Solarize(100), ffkit.Posterize(5)]),
+                ffkit.OneOf([ffkit.Equalize(), ffkit.AutoContrast(), ffkit.Invert(), ffkit.OneOf([ffkit.AdjustSharpness(1.5), ffkit.GaussianBlur(1.5, 9)])], (1, 2, 0.5, 3)),
+            ],
+            "dtype": "u8",
+        }
     if case == "weighted_bf16":
         return BASIC | {
             "image": ffkit.Resize((20, 24), "bicubic"),
@@ -52,4 +62,4 @@ def arguments(case, dataset):
     raise KeyError(case)
 
 
-CASES = ("basic", "u8_nhwc", "augmented", "weighted_bf16", "windowed_fields")
+CASES = ("basic", "u8_nhwc", "augmented", "operations", "weighted_bf16", "windowed_fields")

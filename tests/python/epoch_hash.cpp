@@ -51,6 +51,24 @@ LoaderOptions augmented() {
   return options;
 }
 
+LoaderOptions operations() {
+  using namespace ffkit;
+  LoaderOptions options = basic();
+  options.image.augmentations = {
+      Apply{.probability = 0.8, .augmentations = {ColorJitter{.brightness = 0.4}}},
+      Apply{.probability = 0.2, .augmentations = {Grayscale{}}},
+      Apply{.probability = 0.5,
+            .augmentations = {GaussianBlur{}, Solarize{.threshold = 100}, Posterize{.bits = 5}}},
+      OneOf{
+          .augmentations = {Equalize{}, AutoContrast{}, Invert{},
+                            OneOf{.augmentations = {AdjustSharpness{.factor = 1.5},
+                                                    GaussianBlur{.sigma = 1.5, .kernel_size = 9}}}},
+          .weights = {1, 2, 0.5, 3}}};
+  options.image.output.dtype = DType::u8;
+  options.image.output.normalize = false;
+  return options;
+}
+
 LoaderOptions weighted_bf16(const Dataset& dataset) {
   LoaderOptions options = basic();
   options.image.transform =
@@ -95,6 +113,7 @@ const std::map<std::string, std::function<LoaderOptions(const Dataset&)>>& cases
       {"basic", [](const Dataset&) { return basic(); }},
       {"u8_nhwc", [](const Dataset&) { return u8_nhwc(); }},
       {"augmented", [](const Dataset&) { return augmented(); }},
+      {"operations", [](const Dataset&) { return operations(); }},
       {"weighted_bf16", weighted_bf16},
       {"windowed_fields", windowed_fields}};
   return all;

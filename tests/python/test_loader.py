@@ -91,6 +91,10 @@ def test_options_are_checked_by_cpp(ds):
         ("arrays is 'jax'", {"arrays": "jax"}),
         ("u8", {"dtype": "u8", "normalize": True}),
         ("has no batch", {"batch_size": 61}),
+        ("GaussianBlur kernel_size is 4", {"augment": [ffkit.GaussianBlur(1, 4)]}),
+        ("OneOf has 1 augmentations and 2 weights", {"augment": [ffkit.OneOf([ffkit.Invert()], (1, 2))]}),
+        ("Solarize threshold is 300", {"augment": [ffkit.Apply(0.5, ffkit.Solarize(300))]}),
+        ("more than 16 Apply", {"augment": [nested(17)]}),
         ("opencv", {"image": ffkit.Resize(16, "nearest")}),
     ):
         with pytest.raises(ValueError, match=message):
@@ -101,11 +105,43 @@ def test_options_are_checked_by_cpp(ds):
         ("RandomResizedCrop.scale is 0.5, expected two numbers", {"image": ffkit.RandomResizedCrop(16, scale=0.5)}),
         ("batch_size is 'many', which has the wrong type", {"batch_size": "many"}),
         ("'flip' is no augmentation", {"augment": ["flip"]}),
+        ("None is no augmentation", {"augment": [ffkit.Apply(0.5, [ffkit.Invert(), None])]}),
+        ("OneOf.weights is 'x'", {"augment": [ffkit.OneOf([ffkit.Invert()], ["x"])]}),
+        ("GaussianBlur.sigma", {"augment": [ffkit.GaussianBlur("soft")]}),
         ("is no field of a batch", {"fields": {"x": 3}}),
         ("is no transform", {"image": "crop"}),
     ):
         with pytest.raises(TypeError, match=message):
             make(ds, **options)
+    with pytest.raises(RecursionError, match="in augmentations"):
+        make(ds, augment=[nested(100_000)])
+
+
+def nested(levels):
+    augmentation = ffkit.Invert()
+    for _ in range(levels):
+        augmentation = ffkit.Apply(1.0, augmentation)
+    return augmentation
+
+
+def test_apply_and_one_of(ds):
+    plain, negative, grey = (
+        numpy.concatenate([batch["image"] for batch in make(ds, image=ffkit.Resize(16), dtype="u8", order="sequential", tail="exact", augment=augment)])
+        for augment in ((), [ffkit.Invert()], [ffkit.Grayscale()])
+    )
+    assert numpy.array_equal(negative, 255 - plain) and numpy.array_equal(grey[:, 0], grey[:, 2])
+    assert ffkit.Apply(0.5, ffkit.Invert()) == ffkit.Apply(0.5, [ffkit.Invert()]) == ffkit.RandomInvert()
+
+    def images(augmentation, **options):
+        loader = make(ds, image=ffkit.Resize(16), dtype="u8", order="sequential", tail="exact", augment=[augmentation], **options)
+        return numpy.concatenate([batch["image"] for batch in loader])
+
+    for augmentation, results in ((ffkit.RandomInvert(0.4), (plain, negative)), (ffkit.OneOf([ffkit.Invert(), ffkit.Grayscale()]), (negative, grey))):
+        found = images(augmentation)
+        taken = [[numpy.array_equal(image, result[i]) for result in results] for i, image in enumerate(found)]
+        assert all(sum(which) == 1 for which in taken) and 5 < sum(which[0] for which in taken) < 55
+        assert numpy.array_equal(found, images(augmentation, num_threads=1, batch_size=3))
+        assert not numpy.array_equal(found, images(augmentation, seed=99))
 
 
 def test_statistics(ds):

@@ -4,6 +4,7 @@ import pathlib
 
 import numpy
 import PIL.Image
+import PIL.ImageFilter
 import pytest
 import torch
 import torchvision
@@ -143,11 +144,82 @@ def test_training_transforms_are_mapped():
     assert ffkit.torch.image_options(cifar) == ffkit.ImageOptions(ffkit.RandomCrop(32, 4, (1, 2, 3)), normalize=False)
 
 
+def changes(t):
+    """Transforms of torchvision's module `t` whose probability is 1, with what each is in ffkit."""
+    both = t.RandomApply([t.RandomInvert(1.0), t.RandomPosterize(2, 1.0)], p=1.0)
+    return [
+        (t.RandomSolarize(100.5, 1.0), ffkit.RandomSolarize(100.5, 1.0)),
+        (t.RandomPosterize(3, 1.0), ffkit.RandomPosterize(3, 1.0)),
+        (t.RandomEqualize(1.0), ffkit.RandomEqualize(1.0)),
+        (t.RandomAutocontrast(1.0), ffkit.RandomAutocontrast(1.0)),
+        (t.Grayscale(3), ffkit.Grayscale()),
+        (t.RandomGrayscale(1.0), ffkit.RandomGrayscale(1.0)),
+        (t.RandomInvert(1.0), ffkit.RandomInvert(1.0)),
+        (t.RandomAdjustSharpness(1.8, 1.0), ffkit.RandomAdjustSharpness(1.8, 1.0)),
+        (both, ffkit.Apply(1.0, [ffkit.RandomInvert(1.0), ffkit.RandomPosterize(2, 1.0)])),
+        (t.RandomChoice([t.Compose([both, t.Grayscale(3)])]), ffkit.OneOf([ffkit.Apply(1.0, [ffkit.Apply(1.0, [ffkit.RandomInvert(1.0), ffkit.RandomPosterize(2, 1.0)]), ffkit.Grayscale()])])),
+    ]
+
+
+@pytest.mark.parametrize("t", [transforms, v2], ids=["v1", "v2"])
+def test_operations_give_the_same_bits(ds, t):
+    for step, augmentation in changes(t):
+        compose = transforms.Compose([transforms.Resize((31, 45)), step, transforms.PILToTensor()])
+        options = ffkit.torch.image_options(compose)
+        assert options.augment == (augmentation,)
+        for batch in make(ds, image=options):
+            expected = torch.stack([compose(picture) for picture in pictures(ds, batch)])
+            assert torch.equal(batch["image"], expected), step
+
+
+@pytest.mark.parametrize("t", [transforms, v2], ids=["v1", "v2"])
+def test_a_blur_of_fixed_sigma_is_torchvisions(ds, t):
+    compose = transforms.Compose([transforms.Resize((31, 45)), t.GaussianBlur(7, (1.25, 1.25)), transforms.PILToTensor()])
+    different = total = 0
+    for batch in make(ds, image=ffkit.torch.image_options(compose)):
+        expected = torch.stack([compose(picture) for picture in pictures(ds, batch)])
+        difference = (batch["image"].int() - expected.int()).abs()
+        assert difference.max() <= 1  # where floats are summed to a half
+        different, total = different + int(difference.sum()), total + expected.numel()
+    assert different < total / 2000
+
+
+def test_a_blur_without_a_kernel_is_pillows(ds):
+    for sigma in (0.1, 0.7, 2.0):
+        for batch in make(ds, image=ffkit.Resize((31, 45)), augment=[ffkit.GaussianBlur(sigma)], dtype="u8"):
+            resized = [picture.resize((45, 31), PIL.Image.Resampling.BILINEAR) for picture in pictures(ds, batch)]
+            blurred = [picture.filter(PIL.ImageFilter.GaussianBlur(sigma)) for picture in resized]
+            expected = torch.stack([torch.from_numpy(numpy.array(picture)).permute(2, 0, 1) for picture in blurred])
+            assert torch.equal(batch["image"], expected)
+
+
+def test_transforms_of_self_supervised_learning_are_mapped():
+    for t in (transforms, v2):
+        compose = t.Compose([
+            t.RandomResizedCrop(224, scale=(0.2, 1.0)), t.RandomHorizontalFlip(), t.RandomApply([t.ColorJitter(0.4, 0.4, 0.2, 0.1)], p=0.8), t.RandomGrayscale(p=0.2),
+            t.RandomApply(torch.nn.ModuleList([t.GaussianBlur(23, sigma=(0.1, 2.0))]), p=0.5), t.RandomSolarize(128, 0.2),
+            t.RandomChoice([t.RandomEqualize(), t.RandomAutocontrast()], p=[3, 1]), t.RandomChoice([t.RandomInvert(), t.Grayscale(3)]), t.ToTensor()])
+        found = ffkit.torch.image_options(compose)
+        jitter = ffkit.ColorJitter((0.6, 1.4), (0.6, 1.4), (0.8, 1.2), (-0.1, 0.1))
+        choice = found.augment[4]
+        assert [weight / sum(choice.weights) for weight in choice.weights] == [0.75, 0.25]
+        assert found.augment == (
+            ffkit.Apply(0.8, [jitter]), ffkit.RandomGrayscale(0.2), ffkit.Apply(0.5, ffkit.GaussianBlur((0.1, 2.0), 23)), ffkit.RandomSolarize(128, 0.2),
+            ffkit.OneOf([ffkit.RandomEqualize(), ffkit.RandomAutocontrast()], choice.weights), ffkit.OneOf([ffkit.RandomInvert(), ffkit.Grayscale()]))
+
+
 @pytest.mark.parametrize(
     "message, steps",
     [
         ("RandomRotation.*no exact counterpart", [transforms.RandomResizedCrop(8), transforms.RandomRotation(3), transforms.ToTensor()]),
-        ("GaussianBlur", [transforms.Resize((8, 8)), transforms.GaussianBlur(3), transforms.RandomRotation(3)]),
+        ("GaussianBlur.*5 x 3, not a square", [transforms.Resize((8, 8)), transforms.GaussianBlur((5, 3)), transforms.RandomRotation(3)]),
+        ("GaussianBlur.*255 and 100", [transforms.Resize((8, 8)), v2.GaussianBlur(257)]),
+        ("RandomSolarize.*threshold is 300", [transforms.Resize((8, 8)), transforms.RandomSolarize(300)]),
+        ("Grayscale.*num_output_channels is 1", [transforms.Resize((8, 8)), transforms.Grayscale()]),
+        ("RandomRotation.*ffkit has none", [transforms.Resize((8, 8)), transforms.RandomApply([transforms.GaussianBlur(3), transforms.RandomRotation(3)])]),
+        ("RandomChoice.*ToTensor in it is no augmentation", [transforms.Resize((8, 8)), transforms.RandomChoice([transforms.RandomInvert(), transforms.ToTensor()])]),
+        ("RandomApply.*it has no transforms", [transforms.Resize((8, 8)), transforms.RandomApply([])]),
+        ("RandomInvert.*before", [transforms.Resize((8, 8)), transforms.ToTensor(), transforms.RandomInvert()]),
         ("Lambda", [transforms.Lambda(lambda x: x)]),
         ("Resize.*alone", [transforms.Resize(8), transforms.ToTensor()]),
         ("no crop or resize", [transforms.ToTensor()]),

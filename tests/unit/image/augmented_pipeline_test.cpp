@@ -45,7 +45,7 @@ class Identity : public PixelTransform {
   void apply(const RgbImage&, CounterRandom&) const override {}
 };
 
-class Invert : public PixelTransform {
+class Inverting : public PixelTransform {
  public:
   void apply(const RgbImage& image, CounterRandom&) const override { invert(image); }
 };
@@ -110,7 +110,7 @@ TEST(AugmentedPipeline, AugmentsBetweenTheCropAndTheNormalisation) {
       ImageOptions options{.transform = transform, .output = kU8Augmented};
       options.output.layout = layout;
       const auto plain = run_augmented(options, image, {1, 2, 3});
-      options.augmentations = {std::make_shared<const Invert>()};
+      options.augmentations = {std::make_shared<const Inverting>()};
       auto inverted = run_augmented(options, image, {1, 2, 3});
       ASSERT_EQ(inverted.size(), plain.size());
       for (size_t i = 0; i < plain.size(); ++i) ASSERT_EQ(inverted[i], 255 - plain[i]);
@@ -133,8 +133,8 @@ TEST(AugmentedPipeline, CropsDoNotDependOnAugmentationsNorErasing) {
     options.augmentations = {};
     options.erasing = {};
     const auto plain = run_augmented(options, image, {1, 2, i});
-    options.augmentations = {std::make_shared<const Invert>(), RandAugment{.num_ops = 0},
-                             std::make_shared<const Invert>()};
+    options.augmentations = {std::make_shared<const Inverting>(), RandAugment{.num_ops = 0},
+                             std::make_shared<const Inverting>()};
     options.erasing = RandomErasing{.probability = 0};
     ASSERT_EQ(run_augmented(options, image, {1, 2, i}), plain);
   }
@@ -144,7 +144,7 @@ TEST(AugmentedPipeline, ErasesTheFinishedSample) {
   const auto image = encode_jpeg(make_picture(90, 70).view());
   for (const bool augment : {false, true}) {
     ImageOptions options{.transform = RandomCrop{.size = {40, 30}}};
-    if (augment) options.augmentations = {std::make_shared<const Invert>()};
+    if (augment) options.augmentations = {std::make_shared<const Inverting>()};
     for (int64_t i = 0; i < 10; ++i) {
       options.erasing = {};
       auto expected = run_augmented(options, image, {1, 2, i});

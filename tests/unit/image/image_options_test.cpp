@@ -59,6 +59,72 @@ TEST(ImageOptions, ValidateNamesTheFirstBadValue) {
   EXPECT_ERROR(validate(ImageOptions{.transform = Resize{.size = 0}}), invalid_argument);
 }
 
+TEST(ImageOptions, ValidateNamesBadOperations) {
+  expect_augmentation_refused(GaussianBlur{.sigma = -1});
+  expect_augmentation_refused(GaussianBlur{.sigma = {0.5, 0.1}});
+  expect_augmentation_refused(GaussianBlur{.sigma = {kNan, 1}});
+  expect_augmentation_refused(GaussianBlur{.sigma = 101});
+  expect_augmentation_refused(GaussianBlur{.sigma = 0, .kernel_size = 3});
+  expect_augmentation_refused(GaussianBlur{.kernel_size = 8});
+  expect_augmentation_refused(GaussianBlur{.kernel_size = -1});
+  expect_augmentation_refused(GaussianBlur{.kernel_size = 257});
+  expect_augmentation_refused(Solarize{.threshold = 256.5});
+  expect_augmentation_refused(Solarize{.threshold = kNan});
+  expect_augmentation_refused(Posterize{.bits = 0});
+  expect_augmentation_refused(Posterize{.bits = 9});
+  expect_augmentation_refused(AdjustSharpness{.factor = -0.1});
+  const ImageOptions ends{
+      .augmentations = {
+          GaussianBlur{.sigma = {0, 100}}, GaussianBlur{.sigma = {1e-9, 100}, .kernel_size = 255},
+          GaussianBlur{.sigma = 1, .kernel_size = 1}, Solarize{.threshold = 0},
+          Solarize{.threshold = 256}, Posterize{.bits = 1}, Posterize{.bits = 8}, Equalize{},
+          AutoContrast{}, Grayscale{}, Invert{}, AdjustSharpness{.factor = 0}}};
+  EXPECT_NO_THROW(validate(ends));
+}
+
+TEST(ImageOptions, ValidateChecksApplyAndOneOf) {
+  expect_augmentation_refused(Apply{.probability = 1.1, .augmentations = {Invert{}}});
+  expect_augmentation_refused(Apply{.augmentations = {}});
+  expect_augmentation_refused(Apply{.augmentations = {Invert{}, Solarize{.threshold = -1}}});
+  expect_augmentation_refused(
+      Apply{.augmentations = std::vector<Augmentation>(17, Augmentation(Invert{}))});
+  expect_augmentation_refused(OneOf{.augmentations = {}});
+  expect_augmentation_refused(OneOf{.augmentations = {Invert{}}, .weights = {1, 2}});
+  expect_augmentation_refused(OneOf{.augmentations = {Invert{}, Equalize{}}, .weights = {1, -1}});
+  expect_augmentation_refused(OneOf{.augmentations = {Invert{}, Equalize{}}, .weights = {0, 0}});
+  expect_augmentation_refused(OneOf{.augmentations = {Invert{}, Posterize{.bits = -1}}});
+  expect_augmentation_refused(Apply{.augmentations = {PhotoMetricDistortion{}}});
+  // What is within counts on its own, and a ScalePad has none of it.
+  EXPECT_NO_THROW(validate(ImageOptions{
+      .augmentations = {Apply{.augmentations = std::vector<Augmentation>(16, Invert{})},
+                        OneOf{.augmentations = {Invert{}, Equalize{}}, .weights = {0, 3}},
+                        Invert{}}}));
+  EXPECT_ERROR(validate(ImageOptions{.transform = ScalePad{},
+                                     .augmentations = {Apply{.augmentations = {Invert{}}}}}),
+               invalid_argument);
+  EXPECT_ERROR(validate(ImageOptions{.augmentations = {Apply{.augmentations = {Invert{}}}},
+                                     .output = {.dtype = DType::u16, .normalize = false}}),
+               invalid_argument);
+}
+
+TEST(ImageOptions, SixteenLevelsAreTheMost) {
+  Augmentation augmentation = Invert{};
+  for (int level = 0; level < 16; ++level) {
+    augmentation = level % 2 == 0 ? Augmentation(Apply{.augmentations = {augmentation}})
+                                  : Augmentation(OneOf{.augmentations = {augmentation}});
+  }
+  EXPECT_NO_THROW(validate(ImageOptions{.augmentations = {augmentation}}));
+  expect_augmentation_refused(Apply{.augmentations = {augmentation}});
+}
+
+TEST(ImageOptions, MovesPixelsLooksWithin) {
+  EXPECT_FALSE(moves_pixels({}));
+  EXPECT_FALSE(moves_pixels({ColorJitter{}, GaussianBlur{}, Apply{.augmentations = {Invert{}}}}));
+  EXPECT_TRUE(moves_pixels({Invert{}, TrivialAugmentWide{}}));
+  EXPECT_TRUE(moves_pixels(
+      {Apply{.augmentations = {Invert{}, OneOf{.augmentations = {Invert{}, RandAugment{}}}}}}));
+}
+
 TEST(ImageOptions, ValidateChecksErasing) {
   const auto expect = [](const RandomErasing& erasing) {
     EXPECT_ERROR(validate(ImageOptions{.erasing = erasing}), invalid_argument);

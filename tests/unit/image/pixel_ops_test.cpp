@@ -64,6 +64,8 @@ std::vector<OpCase> cases() {
   list.push_back({"F.autocontrast(im)", [](const RgbImage& im, uint8_t*) { autocontrast(im); }});
   list.push_back({"F.equalize(im)", [](const RgbImage& im, uint8_t*) { equalize(im); }});
   list.push_back({"F.invert(im)", [](const RgbImage& im, uint8_t*) { invert(im); }});
+  list.push_back(
+      {"F.rgb_to_grayscale(im, 3)", [](const RgbImage& im, uint8_t*) { grayscale(im); }});
   const RgbColor fill{7, 100, 255};
   for (const int by : {-1000, -40, -1, 0, 3, 12, 1000}) {
     list.push_back(

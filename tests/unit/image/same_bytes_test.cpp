@@ -66,11 +66,15 @@ TEST_P(SameBytes, AfterAugmentations) {
   std::vector<uint32_t> found;
   for (const std::vector<Augmentation>& augmentations :
        {std::vector<Augmentation>{ColorJitter{0.4, 0.4, 0.4, 0.3}},
-        std::vector<Augmentation>{RandAugment{}},
-        std::vector<Augmentation>{TrivialAugmentWide{}}}) {
+        std::vector<Augmentation>{RandAugment{}}, std::vector<Augmentation>{TrivialAugmentWide{}},
+        std::vector<Augmentation>{GaussianBlur{}},
+        std::vector<Augmentation>{GaussianBlur{.kernel_size = 9}},
+        std::vector<Augmentation>{Apply{.augmentations = {ColorJitter{0.4}, Grayscale{}}},
+                                  OneOf{.augmentations = {Solarize{}, GaussianBlur{}}}}}) {
     found.push_back(checksum_of({.transform = transform, .augmentations = augmentations}));
   }
-  EXPECT_EQ(found, (std::vector<uint32_t>{0xADB2DECF, 0x2EC60C13, 0x05E0AEFF}));
+  EXPECT_EQ(found, (std::vector<uint32_t>{0xADB2DECF, 0x2EC60C13, 0x05E0AEFF, 0x0A504A40,
+                                          0x24D228CF, 0x57A87EE8}));
 }
 
 TEST_P(SameBytes, InFloats) {

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <memory>
 #include <variant>
+#include <vector>
 
 #include <ffkit/image/random.h>
 #include <ffkit/image/rgb_image.h>
@@ -90,8 +91,81 @@ struct PhotoMetricDistortion {
   double hue_delta = 18;  // 0 .. 180 degrees: a number of [-delta, delta] is added to the hue
 };
 
-using Augmentation = std::variant<ColorJitter, RandAugment, TrivialAugmentWide,
-                                  std::shared_ptr<const PixelTransform>, PhotoMetricDistortion>;
+// The standard deviation of a blur, in pixels, is drawn uniformly from [min, max]. One number stands
+// for itself.
+struct SigmaRange {
+  constexpr SigmaRange(double sigma) : min(sigma), max(sigma) {}
+  constexpr SigmaRange(double low, double high) : min(low), max(high) {}
+
+  double min;
+  double max;
+};
+
+// A blur by one of two kernels:
+//
+//   kernel_size 0    Pillow's ImageFilter.GaussianBlur(sigma), as SimCLR, MoCo v2 and DINO use it:
+//                    three box blurs along each axis, to the bit
+//   kernel_size 23   torchvision's GaussianBlur(23, sigma): 23 x 23 weights, an odd number; the
+//                    picture is mirrored at its edges. A value may differ by 1 where the true one
+//                    is within 1/2000 of a half: torchvision sums floats in another order.
+struct GaussianBlur {
+  SigmaRange sigma = {0.1, 2.0};  // 0 .. 100, with a kernel_size more than 0
+  int kernel_size = 0;            // 0, or odd, 1 .. 255
+};
+
+// Operations of torchvision.transforms.v2.functional that nothing is drawn for. Apply makes
+// RandomSolarize and such of them: Apply{.probability = 0.2, .augmentations = {Solarize{}}}
+
+// Inverts values from `threshold` on.
+struct Solarize {
+  double threshold = 128;  // 0 .. 256, which inverts nothing
+};
+
+// Keeps the highest bits of each value.
+struct Posterize {
+  int bits = 4;  // 1 .. 8
+};
+
+// Spreads each channel's values so that all of them are about equally frequent.
+struct Equalize {};
+
+// Stretches each channel's values to 0 .. 255.
+struct AutoContrast {};
+
+// The luma in all three channels: Pillow's convert("L").
+struct Grayscale {};
+
+struct Invert {};
+
+// A factor of 0 smooths, 1 changes nothing, 2 sharpens as much as 0 smooths.
+struct AdjustSharpness {
+  double factor = 2;  // 0 .. 10^6
+};
+
+struct Augmentation;
+
+// torchvision's RandomApply: with `probability` all of its augmentations, in order; else none.
+struct Apply {
+  double probability = 0.5;
+  std::vector<Augmentation> augmentations;  // at most 16 of a kind
+};
+
+// torchvision's RandomChoice: exactly one of its augmentations, each with a probability that its
+// weight stands for; without weights, all with the same.
+struct OneOf {
+  std::vector<Augmentation> augmentations;  // one at least, at most 16 of a kind
+  std::vector<double> weights = {};         // none, or as many: not negative, not all 0
+};
+
+using AnyAugmentation = std::variant<ColorJitter, RandAugment, TrivialAugmentWide,
+                                     std::shared_ptr<const PixelTransform>, PhotoMetricDistortion,
+                                     GaussianBlur, Solarize, Posterize, Equalize, AutoContrast,
+                                     Grayscale, Invert, AdjustSharpness, Apply, OneOf>;
+
+// One of them. Apply and OneOf have others within, up to 16 levels deep.
+struct Augmentation : AnyAugmentation {
+  using AnyAugmentation::AnyAugmentation;
+};
 
 // torchvision's RandomErasing: with `probability`, a rectangle of the normalised sample is
 // overwritten. Its area and aspect ratio (log-uniform) are random. After ten rectangles that do not

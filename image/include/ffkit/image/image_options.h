@@ -22,4 +22,8 @@ struct ImageOptions {
 // Throws Error(invalid_argument) that names the first value out of range.
 void validate(const ImageOptions& options);
 
+// Whether one of them, or of those within an Apply or OneOf, moves pixels to other places:
+// RandAugment and TrivialAugmentWide. A mask or boxes would not follow.
+bool moves_pixels(const std::vector<Augmentation>& augmentations);
+
 }  // namespace ffkit
