@@ -32,6 +32,9 @@ void equalize(const RgbImage& image);
 void invert(const RgbImage& image);
 void grayscale(const RgbImage& image);  // to_grayscale(3)
 
+// One colour, `count` times.
+void fill_pixels(uint8_t* out, size_t count, RgbColor color);
+
 // By whole pixels, right and down.
 void translate(const RgbImage& image, int dx, int dy, RgbColor fill, uint8_t* scratch);
 // F.affine with shear in degrees around the top left corner, nearest pixel.

@@ -7,6 +7,12 @@ namespace ffkit {
 PixelWriter::PixelWriter(ImageSize size, const ImageOutput& output)
     : size_(size), output_(output), scale_(size.width, output) {}
 
+void PixelWriter::set_size(ImageSize size) {
+  if (size == size_) return;
+  size_ = size;
+  scale_ = RowScale(size.width, output_);
+}
+
 void PixelWriter::run(const uint8_t* pixels, ptrdiff_t stride, void* out) const {
   const auto width = static_cast<size_t>(size_.width);
   const size_t row_values = output_.layout == Layout::nchw ? width : 3 * width;

@@ -1,7 +1,7 @@
 // PixelWriter: finished pixels into their place in the batch: normalised, converted, laid out in
 // one pass.
 //
-// The same values to the bit as Resizer writes for the same pixels. Thread-safe.
+// The same values to the bit as Resizer writes for the same pixels. run() is thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -18,6 +18,8 @@ class PixelWriter {
  public:
   // Outputs are pictures of `size`; `output` must have passed validate().
   PixelWriter(ImageSize size, const ImageOutput& output);
+
+  void set_size(ImageSize size);
 
   // `pixels`: [height, width, 3] RGB, rows `stride` bytes apart; 64 bytes behind the last one may
   // be read.

@@ -1,3 +1,4 @@
+#include <ffkit/image/geometry_steps.h>
 #include <ffkit/image/interpolation.h>
 
 #include "format/enum_names.h"
@@ -15,6 +16,17 @@ std::string_view to_string(Interpolation interpolation) {
 
 Interpolation parse_interpolation(std::string_view name) {
   return value_of(kInterpolationNames, name, "interpolation");
+}
+
+constexpr EnumName<WarpFilter> kWarpFilterNames[] = {{WarpFilter::nearest, "nearest"},
+                                                     {WarpFilter::bilinear, "bilinear"},
+                                                     {WarpFilter::bicubic, "bicubic"}};
+std::string_view to_string(WarpFilter filter) {
+  return name_of(kWarpFilterNames, filter);
+}
+
+WarpFilter parse_warp_filter(std::string_view name) {
+  return value_of(kWarpFilterNames, name, "filter");
 }
 
 bool is_built(Interpolation interpolation) {

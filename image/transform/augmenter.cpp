@@ -7,7 +7,6 @@
 
 #include "pixels/pixel_ops.h"
 #include "random_numbers/random_streams.h"
-#include "transform/auto_augment.h"
 
 namespace ffkit {
 namespace {
@@ -71,9 +70,29 @@ std::vector<Augmenter::Step> Augmenter::make_steps(const std::vector<Augmentatio
 }
 
 Augmenter::Augmenter(const std::vector<Augmentation>& augmentations, ImageSize size)
-    : steps_(make_steps(augmentations, kTopPlace)) {
+    : size_(size), steps_(make_steps(augmentations, kTopPlace)) {
   if (augmentations.empty()) return;
   scratch_.resize(static_cast<size_t>(3 * size.height * size.width) + kScratchSlack);
+}
+
+void Augmenter::draw_ops(const SampleKey& key, std::vector<PlacedOp>& ops) const {
+  for (const Step& step : steps_) draw_ops(step, key, ops);
+}
+
+void Augmenter::draw_ops(const Step& step, const SampleKey& key, std::vector<PlacedOp>& ops) const {
+  CounterRandom random = step.random_of(key);
+  if (const auto* many = std::get_if<RandAugment>(&step.augmentation)) {
+    for (int i = 0; i < many->num_ops; ++i) {
+      ops.push_back({draw_op(*many, size_, random), many->fill});
+    }
+  } else if (const auto* one = std::get_if<TrivialAugmentWide>(&step.augmentation)) {
+    ops.push_back({draw_op(*one, random), one->fill});
+  } else if (const auto* apply = std::get_if<Apply>(&step.augmentation)) {
+    if (random.uniform() >= apply->probability) return;
+    for (const Step& inner : step.within) draw_ops(inner, key, ops);
+  } else if (const auto* choice = std::get_if<OneOf>(&step.augmentation)) {
+    draw_ops(step.within[draw_one(*choice, random)], key, ops);
+  }
 }
 
 void Augmenter::run(const RgbImage& image, const SampleKey& key) {

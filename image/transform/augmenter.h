@@ -11,6 +11,7 @@
 #include <ffkit/image/random.h>
 
 #include "pixels/gaussian_blur.h"
+#include "transform/auto_augment.h"
 
 namespace ffkit {
 
@@ -32,6 +33,14 @@ class Augmenter {
   // `augmentations` must have passed validate(); pictures are of `size`.
   Augmenter(const std::vector<Augmentation>& augmentations, ImageSize size);
 
+  // What run() will do to the places of pixels: the operations of RandAugment and
+  // TrivialAugmentWide, one after the other, each with its fill.
+  struct PlacedOp {
+    DrawnOp drawn;
+    RgbColor fill;
+  };
+  void draw_ops(const SampleKey& key, std::vector<PlacedOp>& ops) const;
+
   // Changes `image` in place. Throws what a PixelTransform throws; the pixels are undefined then.
   void run(const RgbImage& image, const SampleKey& key);
 
@@ -48,6 +57,7 @@ class Augmenter {
   static std::vector<Step> make_steps(const std::vector<Augmentation>& augmentations,
                                       uint64_t list);
   void run(const Step& step, const RgbImage& image, const SampleKey& key);
+  void draw_ops(const Step& step, const SampleKey& key, std::vector<PlacedOp>& ops) const;
 
   void apply(const ColorJitter& options, const RgbImage& image, CounterRandom& random);
   void apply(const RandAugment& options, const RgbImage& image, CounterRandom& random);
@@ -65,6 +75,7 @@ class Augmenter {
   void apply(const Invert&, const RgbImage& image, CounterRandom&);
   void apply(const AdjustSharpness& options, const RgbImage& image, CounterRandom&);
 
+  ImageSize size_;
   std::vector<Step> steps_;
   std::vector<uint8_t> scratch_;
   GaussianBlurrer blurrer_;

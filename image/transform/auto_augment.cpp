@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "pixels/pixel_ops.h"
+#include "pixels/warp.h"
 
 namespace ffkit {
 namespace {
@@ -142,6 +143,24 @@ void apply_op(const RgbImage& image, const DrawnOp& drawn, RgbColor fill, uint8_
       return autocontrast(image);
     case AugmentOp::equalize:
       return equalize(image);
+  }
+}
+
+ViewMatrix source_of(const DrawnOp& drawn, int width, int height) {
+  const double magnitude = drawn.magnitude;
+  switch (drawn.op) {
+    case AugmentOp::shear_x:
+      return affine_source({.shear_x = shear_degrees(magnitude)});
+    case AugmentOp::shear_y:
+      return affine_source({.shear_y = shear_degrees(magnitude)});
+    case AugmentOp::translate_x:
+      return affine_source({.shift_x = std::trunc(magnitude)});
+    case AugmentOp::translate_y:
+      return affine_source({.shift_y = std::trunc(magnitude)});
+    case AugmentOp::rotate:
+      return rotation_source(magnitude, width, height);
+    default:
+      return affine_source({});
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include <ffkit/image/augmentation.h>
 #include <ffkit/image/random.h>
+#include <ffkit/image/view_geometry.h>
 
 namespace ffkit {
 
@@ -41,5 +42,9 @@ DrawnOp draw_op(const TrivialAugmentWide& options, CounterRandom& random);
 
 // _apply_image_or_video_transform(); `scratch` as in pixel_ops.h.
 void apply_op(const RgbImage& image, const DrawnOp& drawn, RgbColor fill, uint8_t* scratch);
+
+// The same of places: where pixels of the new picture of width x height pixels lie in the old one.
+// The identity for operations on colours.
+ViewMatrix source_of(const DrawnOp& drawn, int width, int height);
 
 }  // namespace ffkit

@@ -57,97 +57,102 @@ int scaled_length(int length, double factor) {
   return std::max(1, static_cast<int>(length * factor));
 }
 
-struct Planner {
-  int width;
-  int height;
-  const SampleKey& key;
-
-  CropPlan whole() const {
-    return {.box = {0, 0, width, height}, .resized_width = width, .resized_height = height};
-  }
-
-  CropPlan operator()(const RandomResizedCrop& crop) const {
-    CounterRandom random(key, kCropStream);
-    const DrawnCrop drawn = draw_crop(crop, width, height, random);
-    const auto out_width = static_cast<int>(crop.size.width);
-    const auto out_height = static_cast<int>(crop.size.height);
-    const CropPlan plan{.box = drawn.rect,
-                        .resized_width = out_width,
-                        .resized_height = out_height,
-                        .taken = {0, 0, out_width, out_height},
-                        .flip = drawn.flip,
-                        .may_scale_decode = crop.scaled_decode,
-                        .is_cropped_first = true};
-    return with_map(plan, crop.size);
-  }
-
-  CropPlan operator()(const ResizeCenterCrop& crop) const {
-    const CenterCropGeometry geometry = center_crop_geometry(crop, width, height);
-    CropPlan plan = whole();
-    plan.resized_width = geometry.resized_width;
-    plan.resized_height = geometry.resized_height;
-    plan.taken = geometry.taken;
-    plan.x = geometry.pad_x;
-    plan.y = geometry.pad_y;
-    return with_map(plan, crop.size);
-  }
-
-  CropPlan operator()(const Resize& resize) const {
-    CropPlan plan = whole();
-    plan.resized_width = static_cast<int>(resize.size.width);
-    plan.resized_height = static_cast<int>(resize.size.height);
-    plan.taken = {0, 0, plan.resized_width, plan.resized_height};
-    return with_map(plan, resize.size);
-  }
-
-  CropPlan operator()(const RandomCrop& crop) const {
-    CounterRandom random(key, kCropStream);
-    const DrawnCrop drawn = draw_crop(crop, width, height, random);
-    CropPlan plan = whole();
-    plan.flip = drawn.flip;
-    plan.fill = crop.fill;
-    take_window(plan, drawn.rect.x, drawn.rect.y, crop.size);
-    return plan;
-  }
-
-  CropPlan operator()(const ResizeCrop& crop) const {
-    CounterRandom random(key, kCropStream);
-    const DrawnResizeCrop drawn = draw_crop(crop, width, height, random);
-    CropPlan plan = whole();
-    plan.resized_width = drawn.resized_width;
-    plan.resized_height = drawn.resized_height;
-    plan.flip = drawn.flip;
-    plan.may_scale_decode = crop.scaled_decode;
-    take_window(plan, drawn.x, drawn.y, crop.size);
-    return plan;
-  }
-
-  CropPlan operator()(const ScalePad& pad) const {
-    CropPlan plan = whole();
-    plan.resized_width = scaled_length(width, pad.factor);
-    plan.resized_height = scaled_length(height, pad.factor);
-    if (plan.resized_width > pad.size.width || plan.resized_height > pad.size.height) {
-      throw Error(
-          ErrorCode::unsupported,
-          fmt::format("the picture of {} x {} pixels has {} x {} after a ScalePad's factor of "
-                      "{:g}, more than its size of {} x {}; give a larger size or a smaller "
-                      "factor",
-                      width, height, plan.resized_width, plan.resized_height, pad.factor,
-                      pad.size.width, pad.size.height));
-    }
-    plan.taken = {0, 0, plan.resized_width, plan.resized_height};
-    return with_map(plan, pad.size);
-  }
-};
+CropPlan whole(int width, int height) {
+  return {.box = {0, 0, width, height}, .resized_width = width, .resized_height = height};
+}
 
 }  // namespace
 
-ImageMap image_map(const ResizeCrop& crop, int width, int height, const SampleKey& key) {
-  return Planner{width, height, key}(crop).map;
+CropPlan plan_resize(int width, int height, ImageSize size, Interpolation interpolation) {
+  CropPlan plan = whole(width, height);
+  plan.resized_width = static_cast<int>(size.width);
+  plan.resized_height = static_cast<int>(size.height);
+  plan.taken = {0, 0, plan.resized_width, plan.resized_height};
+  plan.interpolation = interpolation;
+  return with_map(plan, size);
 }
 
-CropPlan plan_crop(const ImageTransform& transform, int width, int height, const SampleKey& key) {
-  return std::visit(Planner{width, height, key}, transform);
+CropPlan plan_window(int width, int height, int x, int y, ImageSize size, RgbColor fill) {
+  CropPlan plan = whole(width, height);
+  plan.fill = fill;
+  take_window(plan, x, y, size);
+  return plan;
+}
+
+CropPlan plan_crop(const RandomResizedCrop& crop, int width, int height, const SampleKey& key) {
+  CounterRandom random(key, kCropStream);
+  const DrawnCrop drawn = draw_crop(crop, width, height, random);
+  const auto out_width = static_cast<int>(crop.size.width);
+  const auto out_height = static_cast<int>(crop.size.height);
+  const CropPlan plan{.box = drawn.rect,
+                      .resized_width = out_width,
+                      .resized_height = out_height,
+                      .taken = {0, 0, out_width, out_height},
+                      .flip = drawn.flip,
+                      .interpolation = crop.interpolation,
+                      .may_scale_decode = crop.scaled_decode,
+                      .is_cropped_first = true};
+  return with_map(plan, crop.size);
+}
+
+CropPlan plan_crop(const ResizeCenterCrop& crop, int width, int height, const SampleKey& /*key*/) {
+  const CenterCropGeometry geometry = center_crop_geometry(crop, width, height);
+  CropPlan plan = whole(width, height);
+  plan.resized_width = geometry.resized_width;
+  plan.resized_height = geometry.resized_height;
+  plan.taken = geometry.taken;
+  plan.x = geometry.pad_x;
+  plan.y = geometry.pad_y;
+  plan.interpolation = crop.interpolation;
+  return with_map(plan, crop.size);
+}
+
+CropPlan plan_crop(const Resize& resize, int width, int height, const SampleKey& /*key*/) {
+  return plan_resize(width, height, resize.size, resize.interpolation);
+}
+
+CropPlan plan_crop(const RandomCrop& crop, int width, int height, const SampleKey& key) {
+  CounterRandom random(key, kCropStream);
+  const DrawnCrop drawn = draw_crop(crop, width, height, random);
+  CropPlan plan = whole(width, height);
+  plan.flip = drawn.flip;
+  plan.fill = crop.fill;
+  take_window(plan, drawn.rect.x, drawn.rect.y, crop.size);
+  return plan;
+}
+
+CropPlan plan_crop(const ResizeCrop& crop, int width, int height, const SampleKey& key) {
+  CounterRandom random(key, kCropStream);
+  const DrawnResizeCrop drawn = draw_crop(crop, width, height, random);
+  CropPlan plan = whole(width, height);
+  plan.resized_width = drawn.resized_width;
+  plan.resized_height = drawn.resized_height;
+  plan.flip = drawn.flip;
+  plan.interpolation = crop.interpolation;
+  plan.may_scale_decode = crop.scaled_decode;
+  take_window(plan, drawn.x, drawn.y, crop.size);
+  return plan;
+}
+
+CropPlan plan_crop(const ScalePad& pad, int width, int height, const SampleKey& /*key*/) {
+  CropPlan plan = whole(width, height);
+  plan.resized_width = scaled_length(width, pad.factor);
+  plan.resized_height = scaled_length(height, pad.factor);
+  if (plan.resized_width > pad.size.width || plan.resized_height > pad.size.height) {
+    throw Error(
+        ErrorCode::unsupported,
+        fmt::format("the picture of {} x {} pixels has {} x {} after a ScalePad's factor of "
+                    "{:g}, more than its size of {} x {}; give a larger size or a smaller "
+                    "factor",
+                    width, height, plan.resized_width, plan.resized_height, pad.factor,
+                    pad.size.width, pad.size.height));
+  }
+  plan.taken = {0, 0, plan.resized_width, plan.resized_height};
+  return with_map(plan, pad.size);
+}
+
+ImageMap image_map(const ResizeCrop& crop, int width, int height, const SampleKey& key) {
+  return plan_crop(crop, width, height, key).map;
 }
 
 }  // namespace ffkit

@@ -22,8 +22,9 @@ struct CropPlan {
   Rect taken;              // of the resized box; of width 0: nothing, all is `fill`
   int x = 0;               // of taken's top left corner in the output
   int y = 0;
-  bool flip = false;              // mirrors what is taken, in its place
-  RgbColor fill = {0, 0, 0};      // around it; black where anything is resized
+  bool flip = false;          // mirrors what is taken, in its place
+  RgbColor fill = {0, 0, 0};  // around it
+  Interpolation interpolation = Interpolation::bilinear;
   bool may_scale_decode = false;  // a JPEG may be decoded at a fraction of its size
   // as Pillow sees it: the box is a picture of its own, of the size in which it is decoded
   bool is_cropped_first = false;
@@ -34,6 +35,16 @@ struct CropPlan {
 
 // Of a picture of width x height pixels in the sample with this key. Throws Error(unsupported) as
 // center_crop_geometry() does, and where a ScalePad's size is too small.
-CropPlan plan_crop(const ImageTransform& transform, int width, int height, const SampleKey& key);
+CropPlan plan_crop(const RandomResizedCrop& crop, int width, int height, const SampleKey& key);
+CropPlan plan_crop(const ResizeCenterCrop& crop, int width, int height, const SampleKey& key);
+CropPlan plan_crop(const Resize& resize, int width, int height, const SampleKey& key);
+CropPlan plan_crop(const RandomCrop& crop, int width, int height, const SampleKey& key);
+CropPlan plan_crop(const ResizeCrop& crop, int width, int height, const SampleKey& key);
+CropPlan plan_crop(const ScalePad& pad, int width, int height, const SampleKey& key);
+
+// The whole picture, resized.
+CropPlan plan_resize(int width, int height, ImageSize size, Interpolation interpolation);
+// The window of `size` whose corner is at (x, y) of the picture, and may lie outside of it.
+CropPlan plan_window(int width, int height, int x, int y, ImageSize size, RgbColor fill);
 
 }  // namespace ffkit

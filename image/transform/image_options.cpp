@@ -180,6 +180,12 @@ void check_floats(const ImageOptions& options) {
 void check_values(const ImageOptions& options) {
   const DType dtype = options.output.dtype;
   if (dtype != DType::u16 && dtype != DType::i32) return;
+  if (std::holds_alternative<Compose>(options.transform)) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("Compose makes bytes of values, and {} output has the values of the "
+                            "file; expected another transform, or a MaskField, which keeps numbers",
+                            to_string(dtype)));
+  }
   if (options.augmentations.empty() && !options.erasing) return;
   throw Error(ErrorCode::invalid_argument,
               fmt::format("augmentations and RandomErasing change colours, and {} output has the "

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "codec/pixel_buffer.h"
+#include "pixels/pixel_ops.h"
 #include "pixels/pixel_writer.h"
 #include "resize/axis_filter.h"
 #include "resize/opencv_resize.h"
@@ -28,10 +29,16 @@ void copy_row(const uint8_t* from, int width, bool flip, uint8_t* to) {
 class PixelPlacer {
  public:
   PixelPlacer(ImageSize size, const ImageOutput& output)
-      : width_(static_cast<int>(size.width)),
-        height_(static_cast<int>(size.height)),
-        is_plain_(output.dtype == DType::u8 && output.layout == Layout::nhwc),
-        writer_(size, output) {}
+      : is_plain_(output.dtype == DType::u8 && output.layout == Layout::nhwc),
+        writer_(size, output) {
+    set_size(size);
+  }
+
+  void set_size(ImageSize size) {
+    width_ = static_cast<int>(size.width);
+    height_ = static_cast<int>(size.height);
+    writer_.set_size(size);
+  }
 
   // `taken` of `image` is what the plan takes.
   void run(const RgbView& image, const Rect& taken, const CropPlan& plan, void* out) {
@@ -40,9 +47,8 @@ class PixelPlacer {
     if (is_all && !plan.flip) return writer_.run(from, image.stride, out);
     const ptrdiff_t row = ptrdiff_t{3} * width_;
     uint8_t* all = is_plain_ ? static_cast<uint8_t*>(out) : pixels_.reserve(row * height_);
-    if (!is_all) {
-      for (int i = 0; i < width_ * height_; ++i) std::memcpy(all + 3 * i, plan.fill.data(), 3);
-    }
+    if (!is_all)
+      fill_pixels(all, static_cast<size_t>(width_) * static_cast<size_t>(height_), plan.fill);
     uint8_t* to = all + plan.y * row + ptrdiff_t{3} * plan.x;
     for (int y = 0; y < taken.height; ++y) {
       copy_row(from + y * image.stride, taken.width, plan.flip, to + y * row);
@@ -51,8 +57,8 @@ class PixelPlacer {
   }
 
  private:
-  int width_;
-  int height_;
+  int width_ = 0;
+  int height_ = 0;
   bool is_plain_;  // the output is the pixels
   PixelWriter writer_;
   PixelBuffer pixels_;
@@ -61,6 +67,8 @@ class PixelPlacer {
 class Copier : public PictureScaler {
  public:
   Copier(ImageSize size, const ImageOutput& output) : placer_(size, output) {}
+
+  void set_size(ImageSize size) override { placer_.set_size(size); }
 
   WantedPixels wanted(const CropPlan& plan) override {
     if (plan.taken.width == 0) return {plan.box};
@@ -82,6 +90,8 @@ class Copier : public PictureScaler {
 class OpencvScaler : public PictureScaler {
  public:
   OpencvScaler(ImageSize size, const ImageOutput& output) : placer_(size, output) {}
+
+  void set_size(ImageSize size) override { placer_.set_size(size); }
 
   WantedPixels wanted(const CropPlan& plan) override { return {plan.box}; }
 
@@ -105,6 +115,11 @@ class PillowScaler : public PictureScaler {
  public:
   PillowScaler(Interpolation interpolation, ImageSize size, const ImageOutput& output)
       : interpolation_(interpolation), size_(size), resizer_(size, output) {}
+
+  void set_size(ImageSize size) override {
+    size_ = size;
+    resizer_.set_size(size);
+  }
 
   WantedPixels wanted(const CropPlan& plan) override {
     const Rect& taken = plan.taken;
@@ -141,7 +156,7 @@ class PillowScaler : public PictureScaler {
       }
     }
     if (plan.taken.width < size_.width || plan.taken.height < size_.height) {
-      resizer_.fill_black(out);
+      resizer_.fill(plan.fill, out);
     }
     resizer_.run(pixel_at(region.pixels, x, y), region.pixels.stride, filter_x_, filter_y_,
                  plan.flip, plan.x, plan.y, out,

@@ -29,6 +29,9 @@ class PictureScaler {
   PictureScaler& operator=(const PictureScaler&) = delete;
   virtual ~PictureScaler() = default;
 
+  // Of the output from now on.
+  virtual void set_size(ImageSize size) = 0;
+
   virtual WantedPixels wanted(const CropPlan& plan) = 0;
 
   // Writes all of the output. `region` is what was decoded of wanted(plan), which was called last.

@@ -1,5 +1,9 @@
 #include "transform/resize.h"
 
+#include <algorithm>
+
+#include "pixels/pixel_ops.h"
+
 namespace ffkit {
 
 Resizer::Resizer(ImageSize size, const ImageOutput& output)
@@ -8,12 +12,30 @@ Resizer::Resizer(ImageSize size, const ImageOutput& output)
       element_bytes_(size_of(output.dtype)),
       scale_(size.width, output) {}
 
-void Resizer::fill_black(void* out) {
+void Resizer::set_size(ImageSize size) {
+  if (size == size_) return;
+  size_ = size;
+  scale_ = RowScale(size.width, output_);
+}
+
+void Resizer::fill(RgbColor color, void* out) {
   const auto width = static_cast<int>(size_.width);
   const auto height = static_cast<int>(size_.height);
   same_.build(height, 0, height, height, 0, height);
-  low_.assign(row_bytes(width) * static_cast<size_t>(height) + kMaxLanes, 0);
-  run_vertical({low_.data(), static_cast<ptrdiff_t>(row_bytes(width))}, same_, width, 0, 0, out);
+  const size_t stride = row_bytes(width);
+  low_.assign(stride * static_cast<size_t>(height) + kMaxLanes, 0);
+  if (color != RgbColor{0, 0, 0}) {
+    const auto num_pixels = static_cast<size_t>(width);
+    for (int y = 0; y < height; ++y) {
+      uint8_t* row = &low_[static_cast<size_t>(y) * stride];
+      if (output_.layout == Layout::nhwc) {
+        fill_pixels(row, num_pixels, color);
+      } else {
+        for (size_t c = 0; c < 3; ++c) std::fill_n(row + c * num_pixels, num_pixels, color[c]);
+      }
+    }
+  }
+  run_vertical({low_.data(), static_cast<ptrdiff_t>(stride)}, same_, width, 0, 0, out);
 }
 
 void Resizer::run(const uint8_t* pixels, ptrdiff_t stride, const AxisFilter& filter_x,

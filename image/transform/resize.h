@@ -23,8 +23,10 @@ class Resizer {
   // Outputs are pictures of `size`; `output` must have passed validate().
   Resizer(ImageSize size, const ImageOutput& output);
 
-  // Sets all of the output to black, as normalised black is.
-  void fill_black(void* out);
+  void set_size(ImageSize size);
+
+  // Sets all of the output to a colour, normalised as pixels are.
+  void fill(RgbColor color, void* out);
 
   // `pixels` is the RGB pixel at (filter_x.begin(), filter_y.begin()), rows `stride` bytes apart;
   // 16 bytes behind the last one needed may be read. The result has filter_x.num_outputs() x
@@ -44,7 +46,7 @@ class Resizer {
   size_t element_bytes_;
   RowScale scale_;
   ResamplePasses passes_;
-  std::vector<uint8_t> low_;  // results of a vertical pass that comes first; or black
+  std::vector<uint8_t> low_;  // results of a vertical pass that comes first; or of one colour
   AxisFilter same_;           // changes nothing
 };
 

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <type_traits>
+#include <variant>
 
 #include <ffkit/image/transform.h>
 
@@ -41,12 +44,15 @@ void check(const Resize& resize) {
   check_size("Resize", resize.size);
 }
 
+void check_padding(const char* what, const Padding& padding) {
+  for (const int64_t side : {padding.left, padding.top, padding.right, padding.bottom}) {
+    check_between(what, static_cast<double>(side), 0, kMaxSize);
+  }
+}
+
 void check(const RandomCrop& crop) {
   check_size("RandomCrop", crop.size);
-  for (const int64_t side :
-       {crop.padding.left, crop.padding.top, crop.padding.right, crop.padding.bottom}) {
-    check_between("RandomCrop padding", static_cast<double>(side), 0, kMaxSize);
-  }
+  check_padding("RandomCrop padding", crop.padding);
   check_probability("RandomCrop flip_probability", crop.flip_probability);
 }
 
@@ -69,6 +75,149 @@ void check(const ScalePad& pad) {
   if (!(pad.factor > 0 && pad.factor <= kMaxResize)) {
     refuse("ScalePad factor", pad.factor, fmt::format("more than 0, at most {:g}", kMaxResize));
   }
+}
+
+void check_interpolation(Interpolation interpolation) {
+  if (std::ranges::find(kInterpolations, interpolation) == kInterpolations.end()) {
+    refuse("interpolation", static_cast<double>(interpolation),
+           "bilinear, bicubic or opencv_bilinear");
+  }
+  if (!is_built(interpolation)) {
+    throw Error(ErrorCode::unsupported,
+                "interpolation opencv_bilinear needs OpenCV, which this build does not have; "
+                "build with -DFFKIT_OPENCV=ON");
+  }
+}
+
+void check(const RandomHorizontalFlip& flip) {
+  check_probability("RandomHorizontalFlip probability", flip.probability);
+}
+
+void check(const RandomVerticalFlip& flip) {
+  check_probability("RandomVerticalFlip probability", flip.probability);
+}
+
+void check_range(const char* what, double min, double max, double lowest, double highest) {
+  if (min >= lowest && max >= min && max <= highest) return;
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("{} is {:g} to {:g}; expected {:g} <= min <= max <= {:g}", what, min, max,
+                          lowest, highest));
+}
+
+void check(const RandomRotation& rotation) {
+  check_range("RandomRotation degrees", rotation.degrees.min, rotation.degrees.max, -360, 360);
+}
+
+void check(const RandomAffine& affine) {
+  constexpr double kMaxShear = 89;
+  check_range("RandomAffine degrees", affine.degrees.min, affine.degrees.max, -360, 360);
+  check_between("RandomAffine translate_x", affine.translate_x, 0, 1);
+  check_between("RandomAffine translate_y", affine.translate_y, 0, 1);
+  check_range("RandomAffine scale", affine.scale_min, affine.scale_max, 0.01, 100);
+  check_range("RandomAffine shear_x", affine.shear_x.min, affine.shear_x.max, -kMaxShear,
+              kMaxShear);
+  check_range("RandomAffine shear_y", affine.shear_y.min, affine.shear_y.max, -kMaxShear,
+              kMaxShear);
+}
+
+void check(const RandomPerspective& perspective) {
+  check_between("RandomPerspective distortion", perspective.distortion, 0, 1);
+  check_probability("RandomPerspective probability", perspective.probability);
+}
+
+void check(const Pad& pad) {
+  check_padding("Pad padding", pad.padding);
+}
+
+void check(const RandomZoomOut& zoom) {
+  check_range("RandomZoomOut side", zoom.side_min, zoom.side_max, 1, 16);
+  check_probability("RandomZoomOut probability", zoom.probability);
+}
+
+void check(const RandomIoUCrop& crop) {
+  constexpr double kLeast = 1e-3;
+  check_range("RandomIoUCrop scale", crop.scale_min, crop.scale_max, kLeast, 1);
+  check_range("RandomIoUCrop ratio", crop.ratio_min, crop.ratio_max, kLeast, 1 / kLeast);
+  check_between("RandomIoUCrop trials", crop.trials, 1, 1000);
+  if (crop.overlaps.empty()) {
+    throw Error(ErrorCode::invalid_argument,
+                "RandomIoUCrop has no overlaps; expected one at least, such as 0.5");
+  }
+  for (const double overlap : crop.overlaps) check_between("RandomIoUCrop overlap", overlap, 0, 2);
+}
+
+void check(const ScaleJitter& jitter) {
+  check_size("ScaleJitter", jitter.size);
+  check_range("ScaleJitter scale", jitter.scale_min, jitter.scale_max, 1e-3, kMaxResize);
+}
+
+void check(const FixedSizeCrop& crop) {
+  check_size("FixedSizeCrop", crop.size);
+}
+
+void check(const CenterCrop& crop) {
+  check_size("CenterCrop", crop.size);
+}
+
+void check(const RandomShortestSize& shortest) {
+  if (shortest.sizes.empty()) {
+    throw Error(ErrorCode::invalid_argument,
+                "RandomShortestSize has no sizes; expected one at least, such as 800");
+  }
+  for (const int64_t size : shortest.sizes) check_length("RandomShortestSize size", size);
+  check_between("RandomShortestSize max_size", static_cast<double>(shortest.max_size), 0, kMaxSize);
+}
+
+// The size of pictures after the steps, where it is one for all.
+std::optional<ImageSize> common_size(const Compose& compose) {
+  std::optional<ImageSize> size;
+  const auto after = [&]<typename Step>(const Step& step) {
+    constexpr bool is_any =
+        std::is_same_v<Step, RandomZoomOut> || std::is_same_v<Step, RandomIoUCrop> ||
+        std::is_same_v<Step, ScaleJitter> || std::is_same_v<Step, RandomShortestSize>;
+    if constexpr (is_any) {
+      size.reset();
+    } else if constexpr (requires { step.size; }) {
+      size = step.size;
+    } else if constexpr (std::is_same_v<Step, Pad>) {
+      if (size) {
+        size->height += step.padding.top + step.padding.bottom;
+        size->width += step.padding.left + step.padding.right;
+      }
+    }
+  };
+  for (const GeometryStep& step : compose.steps) std::visit(after, step);
+  return size;
+}
+
+ImageSize size_after(const Compose& compose) {
+  const std::optional<ImageSize> size = common_size(compose);
+  if (size) return *size;
+  throw Error(
+      ErrorCode::invalid_argument,
+      "Compose makes pictures of different sizes; end it with a step that gives all of them "
+      "one size, such as Resize, RandomResizedCrop or FixedSizeCrop");
+}
+
+void check(const Compose& compose);
+
+// Of transforms and steps alike.
+template <typename Step>
+void check_with_filter(const Step& step) {
+  check(step);
+  if constexpr (requires { step.interpolation; }) check_interpolation(step.interpolation);
+}
+
+void check(const Compose& compose) {
+  constexpr size_t kMaxSteps = 64;
+  if (compose.steps.empty() || compose.steps.size() > kMaxSteps) {
+    refuse("the number of steps of Compose", static_cast<double>(compose.steps.size()),
+           fmt::format("1 to {}", kMaxSteps));
+  }
+  for (const GeometryStep& step : compose.steps) {
+    std::visit([](const auto& one) { check_with_filter(one); }, step);
+  }
+  check_size("Compose", size_after(compose));
 }
 
 bool has_floats(DType dtype) {
@@ -118,30 +267,38 @@ void check(const ImageOutput& output) {
 }  // namespace
 
 ImageSize image_size(const ImageTransform& transform) {
-  return std::visit([](const auto& t) { return t.size; }, transform);
-}
-
-Interpolation interpolation_of(const ImageTransform& transform) {
   return std::visit(
       [](const auto& t) {
-        if constexpr (requires { t.interpolation; }) return t.interpolation;
-        return Interpolation::bilinear;
+        if constexpr (requires { t.steps; }) {
+          return size_after(t);
+        } else {
+          return t.size;
+        }
       },
       transform);
 }
 
+bool is_random(const ImageTransform& transform) {
+  const auto is_random_one = []<typename T>(const T& /*t*/) {
+    return !std::is_same_v<T, Resize> && !std::is_same_v<T, ResizeCenterCrop> &&
+           !std::is_same_v<T, ScalePad> && !std::is_same_v<T, Pad> &&
+           !std::is_same_v<T, CenterCrop>;
+  };
+  const auto* compose = std::get_if<Compose>(&transform);
+  if (compose == nullptr) return std::visit(is_random_one, transform);
+  return std::ranges::any_of(
+      compose->steps, [&](const GeometryStep& step) { return std::visit(is_random_one, step); });
+}
+
+bool needs_boxes(const ImageTransform& transform) {
+  const auto* compose = std::get_if<Compose>(&transform);
+  return compose != nullptr && std::ranges::any_of(compose->steps, [](const GeometryStep& step) {
+           return std::holds_alternative<RandomIoUCrop>(step);
+         });
+}
+
 void validate(const ImageTransform& transform, const ImageOutput& output) {
-  std::visit([](const auto& t) { check(t); }, transform);
-  const Interpolation interpolation = interpolation_of(transform);
-  if (std::ranges::find(kInterpolations, interpolation) == kInterpolations.end()) {
-    refuse("interpolation", static_cast<double>(interpolation),
-           "bilinear, bicubic or opencv_bilinear");
-  }
-  if (!is_built(interpolation)) {
-    throw Error(ErrorCode::unsupported,
-                "interpolation opencv_bilinear needs OpenCV, which this build does not have; "
-                "build with -DFFKIT_OPENCV=ON");
-  }
+  std::visit([](const auto& t) { check_with_filter(t); }, transform);
   check(output);
   if (std::holds_alternative<ScalePad>(transform) && !has_floats(output.dtype)) {
     throw Error(

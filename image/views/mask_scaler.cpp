@@ -5,9 +5,11 @@
 #include <cstring>
 #include <limits>
 #include <utility>
+#include <variant>
 
 #include "format/make_error.h"
-#include "transform/crop_plan.h"
+#include "moves/move.h"
+#include "pixels/warp.h"
 
 namespace ffkit {
 namespace {
@@ -91,7 +93,8 @@ int64_t MaskScaler::renumbered(int64_t number) const {
 }
 
 template <typename From, typename To>
-void MaskScaler::write(const MaskView& mask, const CropPlan& plan, ImageSize size, To* out) {
+void MaskScaler::write(const MaskView& mask, const CropPlan& plan, ImageSize size, bool renumbers,
+                       To* out) {
   const Rect& taken = plan.taken;
   columns_.assign(static_cast<size_t>(size.width), -1);
   for (int i = 0; i < taken.width; ++i) {
@@ -99,7 +102,7 @@ void MaskScaler::write(const MaskView& mask, const CropPlan& plan, ImageSize siz
     columns_[plan.x + i] = plan.box.x + nearest(taken.x + from, plan.box.width, plan.resized_width);
   }
   const To fill = static_cast<To>(options_.fill);
-  const bool is_copied = table_.empty() && sizeof(From) <= sizeof(To);
+  const bool is_copied = !renumbers || (table_.empty() && sizeof(From) <= sizeof(To));
   int last_row = -1;            // of the mask, that the row before has
   int64_t last_number = kNone;  // as no From is
   To last_id = fill;
@@ -135,22 +138,73 @@ void MaskScaler::write(const MaskView& mask, const CropPlan& plan, ImageSize siz
   }
 }
 
+// The numbers of a canvas are those of the batch already.
+template <typename To>
+void MaskScaler::move_canvas(const void* from, ImageSize from_size, const Move& move, To* out) {
+  const auto width = static_cast<int>(from_size.width);
+  const auto height = static_cast<int>(from_size.height);
+  const To* numbers = static_cast<const To*>(from);
+  if (const auto* plan = std::get_if<CropPlan>(&move.what)) {
+    const MaskView canvas{.data = from, .width = width, .height = height, .stride = width};
+    return write<To>(canvas, *plan, move.size, false, out);
+  }
+  if (const auto* warp = std::get_if<Warp>(&move.what)) {
+    const To fill = static_cast<To>(options_.fill);
+    return for_nearest(width, height, warp->source, [&](size_t i, int x, int y) {
+      out[i] = x < 0 ? fill : numbers[ptrdiff_t{y} * width + x];
+    });
+  }
+  for (int y = height - 1; y >= 0; --y) {
+    out = std::copy_n(numbers + ptrdiff_t{y} * width, width, out);
+  }
+}
+
+namespace {
+
+// Calls work(place of the numbers) with the type of a dtype that masks have.
+template <typename Work>
+void with_numbers(DType dtype, void* out, const Work& work) {
+  switch (dtype) {
+    case DType::u8:
+      return work(static_cast<uint8_t*>(out));
+    case DType::u16:
+      return work(static_cast<uint16_t*>(out));
+    case DType::i32:
+      return work(static_cast<int32_t*>(out));
+    default:
+      return work(static_cast<int64_t*>(out));
+  }
+}
+
+}  // namespace
+
 void MaskScaler::run(const MaskView& mask, const CropPlan& plan, ImageSize size, void* out) {
-  const auto to = [&]<typename From>(From /*type*/) {
-    switch (options_.dtype) {
-      case DType::u8:
-        return write<From>(mask, plan, size, static_cast<uint8_t*>(out));
-      case DType::u16:
-        return write<From>(mask, plan, size, static_cast<uint16_t*>(out));
-      case DType::i32:
-        return write<From>(mask, plan, size, static_cast<int32_t*>(out));
-      default:
-        return write<From>(mask, plan, size, static_cast<int64_t*>(out));
+  with_numbers(options_.dtype, out, [&](auto* to) {
+    if (mask.dtype == DType::u8) return write<uint8_t>(mask, plan, size, true, to);
+    if (mask.dtype == DType::u16) return write<uint16_t>(mask, plan, size, true, to);
+    write<int32_t>(mask, plan, size, true, to);
+  });
+}
+
+void MaskScaler::run(const MaskView& mask, const std::vector<Move>& moves, void* out) {
+  const void* canvas = nullptr;
+  for (size_t i = 0; i < moves.size(); ++i) {
+    const ImageSize size = moves[i].size;
+    void* to = out;
+    if (i + 1 < moves.size()) {
+      auto& bytes = canvases_[i % 2];
+      bytes.resize(static_cast<size_t>(size.height * size.width) * size_of(options_.dtype));
+      to = bytes.data();
     }
-  };
-  if (mask.dtype == DType::u8) return to(uint8_t{});
-  if (mask.dtype == DType::u16) return to(uint16_t{});
-  return to(int32_t{});
+    if (i == 0) {
+      run(mask, std::get<CropPlan>(moves.front().what), size, to);
+    } else {
+      with_numbers(options_.dtype, to, [&](auto* numbers) {
+        move_canvas(canvas, moves[i - 1].size, moves[i], numbers);
+      });
+    }
+    canvas = to;
+  }
 }
 
 }  // namespace ffkit

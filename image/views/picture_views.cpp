@@ -4,12 +4,15 @@
 #include <chrono>
 #include <limits>
 #include <optional>
+#include <variant>
 
 #include <ffkit/image/image_codec.h>
 
 #include "codec/decode_scale.h"
 #include "codec/jpeg_decoder.h"
-#include "transform/crop_plan.h"
+#include "format/make_error.h"
+#include "moves/augmentation_moves.h"
+#include "moves/plan_moves.h"
 #include "views/view_renderer.h"
 
 namespace ffkit {
@@ -33,8 +36,11 @@ Rect smallest_around(const Rect& a, const Rect& b) {
 struct PictureViews::Impl {
   struct Picture {
     size_t view = 0;
+    std::span<const Move> own_moves() const { return std::span(moves).first(num_own); }
+
     SampleKey key;
-    CropPlan plan;
+    Moves moves;
+    size_t num_own = 0;  // of its moves; the others are those of its augmentations
     bool is_wide = false;
     WantedPixels wanted;
   };
@@ -46,13 +52,17 @@ struct PictureViews::Impl {
     WideRgbView wide;
   };
 
+  void read_header(std::span<const std::byte> bytes, size_t num_pictures);
+  void ask_renderer(size_t i);
   void decode(bool is_wide);
   ImageDecoder::Region part_of(const Rect& wanted) const;
   WideRgbView wide_part_of(const Rect& wanted) const;
 
-  std::vector<ImageTransform> transforms;  // of the views
-  std::vector<ViewRenderer> renderers;     // of the views
-  std::vector<size_t> last_wanted;         // by view: the picture that its renderer was asked for
+  // By view:
+  std::vector<ImageTransform> transforms;
+  std::vector<AugmentationMoves> augmentation_moves;
+  std::vector<ViewRenderer> renderers;
+  std::vector<size_t> last_wanted;  // the picture that its renderer was asked for
   ImageDecoder decoder;
   std::span<const std::byte> encoded;
   ImageInfo info;
@@ -65,6 +75,7 @@ PictureViews::PictureViews(const std::vector<ImageOptions>& views)
     : impl_(std::make_unique<Impl>()) {
   for (const ImageOptions& options : views) {
     impl_->renderers.emplace_back(options);
+    impl_->augmentation_moves.emplace_back(options.augmentations, image_size(options.transform));
     impl_->transforms.push_back(options.transform);
   }
 }
@@ -76,37 +87,101 @@ const ImageInfo& PictureViews::info() const {
   return impl_->info;
 }
 
-const CropPlan& PictureViews::plan(size_t i) const {
-  return impl_->pictures[i].plan;
+const Moves& PictureViews::moves(size_t i) const {
+  return impl_->pictures[i].moves;
 }
 
 ViewMatrix PictureViews::matrix(size_t i) const {
-  const ImageMap& map = plan(i).map;
-  return {map.scale_x, 0, map.offset_x, 0, map.scale_y, map.offset_y, 0, 0, 1};
+  return matrix_of(moves(i));
+}
+
+PictureViews::MovedBox PictureViews::move_box(size_t i, const BoxEdges& box) const {
+  const auto area = [](const BoxEdges& b) { return (b[2] - b[0]) * (b[3] - b[1]); };
+  MovedBox moved{.edges = box};
+  for (const Move& move : moves(i)) {
+    const BoxEdges whole = map_box(move.matrix(), moved.edges);
+    moved.edges = clipped(whole, move.size);
+    const double left = area(moved.edges);
+    if (move.drops_boxes_outside && !is_centre_within(whole, move.size)) moved.is_left = false;
+    if (left <= 0) moved.is_left = false;
+    moved.visible *= left / area(whole);
+    if (!moved.is_left) break;
+  }
+  return moved;
+}
+
+PictureViews::MovedPoint PictureViews::move_point(size_t i, double x, double y) const {
+  MovedPoint point{x, y};
+  for (const Move& move : moves(i)) {
+    const auto [u, v] = map_point(move.matrix(), point.x, point.y);
+    const bool is_inside = u >= 0 && v >= 0 && u <= static_cast<double>(move.size.width) &&
+                           v <= static_cast<double>(move.size.height);
+    point = {u, v, point.is_inside && is_inside};
+  }
+  return point;
 }
 
 void PictureViews::begin(std::span<const std::byte> encoded, std::span<const size_t> views,
-                         std::span<const SampleKey> keys, PipelineTimes& times) {
+                         std::span<const SampleKey> keys, PipelineTimes& times,
+                         const Boxes& boxes) {
   const auto begun = Clock::now();
   Impl& impl = *impl_;
-  impl.decoded.reset();
-  impl.has_begun = false;
-  impl.encoded = encoded;
-  impl.info = impl.decoder.read_info(encoded);
-  impl.has_begun = true;
-  impl.pictures.resize(views.size());
-  impl.last_wanted.assign(impl.renderers.size(), std::numeric_limits<size_t>::max());
+  impl.read_header(encoded, views.size());
   for (size_t i = 0; i < views.size(); ++i) {
     Impl::Picture& picture = impl.pictures[i];
-    ViewRenderer& renderer = impl.renderers[views[i]];
     picture.view = views[i];
     picture.key = keys[i];
-    picture.plan = plan_crop(impl.transforms[views[i]], impl.info.width, impl.info.height, keys[i]);
-    picture.is_wide = renderer.is_wide(impl.info);
-    picture.wanted = renderer.wanted(picture.plan, picture.is_wide);
-    impl.last_wanted[views[i]] = i;
+    const ImageTransform& transform = impl.transforms[picture.view];
+    const auto of_picture =
+        boxes && needs_boxes(transform) ? boxes(picture.view, impl.info) : std::vector<BoxEdges>{};
+    plan_moves(transform, impl.info.width, impl.info.height, keys[i], of_picture, picture.moves);
+    picture.num_own = picture.moves.size();
+    impl.augmentation_moves[picture.view].add(keys[i], picture.moves);
+    impl.ask_renderer(i);
   }
   times.decode_ns += nanoseconds(begun, Clock::now());
+}
+
+void PictureViews::follow(std::span<const std::byte> encoded, const PictureViews& leader,
+                          size_t first, std::span<const SampleKey> keys, PipelineTimes& times) {
+  const auto begun = Clock::now();
+  Impl& impl = *impl_;
+  impl.read_header(encoded, keys.size());
+  require_size_of_picture("further picture", impl.info.width, impl.info.height, leader.info());
+  for (size_t i = 0; i < keys.size(); ++i) {
+    Impl::Picture& picture = impl.pictures[i];
+    picture.view = 0;
+    picture.key = keys[i];
+    picture.moves = leader.moves(first + i);
+    picture.num_own = picture.moves.size();
+    impl.ask_renderer(i);
+  }
+  times.decode_ns += nanoseconds(begun, Clock::now());
+}
+
+void require_size_of_picture(const char* what, int width, int height, const ImageInfo& picture) {
+  if (width == picture.width && height == picture.height) return;
+  throw error_of(ErrorCode::corrupt,
+                 "the {} has {} x {} pixels, its picture {} x {}; both must have one size", what,
+                 width, height, picture.width, picture.height);
+}
+
+void PictureViews::Impl::read_header(std::span<const std::byte> bytes, size_t num_pictures) {
+  decoded.reset();
+  has_begun = false;
+  encoded = bytes;
+  info = decoder.read_info(bytes);
+  has_begun = true;
+  pictures.resize(num_pictures);
+  last_wanted.assign(renderers.size(), std::numeric_limits<size_t>::max());
+}
+
+void PictureViews::Impl::ask_renderer(size_t i) {
+  Picture& picture = pictures[i];
+  ViewRenderer& renderer = renderers[picture.view];
+  picture.is_wide = picture.num_own == 1 && renderer.is_wide(info);
+  picture.wanted = renderer.wanted(picture.own_moves(), picture.is_wide);
+  last_wanted[picture.view] = i;
 }
 
 // What all pictures of 8 bits, or all of 16, need together.
@@ -168,13 +243,14 @@ void PictureViews::write(size_t i, void* out, PipelineTimes& times) {
   const auto end = Clock::now();
   ViewRenderer& renderer = impl.renderers[picture.view];
   if (impl.last_wanted[picture.view] != i) {
-    renderer.wanted(picture.plan, picture.is_wide);
+    renderer.wanted(picture.own_moves(), picture.is_wide);
     impl.last_wanted[picture.view] = i;
   }
   if (picture.is_wide) {
-    renderer.run_wide(impl.wide_part_of(picture.wanted.rect), picture.plan, picture.key, out);
+    renderer.run_wide(impl.wide_part_of(picture.wanted.rect),
+                      std::get<CropPlan>(picture.moves.front().what), picture.key, out);
   } else {
-    renderer.run(impl.part_of(picture.wanted.rect), picture.plan, picture.key, out);
+    renderer.run(impl.part_of(picture.wanted.rect), picture.own_moves(), picture.key, out);
   }
   times.decode_ns += nanoseconds(begin, end);
   times.transform_ns += nanoseconds(end, Clock::now());

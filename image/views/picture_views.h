@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -17,7 +18,7 @@
 
 namespace ffkit {
 
-struct CropPlan;
+struct Move;
 
 struct PipelineTimes {
   int64_t decode_ns = 0;
@@ -33,15 +34,37 @@ class PictureViews {
   PictureViews& operator=(PictureViews&&) noexcept;
 
   // Reads the header of the next picture and plans its views, one after the other: `keys` has one
-  // for each picture that is to be made, and `views` the number of the view that it is of. The
-  // bytes must be there until the last write(). Throws what ImageDecoder throws. Adds to `times`.
+  // for each picture that is to be made, and `views` the number of the view that it is of. `boxes`
+  // gives the picture's boxes for a view with a RandomIoUCrop. The
+  // bytes must be there until the last write(). Throws what ImageDecoder and `boxes` throw. Adds to
+  // `times`.
+  using Boxes = std::function<std::vector<BoxEdges>(size_t view, const ImageInfo& info)>;
   void begin(std::span<const std::byte> encoded, std::span<const size_t> views,
-             std::span<const SampleKey> keys, PipelineTimes& times);
+             std::span<const SampleKey> keys, PipelineTimes& times, const Boxes& boxes = {});
+
+  // The same for a further picture of the sample, as view 0, which goes where pictures of `leader`
+  // went: `first` is the first of them, and there is one for each of `keys`. Throws Error(corrupt) where the picture is of another size.
+  void follow(std::span<const std::byte> encoded, const PictureViews& leader, size_t first,
+              std::span<const SampleKey> keys, PipelineTimes& times);
 
   const ImageInfo& info() const;
-  // Of picture `i` of those that begin() was told: its plan, and where pixels go.
-  const CropPlan& plan(size_t i) const;
+  // Of picture `i` of those that begin() was told: its moves, those of its augmentations too, and
+  // where pixels go.
+  const std::vector<Move>& moves(size_t i) const;
   ViewMatrix matrix(size_t i) const;
+
+  // What becomes of a box or a point of the stored picture. Each move clips boxes to its canvas.
+  struct MovedBox {
+    BoxEdges edges;      // within the view, upright
+    double visible = 1;  // share of its area that is left
+    bool is_left = true;
+  };
+  MovedBox move_box(size_t i, const BoxEdges& box) const;
+  struct MovedPoint {
+    double x, y;
+    bool is_inside = true;  // of all canvases
+  };
+  MovedPoint move_point(size_t i, double x, double y) const;
 
   // Writes picture `i`: [3, H, W] or [H, W, 3] of its output's dtype, no alignment assumed beyond
   // the element's. Throws what ImageDecoder and PixelTransforms throw; `out` is undefined then.
@@ -52,6 +75,9 @@ class PictureViews {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+// Throws Error(corrupt) unless what belongs to a picture has the size of it.
+void require_size_of_picture(const char* what, int width, int height, const ImageInfo& picture);
 
 // One view of one picture after another: decode, crop, resize, flip, augment, normalise, lay out,
 // erase.

@@ -4,7 +4,7 @@
 #include <variant>
 #include <vector>
 
-#include "pixels/pixel_ops.h"
+#include "moves/canvas_mover.h"
 #include "pixels/pixel_writer.h"
 #include "pixels/wide_writer.h"
 #include "random_numbers/random_streams.h"
@@ -17,7 +17,15 @@
 namespace ffkit {
 namespace {
 
-constexpr ImageOutput kPixels{.dtype = DType::u8, .layout = Layout::nhwc, .normalize = false};
+// The filter of a picture of 16 bits, which no Compose takes.
+Interpolation interpolation_of(const ImageTransform& transform) {
+  return std::visit(
+      [](const auto& t) {
+        if constexpr (requires { t.interpolation; }) return t.interpolation;
+        return Interpolation::bilinear;
+      },
+      transform);
+}
 
 // u16 or i32
 bool has_numbers(const ImageOutput& output) {
@@ -26,39 +34,37 @@ bool has_numbers(const ImageOutput& output) {
 
 }  // namespace
 
-// Without augmentations the scaler writes finished values straight to the output; otherwise RGB to
-// `pixels`, which are augmented and written. So are the numbers of u16 and i32. ScalePad has a way
-// of its own, in floats, and pictures of 16 bits have one.
+// One move without augmentations writes finished values straight to the output. Otherwise there are
+// RGB pixels in between, which are moved, augmented and written. So it is for the numbers of u16 and
+// i32. ScalePad has a way of its own, in floats, and pictures of 16 bits have one.
 struct ViewRenderer::Impl {
   explicit Impl(const ImageOptions& image_options)
       : options(image_options),
         size(image_size(image_options.transform)),
         is_float(std::holds_alternative<ScalePad>(image_options.transform)),
+        is_composed(std::holds_alternative<Compose>(image_options.transform)),
         augments(!is_float && !image_options.augmentations.empty()),
-        makes_pixels(augments || has_numbers(image_options.output)),
-        scaler(make_scaler(interpolation_of(image_options.transform), size,
-                           makes_pixels ? kPixels : image_options.output)),
-        copier(make_copier(size, makes_pixels ? kPixels : image_options.output)),
+        scalers(image_options.output),
         augmenter(augments ? image_options.augmentations : std::vector<Augmentation>{}, size),
         writer(size, image_options.output),
         number_writer(size, image_options.output),
         wide_scaler(interpolation_of(image_options.transform), size, image_options.output),
-        float_scaler(size, image_options.output) {
-    if (makes_pixels) {
-      pixels.resize(static_cast<size_t>(3 * size.width * size.height) + kScratchSlack);
-    }
+        float_scaler(size, image_options.output) {}
+
+  bool makes_pixels(std::span<const Move> moves) const {
+    return moves.size() > 1 || augments || has_numbers(options.output);
   }
 
-  PictureScaler& chosen(const CropPlan& plan) { return plan.resizes() ? *scaler : *copier; }
-
-  void run_bytes(const ImageDecoder::Region& region, const CropPlan& plan, const SampleKey& key,
-                 void* out) {
-    chosen(plan).run(region, plan, makes_pixels ? pixels.data() : out);
-    if (!makes_pixels) return;
-    if (!augments) return number_writer.run(pixels.data(), out);
-    augmenter.run({pixels.data(), static_cast<int>(size.width), static_cast<int>(size.height)},
-                  key);
-    writer.run(pixels.data(), ptrdiff_t{3} * size.width, out);
+  void run_bytes(const ImageDecoder::Region& region, std::span<const Move> moves,
+                 const SampleKey& key, void* out) {
+    if (!makes_pixels(moves)) {
+      const auto& plan = std::get<CropPlan>(moves.front().what);
+      return scalers.of(plan, size).run(region, plan, out);
+    }
+    const RgbImage pixels = mover.run(region, moves);
+    if (has_numbers(options.output)) return number_writer.run(pixels.data, out);
+    augmenter.run(pixels, key);
+    writer.run(pixels.data, ptrdiff_t{3} * size.width, out);
   }
 
   // The same in floats, of the whole picture.
@@ -82,15 +88,14 @@ struct ViewRenderer::Impl {
   ImageOptions options;
   ImageSize size;
   bool is_float;
+  bool is_composed;
   bool augments;
-  bool makes_pixels;
-  std::unique_ptr<PictureScaler> scaler;
-  std::unique_ptr<PictureScaler> copier;
+  PlanScalers scalers;
+  CanvasMover mover;
   Augmenter augmenter;
   PixelWriter writer;
   WideWriter number_writer;
   WideScaler wide_scaler;
-  std::vector<uint8_t> pixels;  // [height, width, 3] and slack
   FloatScaler float_scaler;
 };
 
@@ -101,22 +106,24 @@ ViewRenderer& ViewRenderer::operator=(ViewRenderer&&) noexcept = default;
 
 // Values of 16 bits are kept: not as bytes, and not where bytes are changed on the way.
 bool ViewRenderer::is_wide(const ImageInfo& info) const {
-  return info.has_16_bits && !impl_->is_float && !impl_->augments &&
+  return info.has_16_bits && !impl_->is_float && !impl_->is_composed && !impl_->augments &&
          impl_->options.output.dtype != DType::u8;
 }
 
-WantedPixels ViewRenderer::wanted(const CropPlan& plan, bool is_wide) {
+WantedPixels ViewRenderer::wanted(std::span<const Move> moves, bool is_wide) {
+  const auto& plan = std::get<CropPlan>(moves.front().what);
   if (is_wide) return {impl_->wide_scaler.wanted(plan)};
   if (impl_->is_float) return {plan.box};
-  return impl_->chosen(plan).wanted(plan);
+  if (impl_->makes_pixels(moves)) return impl_->mover.wanted(moves);
+  return impl_->scalers.of(plan, impl_->size).wanted(plan);
 }
 
-void ViewRenderer::run(const ImageDecoder::Region& region, const CropPlan& plan,
+void ViewRenderer::run(const ImageDecoder::Region& region, std::span<const Move> moves,
                        const SampleKey& key, void* out) {
   if (impl_->is_float) {
-    impl_->run_floats(region.pixels, plan, key, out);
+    impl_->run_floats(region.pixels, std::get<CropPlan>(moves.front().what), key, out);
   } else {
-    impl_->run_bytes(region, plan, key, out);
+    impl_->run_bytes(region, moves, key, out);
   }
   impl_->erase_part(key, out);
 }

@@ -5,12 +5,13 @@
 #pragma once
 
 #include <memory>
+#include <span>
 
 #include <ffkit/image/image_codec.h>
 #include <ffkit/image/image_options.h>
 #include <ffkit/image/random.h>
 
-#include "transform/crop_plan.h"
+#include "moves/move.h"
 #include "transform/picture_scaler.h"
 
 namespace ffkit {
@@ -25,12 +26,12 @@ class ViewRenderer {
 
   // Whether it takes values of 16 bits of such a picture, by run_wide(); else by run().
   bool is_wide(const ImageInfo& info) const;
-  // What must be decoded for the plan.
-  WantedPixels wanted(const CropPlan& plan, bool is_wide);
+  // What must be decoded for the moves.
+  WantedPixels wanted(std::span<const Move> moves, bool is_wide);
 
-  // Writes the view to `out`, as ImagePipeline::run() does. The pixels are those of wanted(plan),
+  // Writes the view to `out`, as ImagePipeline::run() does. The pixels are those of wanted(moves),
   // which was called last.
-  void run(const ImageDecoder::Region& region, const CropPlan& plan, const SampleKey& key,
+  void run(const ImageDecoder::Region& region, std::span<const Move> moves, const SampleKey& key,
            void* out);
   void run_wide(const WideRgbView& pixels, const CropPlan& plan, const SampleKey& key, void* out);
 

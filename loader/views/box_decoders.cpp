@@ -45,16 +45,15 @@ class OfBoxes : public RowsDecoder {
   int64_t decode_rows(const RecordView& record, const SampleKey& key, Scratch* scratch,
                       void* out) const override {
     SampleViews& sample = static_cast<ViewScratch&>(*scratch).begin(record, key);
-    const ViewMatrix matrix = sample.pictures().matrix(set_->first_picture(view_));
-    const KeptBoxes kept =
-        keep_boxes(boxes_, record, boxes_at_, sample.pictures().info(), matrix, size());
-    write_rows(record, kept, matrix, out);
+    const KeptBoxes kept = keep_boxes(boxes_, record, boxes_at_, sample.pictures(), picture());
+    write_rows(record, kept, sample.pictures(), out);
     return std::ssize(kept.indices);
   }
 
  protected:
-  virtual void write_rows(const RecordView& record, const KeptBoxes& kept, const ViewMatrix& matrix,
-                          void* out) const = 0;
+  virtual void write_rows(const RecordView& record, const KeptBoxes& kept,
+                          const PictureViews& pictures, void* out) const = 0;
+  size_t picture() const { return set_->first_picture(view_); }
   const BoxesField& boxes() const { return boxes_; }
   ImageSize size() const { return set_->size_of(view_); }
 
@@ -83,8 +82,8 @@ class BoxesDecoder final : public OfBoxes {
   std::vector<int64_t> shape() const override { return {4}; }
 
  protected:
-  void write_rows(const RecordView& /*record*/, const KeptBoxes& kept, const ViewMatrix& /*matrix*/,
-                  void* out) const override {
+  void write_rows(const RecordView& /*record*/, const KeptBoxes& kept,
+                  const PictureViews& /*pictures*/, void* out) const override {
     auto* to = static_cast<std::byte*>(out);
     for (const BoxEdges& edges : kept.edges) {
       const std::array<float, 4> box = coordinates_of(edges, boxes().output, size());
@@ -113,7 +112,7 @@ class BoxRowsDecoder final : public OfBoxes {
   std::vector<int64_t> shape() const override { return field_.shape; }
 
  protected:
-  void write_rows(const RecordView& record, const KeptBoxes& kept, const ViewMatrix& /*matrix*/,
+  void write_rows(const RecordView& record, const KeptBoxes& kept, const PictureViews& /*pictures*/,
                   void* out) const override {
     const TensorView tensor = record.tensor(at_);
     require_entries(tensor, field_.field, kept);
@@ -159,7 +158,7 @@ class PointsDecoder final : public OfBoxes {
   std::vector<int64_t> shape() const override { return {field_.num_points, 3}; }
 
  protected:
-  void write_rows(const RecordView& record, const KeptBoxes& kept, const ViewMatrix& matrix,
+  void write_rows(const RecordView& record, const KeptBoxes& kept, const PictureViews& pictures,
                   void* out) const override {
     const TensorView tensor = record.tensor(at_);
     require_entries(tensor, field_.field, kept);
@@ -174,13 +173,14 @@ class PointsDecoder final : public OfBoxes {
     const auto extent = static_cast<size_t>(tensor.shape[2]);
     const auto num_points = static_cast<size_t>(field_.num_points);
     // A mirrored view turns the order of the axes round.
+    const ViewMatrix matrix = pictures.matrix(picture());
     const bool is_mirrored = matrix[0] * matrix[4] - matrix[1] * matrix[3] < 0;
     auto* to = static_cast<std::byte*>(out);
     std::vector<std::array<float, 3>> row(num_points);
     for (const int64_t i : kept.indices) {
       const double* from = &numbers[static_cast<size_t>(i) * num_points * extent];
       for (size_t k = 0; k < num_points; ++k, from += extent) {
-        row[k] = mapped(from[0], from[1], extent == 3 ? from[2] : 2, matrix);
+        row[k] = mapped(from[0], from[1], extent == 3 ? from[2] : 2, pictures);
       }
       if (is_mirrored) {
         for (const auto& [a, b] : field_.mirrored) {
@@ -194,14 +194,12 @@ class PointsDecoder final : public OfBoxes {
 
  private:
   std::array<float, 3> mapped(double x, double y, double visibility,
-                              const ViewMatrix& matrix) const {
+                              const PictureViews& pictures) const {
     if (visibility != 0) {
-      const auto [u, v] = map_point(matrix, x, y);
-      const bool is_inside = u >= 0 && v >= 0 && u <= static_cast<double>(size().width) &&
-                             v <= static_cast<double>(size().height);
-      x = u;
-      y = v;
-      if (!is_inside) visibility = 0;
+      const auto moved = pictures.move_point(picture(), x, y);
+      x = moved.x;
+      y = moved.y;
+      if (!moved.is_inside) visibility = 0;
     }
     return {static_cast<float>(x), static_cast<float>(y), static_cast<float>(visibility)};
   }

@@ -29,23 +29,6 @@ BoxEdges edges_of(std::span<const double> box, BoxFormat format) {
   }
 }
 
-double area_of(const BoxEdges& edges) {
-  return (edges[2] - edges[0]) * (edges[3] - edges[1]);
-}
-
-// The upright box around a box of the picture in the view.
-BoxEdges map_box(const ViewMatrix& matrix, const BoxEdges& box) {
-  BoxEdges mapped = {INFINITY, INFINITY, -INFINITY, -INFINITY};
-  for (const size_t x : {0, 2}) {
-    for (const size_t y : {1, 3}) {
-      const auto [u, v] = map_point(matrix, box[x], box[y]);
-      mapped = {std::min(mapped[0], u), std::min(mapped[1], v), std::max(mapped[2], u),
-                std::max(mapped[3], v)};
-    }
-  }
-  return mapped;
-}
-
 void require_area(const BoxesField& options, int64_t i, std::span<const double> box,
                   const BoxEdges& edges) {
   const bool is_finite = std::ranges::all_of(edges, [](double e) { return std::isfinite(e); });
@@ -67,11 +50,6 @@ BoxFormat parse_box_format(std::string_view name) {
   return value_of(kBoxFormatNames, name, "box format");
 }
 
-std::array<double, 2> map_point(const ViewMatrix& m, double x, double y) {
-  const double w = m[6] * x + m[7] * y + m[8];
-  return {(m[0] * x + m[1] * y + m[2]) / w, (m[3] * x + m[4] * y + m[5]) / w};
-}
-
 std::vector<double> numbers_of(const TensorView& tensor) {
   return visit_dtype(tensor.dtype, [&](auto type) {
     using T = typename decltype(type)::type;
@@ -85,34 +63,41 @@ std::vector<double> numbers_of(const TensorView& tensor) {
   });
 }
 
-KeptBoxes keep_boxes(const BoxesField& options, const RecordView& record, size_t at,
-                     const ImageInfo& picture, const ViewMatrix& matrix, ImageSize size) {
+std::vector<BoxEdges> boxes_of(const BoxesField& options, const RecordView& record, size_t at,
+                               const ImageInfo& picture) {
   const TensorView tensor = record.tensor(at);
   if (tensor.shape.size() != 2 || tensor.shape[1] != 4) {
     throw error_of(ErrorCode::corrupt, "field '{}' has shape [{}]; boxes have [n, 4]",
                    options.field, fmt::join(tensor.shape, ", "));
   }
   const std::vector<double> numbers = numbers_of(tensor);
-  const auto width = static_cast<double>(size.width);
-  const auto height = static_cast<double>(size.height);
-  KeptBoxes kept{.num_boxes = tensor.shape[0]};
-  for (int64_t i = 0; i < kept.num_boxes; ++i) {
+  std::vector<BoxEdges> boxes;
+  boxes.reserve(numbers.size() / 4);
+  for (int64_t i = 0; i < tensor.shape[0]; ++i) {
     const std::span<const double> box(&numbers[4 * static_cast<size_t>(i)], 4);
     BoxEdges edges = edges_of(box, options.stored.format);
     require_area(options, i, box, edges);
     if (options.stored.is_relative) {
       for (size_t e = 0; e < 4; ++e) edges[e] *= e % 2 == 0 ? picture.width : picture.height;
     }
-    const BoxEdges mapped = map_box(matrix, edges);
-    const BoxEdges clipped = {std::clamp(mapped[0], 0.0, width), std::clamp(mapped[1], 0.0, height),
-                              std::clamp(mapped[2], 0.0, width),
-                              std::clamp(mapped[3], 0.0, height)};
-    const double shorter = std::min(clipped[2] - clipped[0], clipped[3] - clipped[1]);
-    const bool is_kept = shorter > 0 && shorter >= options.min_size &&
-                         area_of(clipped) >= options.min_visible * area_of(mapped);
-    if (!is_kept) continue;
-    kept.indices.push_back(i);
-    kept.edges.push_back(clipped);
+    boxes.push_back(edges);
+  }
+  return boxes;
+}
+
+KeptBoxes keep_boxes(const BoxesField& options, const RecordView& record, size_t at,
+                     const PictureViews& pictures, size_t i) {
+  const std::vector<BoxEdges> boxes = boxes_of(options, record, at, pictures.info());
+  KeptBoxes kept{.num_boxes = std::ssize(boxes)};
+  for (int64_t box = 0; box < kept.num_boxes; ++box) {
+    const auto moved = pictures.move_box(i, boxes[static_cast<size_t>(box)]);
+    const BoxEdges& edges = moved.edges;
+    const double shorter = std::min(edges[2] - edges[0], edges[3] - edges[1]);
+    if (!moved.is_left || shorter < options.min_size || moved.visible < options.min_visible) {
+      continue;
+    }
+    kept.indices.push_back(box);
+    kept.edges.push_back(edges);
   }
   if (std::ssize(kept.indices) > options.max_boxes) {
     throw error_of(ErrorCode::unsupported,

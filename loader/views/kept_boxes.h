@@ -13,13 +13,9 @@
 #include <ffkit/image/view_geometry.h>
 #include <ffkit/loader/view.h>
 
+#include "image/views/picture_views.h"
+
 namespace ffkit {
-
-// Left, top, right, bottom in pixels.
-using BoxEdges = std::array<double, 4>;
-
-// A point of the picture in the view.
-std::array<double, 2> map_point(const ViewMatrix& matrix, double x, double y);
 
 // A tensor [n, ...] of f32, f64, i32 or i64 as numbers, row by row.
 std::vector<double> numbers_of(const TensorView& tensor);
@@ -30,11 +26,16 @@ struct KeptBoxes {
   int64_t num_boxes = 0;         // of the record
 };
 
-// `at` is the place of options.field in the record. Throws Error(corrupt) for another shape than
-// [n, 4], and for boxes without area or with values that are no numbers; Error(unsupported) for
-// more than options.max_boxes.
+// The boxes of a picture, in its pixels. `at` is the place of options.field in the record. Throws
+// Error(corrupt) for another shape than [n, 4], and for boxes without area or with values that are
+// no numbers.
+std::vector<BoxEdges> boxes_of(const BoxesField& options, const RecordView& record, size_t at,
+                               const ImageInfo& picture);
+
+// Of picture `i` of the sample's. Throws what boxes_of() throws, and Error(unsupported) for more
+// than options.max_boxes.
 KeptBoxes keep_boxes(const BoxesField& options, const RecordView& record, size_t at,
-                     const ImageInfo& picture, const ViewMatrix& matrix, ImageSize size);
+                     const PictureViews& pictures, size_t i);
 
 // In the coordinates that the options ask for.
 std::array<float, 4> coordinates_of(const BoxEdges& edges, const BoxCoordinates& coordinates,

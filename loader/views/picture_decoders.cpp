@@ -6,6 +6,7 @@
 #include "fields/array_bytes.h"
 #include "fields/field_lookup.h"
 #include "fields/image_field_decoder.h"
+#include "format/make_error.h"
 #include "image/views/mask_scaler.h"
 
 namespace ffkit {
@@ -69,6 +70,7 @@ class FurtherPictureDecoder final : public OfView {
         field_(field),
         options_(std::move(options)) {
     validate(options_);
+    refuse_lost_values();
   }
   std::unique_ptr<Scratch> make_scratch() const override {
     return std::make_unique<PictureScratch>(set(), options_);
@@ -79,17 +81,31 @@ class FurtherPictureDecoder final : public OfView {
     auto& own = static_cast<PictureScratch&>(*scratch);
     SampleViews& sample = own.begin(record, key);
     const size_t first = set()->first_picture(view());
-    const std::vector<size_t> views(set()->num_pictures(view()), 0);
     PipelineTimes times;
-    own.pictures.begin(record.bytes(field_), views,
-                       std::span(sample.keys()).subspan(first, views.size()), times);
-    const ImageInfo& info = own.pictures.info();
-    require_size_of_picture("further picture", info.width, info.height, sample.pictures().info());
+    own.pictures.follow(record.bytes(field_), sample.pictures(), first,
+                        std::span(sample.keys()).subspan(first, set()->num_pictures(view())),
+                        times);
     for_copies(out, [&](size_t i, void* to) { own.pictures.write(i - first, to, times); });
     own.work.transform_ns += times.transform_ns;
   }
 
  private:
+  void refuse_lost_values() const {
+    if (moves_pixels(options_.augmentations)) {
+      throw Error(ErrorCode::invalid_argument,
+                  "a PictureField follows the geometry of its view, and cannot have a RandAugment "
+                  "or TrivialAugmentWide of its own; take augmentations of colours");
+    }
+    const DType dtype = options_.output.dtype;
+    const bool has_numbers = dtype == DType::u16 || dtype == DType::i32;
+    if (!has_numbers || !moves_pixels(set()->views()[view()].image.augmentations)) return;
+    throw error_of(
+        ErrorCode::invalid_argument,
+        "a RandAugment or TrivialAugmentWide of the view '{}' makes bytes of values, which "
+        "a PictureField of {} would lose; give it as a MaskField, which keeps numbers",
+        set()->views()[view()].name, to_string(dtype));
+  }
+
   struct PictureScratch final : ViewScratch {
     PictureScratch(const ViewSetPtr& set, const ImageOptions& options)
         : ViewScratch(set), pictures({options}) {}
@@ -119,9 +135,8 @@ class ViewMaskDecoder final : public OfView {
     auto& own = static_cast<MaskScratch&>(*scratch);
     SampleViews& sample = own.begin(record, key);
     const MaskView mask = sample.mask(record, field_, is_tensor_, options_.numbers);
-    for_copies(out, [&](size_t i, void* to) {
-      own.scaler.run(mask, sample.pictures().plan(i), set()->size_of(view()), to);
-    });
+    for_copies(out,
+               [&](size_t i, void* to) { own.scaler.run(mask, sample.pictures().moves(i), to); });
   }
 
  private:

@@ -15,19 +15,28 @@
 namespace ffkit {
 namespace {
 
-bool is_random(const ImageOptions& options) {
-  const bool is_random_crop = std::holds_alternative<RandomResizedCrop>(options.transform) ||
-                              std::holds_alternative<RandomCrop>(options.transform) ||
-                              std::holds_alternative<ResizeCrop>(options.transform);
-  return is_random_crop || !options.augmentations.empty() || options.erasing.has_value();
+bool is_random_picture(const ImageOptions& options) {
+  return is_random(options.transform) || !options.augmentations.empty() ||
+         options.erasing.has_value();
 }
 
-// RandAugment and its kin turn and shift pixels after the crop, which nothing follows.
-bool moves_pixels(const ImageOptions& options) {
-  return std::ranges::any_of(options.augmentations, [](const Augmentation& one) {
-    return std::holds_alternative<RandAugment>(one) ||
-           std::holds_alternative<TrivialAugmentWide>(one);
-  });
+// The view that an array follows.
+size_t view_of(const std::vector<View>& views, const std::string& array, const std::string& name) {
+  if (name.empty() && views.size() == 1) return 0;
+  std::vector<std::string_view> names;
+  for (size_t i = 0; i < views.size(); ++i) {
+    if (views[i].name == name) return i;
+    names.push_back(views[i].name);
+  }
+  if (name.empty()) {
+    throw error_of(ErrorCode::invalid_argument,
+                   "the batch's field '{}' does not say which view it follows; the loader has {}",
+                   array, fmt::join(names, ", "));
+  }
+  throw error_of(
+      ErrorCode::invalid_argument,
+      "the batch's field '{}' follows the view '{}', which the loader does not have; it has {}",
+      array, name, fmt::join(names, ", "));
 }
 
 // Makes the decoders of what follows the views.
@@ -40,47 +49,18 @@ class Followers {
     return std::visit(
         [&](const auto& what) -> std::shared_ptr<const FieldDecoder> {
           if constexpr (requires { what.view; }) {
-            return decode_view_field(schema_, set_, followed(field.name, what.view), what);
+            return decode_view_field(schema_, set_, view_of(set_->views(), field.name, what.view),
+                                     what);
           } else {
             const BoxesField& boxes = boxes_of(field.name, what.boxes);
-            return decode_view_field(schema_, set_, followed(field.name, boxes.view), what, boxes);
+            return decode_view_field(schema_, set_, view_of(set_->views(), field.name, boxes.view),
+                                     what, boxes);
           }
         },
         field.what);
   }
 
  private:
-  size_t view_of(const std::string& array, const std::string& name) const {
-    const std::vector<View>& views = set_->views();
-    if (name.empty() && views.size() == 1) return 0;
-    std::vector<std::string_view> names;
-    for (size_t i = 0; i < views.size(); ++i) {
-      if (views[i].name == name) return i;
-      names.push_back(views[i].name);
-    }
-    if (name.empty()) {
-      throw error_of(ErrorCode::invalid_argument,
-                     "the batch's field '{}' does not say which view it follows; the loader has {}",
-                     array, fmt::join(names, ", "));
-    }
-    throw error_of(
-        ErrorCode::invalid_argument,
-        "the batch's field '{}' follows the view '{}', which the loader does not have; it has {}",
-        array, name, fmt::join(names, ", "));
-  }
-
-  // The view that `array` follows, unless it cannot.
-  size_t followed(const std::string& array, const std::string& name) const {
-    const size_t view = view_of(array, name);
-    if (!moves_pixels(set_->views()[view].image)) return view;
-    throw error_of(
-        ErrorCode::invalid_argument,
-        "the batch's field '{}' follows the view '{}', whose RandAugment or TrivialAugmentWide "
-        "turns and shifts pixels, and would not be moved with them; take augmentations of colours "
-        "alone for this view",
-        array, set_->views()[view].name);
-  }
-
   const BoxesField& boxes_of(const std::string& array, const std::string& name) const {
     for (const ViewField& field : options_.view_fields) {
       const auto* boxes = std::get_if<BoxesField>(&field.what);
@@ -97,6 +77,18 @@ class Followers {
   const LoaderOptions& options_;
 };
 
+std::vector<ViewBoxes> boxes_of_views(const Schema& schema, const std::vector<View>& views,
+                                      const LoaderOptions& options) {
+  std::vector<ViewBoxes> all;
+  for (const ViewField& field : options.view_fields) {
+    const auto* boxes = std::get_if<BoxesField>(&field.what);
+    if (boxes == nullptr) continue;
+    all.push_back(
+        {view_of(views, field.name, boxes->view), require_tensor(schema, boxes->field), *boxes});
+  }
+  return all;
+}
+
 ViewSetPtr make_views(const Schema& schema, const LoaderOptions& options) {
   if (options.image_field.empty()) {
     if (options.views.empty() && options.view_fields.empty()) return nullptr;
@@ -104,15 +96,15 @@ ViewSetPtr make_views(const Schema& schema, const LoaderOptions& options) {
                 "views and what follows them need a picture; give image_field");
   }
   const size_t at = require_image(schema, options.image_field);
-  if (options.views.empty()) {
-    return std::make_shared<const ViewSet>(
-        at, std::vector<View>{{.name = options.image_field, .image = options.image}}, true);
-  }
-  if (options.mixing.mixup_alpha != 0 || options.mixing.cutmix_alpha != 0) {
+  const bool is_default = options.views.empty();
+  if (!is_default && (options.mixing.mixup_alpha != 0 || options.mixing.cutmix_alpha != 0)) {
     throw Error(ErrorCode::invalid_argument,
                 "mixing mixes the pictures of a loader without views; leave it out, or the views");
   }
-  return std::make_shared<const ViewSet>(at, options.views, false);
+  std::vector<View> views = options.views;
+  if (is_default) views.push_back({.name = options.image_field, .image = options.image});
+  std::vector<ViewBoxes> boxes = boxes_of_views(schema, views, options);
+  return std::make_shared<const ViewSet>(at, std::move(views), std::move(boxes), is_default);
 }
 
 // Two arrays of one picture that draw the same numbers would show the same crop.
@@ -123,12 +115,12 @@ void refuse_equal_pictures(const Schema& schema, const LoaderOptions& options) {
   };
   std::vector<Random> all;
   const int image = schema.index_of(options.image_field);
-  if (image >= 0 && options.views.empty() && is_random(options.image)) {
+  if (image >= 0 && options.views.empty() && is_random_picture(options.image)) {
     all.push_back({static_cast<size_t>(image), options.image_field});
   }
   for (const BatchField& field : options.fields) {
     const auto* picture = dynamic_cast<const ImageFieldDecoder*>(field.decoder.get());
-    if (picture == nullptr || !is_random(picture->options())) continue;
+    if (picture == nullptr || !is_random_picture(picture->options())) continue;
     const auto same = std::ranges::find(all, picture->field(), &Random::field);
     if (same != all.end()) {
       throw error_of(

@@ -6,6 +6,7 @@
 #include "format/fnv.h"
 #include "format/make_error.h"
 #include "format/mix64.h"
+#include "views/kept_boxes.h"
 
 namespace ffkit {
 namespace {
@@ -25,8 +26,9 @@ SampleKey view_key(const SampleKey& key, std::string_view view, int64_t copy) {
   return own;
 }
 
-ViewSet::ViewSet(size_t field, std::vector<View> views, bool is_default)
-    : field_(field), views_(std::move(views)), is_default_(is_default) {
+ViewSet::ViewSet(size_t field, std::vector<View> views, std::vector<ViewBoxes> boxes,
+                 bool is_default)
+    : field_(field), views_(std::move(views)), boxes_(std::move(boxes)), is_default_(is_default) {
   constexpr int64_t kMaxCopies = 1024;
   for (size_t i = 0; i < views_.size(); ++i) {
     const View& view = views_[i];
@@ -35,9 +37,27 @@ ViewSet::ViewSet(size_t field, std::vector<View> views, bool is_default)
       throw error_of(ErrorCode::invalid_argument, "view '{}' has {} copies; expected 0 to {}",
                      view.name, view.copies, kMaxCopies);
     }
+    if (needs_boxes(view.image.transform) &&
+        std::ranges::find(boxes_, i, &ViewBoxes::view) == boxes_.end()) {
+      throw error_of(ErrorCode::invalid_argument,
+                     "the view '{}' has a RandomIoUCrop, which needs boxes; give the batch a "
+                     "BoxesField that follows the view",
+                     view.name);
+    }
     first_picture_.push_back(view_of_.size());
     view_of_.insert(view_of_.end(), num_pictures(i), i);
   }
+}
+
+std::vector<BoxEdges> ViewSet::boxes_of_view(size_t view, const RecordView& record,
+                                             const ImageInfo& picture) const {
+  std::vector<BoxEdges> all;
+  for (const ViewBoxes& boxes : boxes_) {
+    if (boxes.view != view) continue;
+    const std::vector<BoxEdges> some = boxes_of(boxes.field, record, boxes.at, picture);
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  return all;
 }
 
 size_t ViewSet::num_pictures(size_t view) const {
@@ -70,18 +90,14 @@ void SampleViews::begin(const RecordView& record, const SampleKey& key, int64_t 
   has_begun_ = false;
   for (DecodedMask& mask : masks_) mask.is_decoded = false;
   set_.make_keys(key, keys_);
-  pictures_.begin(encoded, set_.view_of(), keys_, times);
+  const auto boxes = [&](size_t view, const ImageInfo& info) {
+    return set_.boxes_of_view(view, record, info);
+  };
+  pictures_.begin(encoded, set_.view_of(), keys_, times, boxes);
   record_index_ = record_index;
   key_ = key;
   data_ = encoded.data();
   has_begun_ = true;
-}
-
-void require_size_of_picture(const char* what, int width, int height, const ImageInfo& picture) {
-  if (width == picture.width && height == picture.height) return;
-  throw error_of(ErrorCode::corrupt,
-                 "the {} has {} x {} pixels, its picture {} x {}; both must have one size", what,
-                 width, height, picture.width, picture.height);
 }
 
 MaskView SampleViews::mask(const RecordView& record, size_t field, bool is_tensor,

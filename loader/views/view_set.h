@@ -18,14 +18,24 @@
 
 namespace ffkit {
 
+// Boxes that follow a view.
+struct ViewBoxes {
+  size_t view;
+  size_t at;  // of the record's fields
+  BoxesField field;
+};
+
 // Never changes.
 class ViewSet {
  public:
-  // `field` has the picture. Throws Error(invalid_argument) for options out of range.
-  // is_default: the one view draws the sample's own numbers.
-  ViewSet(size_t field, std::vector<View> views, bool is_default);
+  // `field` has the picture. Throws Error(invalid_argument) for options out of range, and for a
+  // RandomIoUCrop without boxes. is_default: the one view draws the sample's own numbers.
+  ViewSet(size_t field, std::vector<View> views, std::vector<ViewBoxes> boxes, bool is_default);
 
   size_t field() const { return field_; }
+  // All boxes of the picture that follow the view.
+  std::vector<BoxEdges> boxes_of_view(size_t view, const RecordView& record,
+                                      const ImageInfo& picture) const;
   const std::vector<View>& views() const { return views_; }
   ImageSize size_of(size_t view) const { return image_size(views_[view].image.transform); }
 
@@ -43,6 +53,7 @@ class ViewSet {
  private:
   size_t field_;
   std::vector<View> views_;
+  std::vector<ViewBoxes> boxes_;
   bool is_default_;
   std::vector<size_t> first_picture_;  // by view
   std::vector<size_t> view_of_;        // by picture
@@ -99,8 +110,5 @@ class ViewScratch : public FieldDecoder::Scratch {
   std::shared_ptr<const ViewSet> set_;
   std::shared_ptr<SampleViews> views_;
 };
-
-// Throws Error(corrupt) unless what belongs to a picture has the size of it.
-void require_size_of_picture(const char* what, int width, int height, const ImageInfo& picture);
 
 }  // namespace ffkit

@@ -12,106 +12,16 @@ from dataclasses import dataclass
 from typing import Any, Callable, Iterable, Literal, Mapping, Sequence
 
 from ._errors import InvalidArgumentError
+from ._transforms import Color, Compose, RandomCrop, RandomResizedCrop, Resize, ResizeCenterCrop, ResizeCrop, ScalePad, Size
 
-Size = int | tuple[int, int]  # of a square, or (height, width), in pixels
 Range = float | tuple[float, float]  # a strength, or (low, high)
-Color = int | tuple[int, int, int]  # RGB, 0 .. 255
-Interpolation = Literal["bilinear", "bicubic", "opencv_bilinear"]
 Dtype = Literal["u8", "u16", "i32", "f16", "bf16", "f32"]
 Layout = Literal["nchw", "nhwc"]
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
 IMAGENET_STD = (0.229, 0.224, 0.225)
 
-
-@dataclass(frozen=True, slots=True)
-class RandomResizedCrop:
-    """torchvision's RandomResizedCrop + RandomHorizontalFlip: a crop of random area and aspect ratio (log-uniform), resized to `size`.
-
-    Args:
-        size: pixels, or (height, width).
-        scale: share of the image's area, (low, high) in 0 .. 1.
-        ratio: width / height, (low, high).
-        flip_probability: of mirroring left and right; torchvision's RandomHorizontalFlip(0.5).
-        scaled_decode: decode JPEGs at 1/2, 1/4 or 1/8 size when the crop is still at least as large as `size` at that scale: faster for large images,
-            values of 0 .. 255 differ by 1.3 in the mean where it applies. False: exactly as Pillow.
-        interpolation: "bilinear" and "bicubic" as Pillow (antialiased), "opencv_bilinear" as cv2.resize (builds with OpenCV).
-    """
-
-    size: Size = 224
-    scale: tuple[float, float] = (0.08, 1.0)
-    ratio: tuple[float, float] = (3.0 / 4.0, 4.0 / 3.0)
-    flip_probability: float = 0.5
-    scaled_decode: bool = True
-    interpolation: Interpolation = "bilinear"
-
-
-@dataclass(frozen=True, slots=True)
-class ResizeCenterCrop:
-    """torchvision's Resize(resize) + CenterCrop(size), as models are evaluated: the short side becomes `resize`, then the central `size`."""
-
-    resize: int = 256
-    size: Size = 224
-    interpolation: Interpolation = "bilinear"
-
-
-@dataclass(frozen=True, slots=True)
-class Resize:
-    """torchvision's Resize((height, width)): the whole image, its aspect ratio not kept."""
-
-    size: Size = 224
-    interpolation: Interpolation = "bilinear"
-
-
-@dataclass(frozen=True, slots=True)
-class RandomCrop:
-    """torchvision's RandomCrop(size, padding, pad_if_needed=True, fill) + RandomHorizontalFlip. CIFAR: RandomCrop(32, padding=4).
-
-    Args:
-        size: pixels, or (height, width).
-        padding: at all sides, or (left, top, right, bottom), 0 .. 8192.
-        fill: colour of the padding, 0 .. 255.
-        flip_probability: of mirroring left and right.
-    """
-
-    size: Size = 32
-    padding: int | tuple[int, int, int, int] = 0
-    fill: Color = 0
-    flip_probability: float = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class ResizeCrop:
-    """What detectors in pictures of vehicles' cameras do (ImageAug3D of BEVFusion without its rotation): the picture is resized by a factor, and a crop is
-    taken whose lower edge is the picture's or lies above it.
-
-    Args:
-        size: pixels, or (height, width).
-        factor: drawn from (low, high), in 0 .. 16; sizes are truncated to whole pixels.
-        bottom: share of the resized height below the crop, drawn from (low, high), in 0 .. 1.
-        centered: horizontally: in the middle, or at a place drawn uniformly.
-        flip_probability: of mirroring left and right.
-        scaled_decode, interpolation: as of RandomResizedCrop.
-    """
-
-    size: Size = (256, 704)
-    factor: tuple[float, float] = (0.48, 0.48)
-    bottom: tuple[float, float] = (0.0, 0.0)
-    centered: bool = True
-    flip_probability: float = 0.0
-    scaled_decode: bool = True
-    interpolation: Interpolation = "bilinear"
-
-
-@dataclass(frozen=True, slots=True)
-class ScalePad:
-    """What BEVFormer does: the whole picture becomes normalised floats, is resized by a factor and gets zeros at the bottom and right up to `size`. f32, f16 or bf16."""
-
-    size: Size = (480, 800)
-    factor: float = 0.5
-
-
-Transform = RandomResizedCrop | ResizeCenterCrop | Resize | RandomCrop | ResizeCrop | ScalePad
+Transform = RandomResizedCrop | ResizeCenterCrop | Resize | RandomCrop | ResizeCrop | ScalePad | Compose
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,11 +233,11 @@ class ImageOptions:
     """All that happens between an encoded image and its place in the batch.
 
     Args:
-        transform: crop, resize and flip.
+        transform: crop, resize and flip, or a Compose of several steps.
         augment: in this order, 16 of a kind at most.
         erasing: of the finished sample.
         dtype: "f32", "f16", "bf16" or "u8"; "u16" or "i32" for maps of labels and depths. Pictures of 16 bits a channel (PNG, PGM, PPM) keep them with all but
-            "u8", which has the high bytes, and without `augment` and ScalePad, which are made for bytes. With floats their values count as value / 65535.
+            "u8", which has the high bytes, and without `augment`, ScalePad and Compose, which are made for bytes. With floats their values count as value / 65535.
         layout: "nchw" for [N, 3, H, W], "nhwc" for [N, H, W, 3] (which `permute(0, 3, 1, 2)` makes torch's channels_last).
         normalize: (pixel / 255 - mean) / std; False: pixel / 255. None: as dtype is; u8, u16 and i32 are never normalised: they have the values of the file.
         mean, std: of each channel, or of all.

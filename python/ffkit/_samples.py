@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ._schema import Field
+from ._dataset import Field
 
 DTYPES: dict[str, str] = {
     "u8": "uint8", "i8": "int8", "u16": "uint16", "i16": "int16", "u32": "uint32", "i32": "int32", "u64": "uint64", "i64": "int64",

@@ -9,7 +9,6 @@ from ._errors import UnsupportedError
 from ._image import (
     Apply,
     Augmentation,
-    Color,
     ColorJitter,
     GaussianBlur,
     Grayscale,
@@ -18,18 +17,15 @@ from ._image import (
     RandAugment,
     RandomAdjustSharpness,
     RandomAutocontrast,
-    RandomCrop,
     RandomEqualize,
     RandomErasing,
     RandomGrayscale,
     RandomInvert,
     RandomPosterize,
-    RandomResizedCrop,
     RandomSolarize,
-    Resize,
-    ResizeCenterCrop,
     TrivialAugmentWide,
 )
+from ._transforms import Color, RandomCrop, RandomResizedCrop, Resize, ResizeCenterCrop
 
 
 class _NoCounterpart(Exception):

@@ -18,7 +18,7 @@ from ._dataset import PathLike
 from ._errors import InvalidArgumentError, UnsupportedError
 from ._fields import BatchField
 from ._loader import Loader
-from ._schema import Field
+from ._dataset import Field
 
 if TYPE_CHECKING:
     from .torch import DataLoader

@@ -9,112 +9,13 @@
 
 #include <ffkit/format/error.h>
 
+#include "image_values.h"
 #include "python_code.h"
 #include "python_value.h"
+#include "transforms.h"
 
 namespace ffkit::python {
 namespace {
-
-bool is_number(nb::handle value) {
-  return PyNumber_Check(value.ptr()) != 0 && !nb::isinstance<nb::sequence>(value);
-}
-
-ImageSize get_size(nb::handle object, const char* name) {
-  if (is_number(object.attr(name))) return get<int64_t>(object, name);
-  const auto [height, width] = get_pair<int64_t>(object, name);
-  return {height, width};
-}
-
-Interpolation get_interpolation(nb::handle object) {
-  return get_name(object, "interpolation",
-                  [](const auto& name) { return parse_interpolation(name); });
-}
-
-template <typename T, size_t N>
-std::array<T, N> get_array(nb::handle object, const char* name) {
-  const nb::object value = object.attr(name);
-  const std::string full = class_of(object) + "." + name;
-  std::array<T, N> values;
-  if (is_number(value)) {
-    values.fill(cast_value<T>(value, full));
-    return values;
-  }
-  if (!nb::isinstance<nb::sequence>(value) || nb::len(value) != N) {
-    throw nb::type_error(fmt::format("{} is {}, expected {} numbers", full,
-                                     nb::cast<std::string>(nb::repr(value)), N)
-                             .c_str());
-  }
-  for (size_t i = 0; i < N; ++i) values[i] = cast_value<T>(value[i], full);
-  return values;
-}
-
-Padding get_padding(nb::handle object) {
-  const auto [left, top, right, bottom] = get_array<int64_t, 4>(object, "padding");
-  return {left, top, right, bottom};
-}
-
-// Of a number s, or (low, high).
-template <typename Range>
-Range get_range(nb::handle object, const char* name) {
-  if (is_number(object.attr(name))) return get<double>(object, name);
-  const auto [low, high] = get_pair<double>(object, name);
-  return {low, high};
-}
-
-RandomResizedCrop random_resized_crop(nb::handle o) {
-  const auto [scale_min, scale_max] = get_pair<double>(o, "scale");
-  const auto [ratio_min, ratio_max] = get_pair<double>(o, "ratio");
-  return {.size = get_size(o, "size"),
-          .scale_min = scale_min,
-          .scale_max = scale_max,
-          .ratio_min = ratio_min,
-          .ratio_max = ratio_max,
-          .flip_probability = get<double>(o, "flip_probability"),
-          .scaled_decode = get<bool>(o, "scaled_decode"),
-          .interpolation = get_interpolation(o)};
-}
-
-ResizeCrop resize_crop(nb::handle o) {
-  const auto [factor_min, factor_max] = get_pair<double>(o, "factor");
-  const auto [bottom_min, bottom_max] = get_pair<double>(o, "bottom");
-  return {.size = get_size(o, "size"),
-          .factor_min = factor_min,
-          .factor_max = factor_max,
-          .bottom_min = bottom_min,
-          .bottom_max = bottom_max,
-          .centered = get<bool>(o, "centered"),
-          .flip_probability = get<double>(o, "flip_probability"),
-          .scaled_decode = get<bool>(o, "scaled_decode"),
-          .interpolation = get_interpolation(o)};
-}
-
-ImageTransform transform_from_python(nb::handle o) {
-  const std::string name = class_of(o);
-  if (name == "RandomResizedCrop") return random_resized_crop(o);
-  if (name == "ResizeCenterCrop") {
-    return ResizeCenterCrop{.resize = get<int64_t>(o, "resize"),
-                            .size = get_size(o, "size"),
-                            .interpolation = get_interpolation(o)};
-  }
-  if (name == "Resize") {
-    return Resize{.size = get_size(o, "size"), .interpolation = get_interpolation(o)};
-  }
-  if (name == "RandomCrop") {
-    return RandomCrop{.size = get_size(o, "size"),
-                      .padding = get_padding(o),
-                      .fill = get_array<uint8_t, 3>(o, "fill"),
-                      .flip_probability = get<double>(o, "flip_probability")};
-  }
-  if (name == "ResizeCrop") return resize_crop(o);
-  if (name == "ScalePad") {
-    return ScalePad{.size = get_size(o, "size"), .factor = get<double>(o, "factor")};
-  }
-  throw nb::type_error(
-      fmt::format("{} is no transform; expected RandomResizedCrop, ResizeCenterCrop, Resize, "
-                  "RandomCrop, ResizeCrop or ScalePad",
-                  nb::cast<std::string>(nb::repr(o)))
-          .c_str());
-}
 
 // Python's limit of recursion, for what stands in one another.
 class RecursiveCall {

@@ -21,7 +21,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 # line in the room's README.md.
 FOLDERS = {
     'format': ['', 'options', 'schema', 'bytes', 'file', 'machine', 'record', 'shard', 'v1', 'reader', 'dataset'],
-    'image': ['jpeg', 'dct', 'bitmaps', 'codec', 'exif', 'resize', 'random_numbers', 'pixels', 'transform', 'views'],
+    'image': ['jpeg', 'dct', 'bitmaps', 'codec', 'exif', 'resize', 'random_numbers', 'pixels', 'transform', 'moves', 'views'],
     'loader': ['threads', 'allocation', 'sampling', 'io', 'fields', 'batch', 'views', 'decode', ''],
     'nuscenes': [''],
     'nuscenes/loader': [''],

@@ -1,6 +1,5 @@
 """Views, masks, boxes and points: against torchvision.transforms.v2 for the same drawn crops, and the same bytes however they are loaded."""
 
-import io
 import pathlib
 
 import numpy as np
@@ -12,51 +11,11 @@ from torchvision.transforms import v2
 from torchvision.transforms.v2 import functional as F
 
 import ffkit
-
-SIZES = [(97, 61), (64, 64), (40, 120), (150, 149), (33, 200), (80, 57), (61, 97), (120, 90)]  # width, height
-
-
-def _encoded(image: Image.Image, kind: str) -> bytes:
-    out = io.BytesIO()
-    image.save(out, kind)
-    return out.getvalue()
-
-
-def _mask(random: np.random.Generator, width: int, height: int) -> Image.Image:
-    """Blocks of ids with a palette, as VOC's."""
-    ids = random.choice(np.array([0, 7, 15, 255], np.uint8), (height // 8 + 1, width // 8 + 1)).repeat(8, 0).repeat(8, 1)
-    mask = Image.fromarray(ids[:height, :width].copy(), "P")
-    mask.putpalette(list(random.integers(0, 256, 768)))
-    return mask
-
-
-def _samples() -> list[dict]:
-    random = np.random.default_rng(5)
-    samples = []
-    for i, (width, height) in enumerate(SIZES):
-        small = Image.fromarray(random.integers(0, 256, (6, 6, 3), np.uint8))
-        image = small.resize((width, height), Image.Resampling.BICUBIC)
-        mask = _mask(random, width, height)
-        corner = random.uniform(0, 0.7, (5, 2)) * (width, height)
-        extent = (0.1 + 0.2 * random.uniform(size=(5, 2))) * (width, height)
-        points = np.concatenate([random.uniform(0, 1, (5, 4, 2)) * (width, height), random.integers(0, 3, (5, 4, 1))], 2)
-        samples.append({
-            "image": _encoded(image, "JPEG"), "mask": _encoded(mask, "PNG"), "depth": _encoded(Image.fromarray(np.full((height, width), 40000 + i, np.uint16)), "PNG"),
-            "boxes": np.concatenate([corner, extent], 1).astype(np.float32), "labels": np.arange(5) + 10 * i, "keypoints": points.astype(np.float32), "label": i,
-        })
-    return samples
-
-
-SCHEMA = {"image": "image", "mask": "image", "depth": "image", "boxes": "tensor[f32]", "labels": "tensor[i64]", "keypoints": "tensor[f32]", "label": "i64"}
-
+from view_samples import SCHEMA, SIZES, check, encoded, samples, tv_inputs, written
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> ffkit.Dataset:
-    folder = tmp_path_factory.mktemp("views") / "data"
-    with ffkit.Writer(folder, schema=SCHEMA) as writer:
-        for sample in _samples():
-            writer.write(sample)
-    return ffkit.Dataset(folder, "train")
+    return written(tmp_path_factory.mktemp("views") / "data")
 
 
 FIELDS = {
@@ -83,35 +42,17 @@ def _crop(matrix: np.ndarray, size: tuple[int, int]) -> tuple[list[int], bool]:
     return [round(v) for v in values], flip
 
 
-def _tv_inputs(sample: dict) -> tuple:
-    image = Image.open(io.BytesIO(sample["image"])).convert("RGB")
-    mask = tv_tensors.Mask(torch.from_numpy(np.array(Image.open(io.BytesIO(sample["mask"])))))
-    boxes = tv_tensors.BoundingBoxes(torch.from_numpy(sample["boxes"]), format="XYWH", canvas_size=(image.height, image.width))
-    return image, mask, boxes
-
-
-def _check(batch: ffkit.Batch, i: int, image: Image.Image, mask: torch.Tensor, boxes: torch.Tensor) -> None:
-    """What torchvision made of sample i is what the batch has."""
-    assert np.array_equal(batch["image"][i].permute(1, 2, 0).numpy(), np.asarray(image))
-    assert torch.equal(batch["mask"][i], mask)
-    boxes = F.convert_bounding_box_format(F.clamp_bounding_boxes(boxes), new_format="XYXY")
-    kept = (boxes[:, 2] > boxes[:, 0]) & (boxes[:, 3] > boxes[:, 1])
-    begin, end = batch.row_offsets("boxes")[i : i + 2]
-    assert torch.equal(batch["labels"][begin:end] - 10 * i, torch.arange(5)[kept])
-    assert torch.allclose(batch["boxes"][begin:end], boxes[kept].float(), atol=2e-3)
-
-
 SIZE = (48, 56)
 
 
 def test_a_random_resized_crop_is_torchvisions(data: ffkit.Dataset) -> None:
     mirrored = set()
     batch = _batch(data, ffkit.RandomResizedCrop(SIZE, scaled_decode=False))
-    for i, sample in enumerate(_samples()):
+    for i, sample in enumerate(samples()):
         (top, left, height, width), flip = _crop(batch.geometry()[i], SIZE)
         mirrored.add(flip)
-        made = [F.resized_crop(one, top, left, height, width, SIZE, antialias=True) for one in _tv_inputs(sample)]
-        _check(batch, i, *(F.horizontal_flip(one) if flip else one for one in made))
+        made = [F.resized_crop(one, top, left, height, width, SIZE, antialias=True) for one in tv_inputs(sample)]
+        check(batch, i, *(F.horizontal_flip(one) if flip else one for one in made))
         assert batch.source_sizes[i].tolist() == [SIZES[i][1], SIZES[i][0]]
     assert mirrored == {False, True}
 
@@ -122,15 +63,15 @@ def test_fixed_transforms_are_torchvisions(data: ffkit.Dataset) -> None:
         (ffkit.ResizeCenterCrop(60, 48), v2.Compose([v2.Resize(60), v2.CenterCrop(48)])),
     ):
         batch = _batch(data, ours)
-        for i, sample in enumerate(_samples()):
-            _check(batch, i, *theirs(*_tv_inputs(sample)))
+        for i, sample in enumerate(samples()):
+            check(batch, i, *theirs(*tv_inputs(sample)))
 
 
 def test_a_padded_crop_is_torchvisions_with_the_fill_of_each(data: ffkit.Dataset) -> None:
     batch = _batch(data, ffkit.RandomCrop(100, padding=8, fill=(1, 2, 3), flip_probability=0.5))
-    for i, sample in enumerate(_samples()):
+    for i, sample in enumerate(samples()):
         matrix = batch.geometry()[i]
-        image, mask, boxes = _tv_inputs(sample)
+        image, mask, boxes = tv_inputs(sample)
         flip = matrix[0, 0] < 0
         left, top = (100 - matrix[0, 2] if flip else matrix[0, 2]), matrix[1, 2]
         x, y = round(left), round(top)
@@ -140,14 +81,14 @@ def test_a_padded_crop_is_torchvisions_with_the_fill_of_each(data: ffkit.Dataset
             padded = F.pad(one, padding, fill=fill)
             cropped = F.crop(padded, padding[1] - y, padding[0] - x, 100, 100)
             made.append(F.horizontal_flip(cropped) if flip else cropped)
-        _check(batch, i, *made)
+        check(batch, i, *made)
 
 
 def test_points_follow_and_change_places_when_mirrored(data: ffkit.Dataset) -> None:
     fields = {"boxes": ffkit.BoxesField(min_size=0), "keypoints": ffkit.PointsField(num_points=4, mirrored=[(0, 1)])}
     batch = next(iter(ffkit.Loader(data, len(SIZES), image=ffkit.RandomResizedCrop(SIZE), fields=fields, order="sequential", seed=3)))
     seen = set()
-    for i, sample in enumerate(_samples()):
+    for i, sample in enumerate(samples()):
         matrix = batch.geometry()[i]
         begin, end = batch.row_offsets("keypoints")[i : i + 2]
         boxes = sample["boxes"]
@@ -258,8 +199,8 @@ def test_ids_are_renumbered_or_refused(data: ffkit.Dataset) -> None:
 
 
 def test_bad_annotations_name_the_file_and_the_record(tmp_path: pathlib.Path) -> None:
-    good = _samples()[0]
-    other = _samples()[1]
+    good = samples()[0]
+    other = samples()[1]
     faults = {
         "nan": ({"boxes": np.array([[0, 0, np.nan, 3]] * 5, np.float32)}, "box 0 of field 'boxes' is .* has values that are no numbers"),
         "area": ({"boxes": np.array([[1, 1, 0, 3]] * 5, np.float32)}, "box 0 of field 'boxes' is .* has no area"),
@@ -267,8 +208,8 @@ def test_bad_annotations_name_the_file_and_the_record(tmp_path: pathlib.Path) ->
         "length": ({"labels": np.arange(3)}, "'labels' has shape \\[3\\], but field 'boxes' has 5 boxes"),
         "size": ({"mask": other["mask"]}, "the mask has 64 x 64 pixels, its picture 97 x 61"),
         "jpeg": ({"mask": good["image"]}, "the mask is a jpeg"),
-        "colours": ({"mask": _encoded(Image.new("RGB", (97, 61)), "PNG")}, "a PNG of colours"),
-        "alpha": ({"mask": _encoded(Image.new("RGBA", (97, 61)), "PNG")}, "an alpha channel"),
+        "colours": ({"mask": encoded(Image.new("RGB", (97, 61)), "PNG")}, "a PNG of colours"),
+        "alpha": ({"mask": encoded(Image.new("RGBA", (97, 61)), "PNG")}, "an alpha channel"),
         "depth": ({"depth": other["image"]}, "the further picture has 64 x 64 pixels"),
     }
     for name, (change, message) in faults.items():
@@ -313,8 +254,8 @@ def test_masks_are_tensors_too_and_panoptic(tmp_path: pathlib.Path) -> None:
     colours = np.stack([ids % 256, ids // 256 % 256, ids // 65536], 2).astype(np.uint8)
     wide = Image.fromarray((ids % 65536).astype(np.uint16))
     with ffkit.Writer(tmp_path / "d", schema={"image": "image", "ids": "tensor[i32]", "panoptic": "image", "wide": "image", "bits": "image"}) as writer:
-        writer.write({"image": _encoded(Image.new("RGB", (10, 12)), "PNG"), "ids": ids, "panoptic": _encoded(Image.fromarray(colours), "PNG"), "wide": _encoded(wide, "PNG"),
-                      "bits": _encoded(Image.fromarray(ids % 2000 == 0), "PNG")})
+        writer.write({"image": encoded(Image.new("RGB", (10, 12)), "PNG"), "ids": ids, "panoptic": encoded(Image.fromarray(colours), "PNG"), "wide": encoded(wide, "PNG"),
+                      "bits": encoded(Image.fromarray(ids % 2000 == 0), "PNG")})
     fields = {"ids": ffkit.MaskField("ids", dtype="i32"), "panoptic": ffkit.MaskField("panoptic", dtype="i64", numbers="panoptic"), "wide": ffkit.MaskField("wide", dtype="u16"),
               "bits": ffkit.MaskField("bits")}
     batch = next(iter(ffkit.Loader(ffkit.Dataset(tmp_path / "d", "train"), 1, image=ffkit.Resize((12, 10)), label_field=None, fields=fields)))

@@ -372,7 +372,7 @@ TEST(Resizer, EqualsPillowOfTheReferencePythonForAllSizes) {
 TEST(Resizer, BlackIsNormalised) {
   Resizer resizer(3, {});
   std::vector<float> out(27, 99);
-  resizer.fill_black(out.data());
+  resizer.fill({0, 0, 0}, out.data());
   const ImageOutput output;
   for (size_t i = 0; i < 27; ++i) {
     EXPECT_FLOAT_EQ(out[i], -output.mean[i / 9] / output.std[i / 9]);

@@ -4,26 +4,15 @@
 
 #include <cstdint>
 #include <variant>
+#include <vector>
 
+#include <ffkit/image/geometry_steps.h>
 #include <ffkit/image/image_output.h>
 #include <ffkit/image/interpolation.h>
 #include <ffkit/image/random.h>
 #include <ffkit/image/rgb_image.h>
 
 namespace ffkit {
-
-// Pixels added at each side. One number stands for all four sides.
-struct Padding {
-  constexpr Padding(int64_t all) : left(all), top(all), right(all), bottom(all) {}
-  constexpr Padding(int64_t l, int64_t t, int64_t r, int64_t b)
-      : left(l), top(t), right(r), bottom(b) {}
-  bool operator==(const Padding&) const = default;
-
-  int64_t left;
-  int64_t top;
-  int64_t right;
-  int64_t bottom;
-};
 
 // torchvision.transforms.RandomResizedCrop + RandomHorizontalFlip: a crop of random area and aspect
 // ratio (log-uniform) is resized to `size`. After ten crops that do not fit, it is the central one.
@@ -100,8 +89,23 @@ struct ScalePad {
   double factor = 0.5;  // 0 < factor <= 16; sizes are truncated to whole pixels
 };
 
-using ImageTransform =
-    std::variant<RandomResizedCrop, ResizeCenterCrop, Resize, RandomCrop, ResizeCrop, ScalePad>;
+using GeometryStep =
+    std::variant<RandomResizedCrop, ResizeCenterCrop, Resize, RandomCrop, ResizeCrop,
+                 RandomHorizontalFlip, RandomVerticalFlip, RandomRotation, RandomAffine,
+                 RandomPerspective, Pad, RandomZoomOut, RandomIoUCrop, ScaleJitter, FixedSizeCrop,
+                 CenterCrop, RandomShortestSize>;
+
+// Several steps, one after the other, each done to the pixels that the one before made. Crops,
+// resizes, flips and padding that follow each other become one, where that changes no pixel. The
+// last steps must give pictures of one size: .steps = {ScaleJitter{}, FixedSizeCrop{}}. The n-th
+// step of a kind draws numbers of its own, whatever steps of other kinds are there. Values of 16
+// bits become bytes.
+struct Compose {
+  std::vector<GeometryStep> steps;
+};
+
+using ImageTransform = std::variant<RandomResizedCrop, ResizeCenterCrop, Resize, RandomCrop,
+                                    ResizeCrop, ScalePad, Compose>;
 
 // Where a pixel of the picture went: x becomes scale_x * x + offset_x, and y likewise. Coordinates
 // count from the edge of the first pixel. A mirrored picture has a negative scale_x.
@@ -116,11 +120,12 @@ ImageMap image_map(const ResizeCrop& crop, int width, int height, const SampleKe
 // For any picture: the factor itself, as BEVFormer scales intrinsics, although sizes are truncated.
 ImageMap image_map(const ScalePad& pad);
 
-// The size of the output.
+// The size of the output. Throws Error(invalid_argument) for a Compose that has none.
 ImageSize image_size(const ImageTransform& transform);
-// The filter of the resize. Bilinear for RandomCrop, which resizes nothing, and for ScalePad, which
-// has a filter of its own.
-Interpolation interpolation_of(const ImageTransform& transform);
+// Whether two pictures of one size may become different ones.
+bool is_random(const ImageTransform& transform);
+// Whether it has a RandomIoUCrop, which takes the boxes that follow the view.
+bool needs_boxes(const ImageTransform& transform);
 // Throws Error(invalid_argument) that names the first value out of range.
 void validate(const ImageTransform& transform, const ImageOutput& output);
 

@@ -10,4 +10,7 @@ namespace ffkit {
 // the centre of the first pixel is (0.5, 0.5). Points outside of the view are mapped, too.
 using ViewMatrix = std::array<double, 9>;
 
+// Left, top, right, bottom in pixels, which count as those of a ViewMatrix.
+using BoxEdges = std::array<double, 4>;
+
 }  // namespace ffkit

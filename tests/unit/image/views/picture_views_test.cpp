@@ -11,8 +11,8 @@
 #include <ffkit/image/image_codec.h>
 
 #include "encode_for_test.h"
+#include "moves/move.h"
 #include "test_images.h"
-#include "transform/crop_plan.h"
 
 namespace ffkit {
 namespace {
@@ -174,22 +174,22 @@ TEST(PictureViews, TheMatrixSaysWherePixelsGo) {
   EXPECT_EQ(views.matrix(0), (ViewMatrix{2, 0, 0, 0, 0.5, 0, 0, 0, 1}));
   const ViewMatrix mirrored = views.matrix(1);
   EXPECT_EQ(mirrored[0], -1);
-  const CropPlan& crop = views.plan(1);
+  const CropPlan& crop = std::get<CropPlan>(views.moves(1).front().what);
   EXPECT_EQ(mirrored[2], crop.taken.x + 20);
   EXPECT_EQ(mirrored[5], -crop.taken.y);
   // A window that is larger than the picture: the picture lies in it somewhere.
   const ViewMatrix padded = views.matrix(2);
   EXPECT_EQ(padded[0], 1);
-  EXPECT_EQ(padded[2], views.plan(2).x);
-  EXPECT_EQ(padded[5], views.plan(2).y);
+  EXPECT_EQ(padded[2], std::get<CropPlan>(views.moves(2).front().what).x);
+  EXPECT_EQ(padded[5], std::get<CropPlan>(views.moves(2).front().what).y);
   EXPECT_EQ(views.matrix(3), (ViewMatrix{0.5, 0, -15, 0, 0.5, -5, 0, 0, 1}));
-  const CropPlan& resized = views.plan(4);
+  const CropPlan& resized = std::get<CropPlan>(views.moves(4).front().what);
   const ViewMatrix both = views.matrix(4);
   EXPECT_NEAR(both[0] * resized.box.x + both[2], 50, 1e-9);
   EXPECT_NEAR(both[0] * (resized.box.x + resized.box.width) + both[2], 0, 1e-9);
   EXPECT_NEAR(both[4] * resized.box.y + both[5], 0, 1e-9);
   EXPECT_NEAR(both[4] * (resized.box.y + resized.box.height) + both[5], 50, 1e-9);
-  EXPECT_EQ(views.plan(5).taken.width, 0);
+  EXPECT_EQ(std::get<CropPlan>(views.moves(5).front().what).taken.width, 0);
   EXPECT_EQ(views.matrix(5), (ViewMatrix{0.5, 0, -20, 0, 0.5, 10, 0, 0, 1}));
 }
 

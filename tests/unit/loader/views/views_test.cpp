@@ -314,11 +314,15 @@ TEST_F(ViewsTest, WhatDoesNotFitIsRefused) {
   refused({{"v", {}, -1}}, {});
   refused({{"v", {}}, {"v", {}}}, {});
   refused({}, {{"depth", PictureField{.field = "label"}}});
-  for (const Augmentation& moving :
-       {Augmentation(RandAugment{}), Augmentation(TrivialAugmentWide{})}) {
-    refused({{"v", {.augmentations = {ColorJitter{.hue = 0.1}, moving}}}},
-            {{"mask", MaskField{.field = "mask"}}});
-  }
+  refused({{"v", {.augmentations = {RandAugment{}}}}},
+          {{"depth",
+            PictureField{.field = "depth", .output = {.dtype = DType::u16, .normalize = false}}}});
+  refused({}, {{"depth", PictureField{.field = "depth", .augmentations = {RandAugment{}}}}});
+  refused({{"v", {.transform = Compose{{RandomRotation{}, Resize{}}}}}},
+          {{"depth",
+            PictureField{.field = "depth", .output = {.dtype = DType::i32, .normalize = false}}}});
+  refused({{"v", {.transform = Compose{{RandomIoUCrop{}, Resize{}}}}}},
+          {{"mask", MaskField{.field = "mask"}}});
   LoaderOptions options = options_of(kTwoViews, {});
   options.mixing.cutmix_alpha = 1;
   EXPECT_ERROR(Loader(dataset(), options), invalid_argument);

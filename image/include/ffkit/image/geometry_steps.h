@@ -1,0 +1,140 @@
+// Geometry steps: what Compose puts together beside crops and resizes. Plain options with
+// torchvision.transforms.v2's names, parameters and results: pixels are those that it makes of PIL
+// images, to the bit.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include <ffkit/image/interpolation.h>
+#include <ffkit/image/rgb_image.h>
+
+namespace ffkit {
+
+// Pixels added at each side. One number stands for all four sides.
+struct Padding {
+  constexpr Padding(int64_t all) : left(all), top(all), right(all), bottom(all) {}
+  constexpr Padding(int64_t l, int64_t t, int64_t r, int64_t b)
+      : left(l), top(t), right(r), bottom(b) {}
+  bool operator==(const Padding&) const = default;
+
+  int64_t left;
+  int64_t top;
+  int64_t right;
+  int64_t bottom;
+};
+
+// An angle is drawn uniformly from [min, max], in degrees, -360 <= min <= max <= 360. One number s
+// stands for [-s, s].
+struct DegreeRange {
+  constexpr DegreeRange(double strength) : min(-strength), max(strength) {}
+  constexpr DegreeRange(double low, double high) : min(low), max(high) {}
+
+  double min;
+  double max;
+};
+
+// Which pixels of the picture make one of a picture that is turned or bent: the one that lies
+// there, 2 x 2, or 4 x 4. Pillow's NEAREST, BILINEAR and BICUBIC of Image.transform().
+enum class WarpFilter { nearest, bilinear, bicubic };
+std::string_view to_string(WarpFilter filter);
+// Throws Error(invalid_argument) for another name.
+WarpFilter parse_warp_filter(std::string_view name);
+
+struct RandomHorizontalFlip {
+  double probability = 0.5;
+};
+
+struct RandomVerticalFlip {
+  double probability = 0.5;
+};
+
+// Turns the picture about its centre, counter-clockwise. Its size stays.
+struct RandomRotation {
+  DegreeRange degrees = 15;
+  WarpFilter filter = WarpFilter::nearest;
+  RgbColor fill = {0, 0, 0};
+};
+
+// Turns, shears and scales about the centre, and shifts. Its size stays.
+struct RandomAffine {
+  DegreeRange degrees = 0;
+  // Shares of the width and of the height: a shift is drawn uniformly from [-share, share], and
+  // rounded to whole pixels. 0 .. 1.
+  double translate_x = 0;
+  double translate_y = 0;
+  double scale_min = 1;  // 0.01 <= scale_min <= scale_max <= 100
+  double scale_max = 1;
+  DegreeRange shear_x = 0;  // less than 90 degrees
+  DegreeRange shear_y = 0;
+  WarpFilter filter = WarpFilter::nearest;
+  RgbColor fill = {0, 0, 0};
+};
+
+// With `probability`, moves each corner inwards by whole pixels, up to `distortion` of half the
+// size.
+struct RandomPerspective {
+  double distortion = 0.5;  // 0 .. 1
+  double probability = 0.5;
+  WarpFilter filter = WarpFilter::bilinear;
+  RgbColor fill = {0, 0, 0};
+};
+
+// Adds pixels around the picture.
+struct Pad {
+  Padding padding = 0;  // 0 .. 8192 each
+  RgbColor fill = {0, 0, 0};
+};
+
+// With `probability`, puts the picture somewhere on a canvas of `fill` whose sides are longer by a
+// drawn factor.
+struct RandomZoomOut {
+  double side_min = 1;  // 1 <= side_min <= side_max <= 16
+  double side_max = 4;
+  double probability = 0.5;
+  RgbColor fill = {0, 0, 0};
+};
+
+// The crop of SSD: draws how much of a box it must at least cover (intersection over union), then a
+// size and a place, up to `trials` times, until that holds for one box whose centre it has. Boxes
+// whose centres lie outside are dropped. An overlap of 1 and more leaves the picture as it is; so
+// does the 51st overlap drawn in vain. The boxes are those that follow the view.
+struct RandomIoUCrop {
+  double scale_min = 0.3;  // of each side, 0 < scale_min <= scale_max <= 1
+  double scale_max = 1.0;
+  double ratio_min = 0.5;  // width / height
+  double ratio_max = 2.0;
+  std::vector<double> overlaps = {0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0};
+  int trials = 40;  // 1 .. 1000
+};
+
+// Resizes by a drawn factor of what makes the picture fit into `size`; the aspect ratio stays.
+struct ScaleJitter {
+  ImageSize size = 1024;
+  double scale_min = 0.1;  // 0 < scale_min <= scale_max <= 16
+  double scale_max = 2.0;
+  Interpolation interpolation = Interpolation::bilinear;
+};
+
+// Takes `size` at a random place of a larger picture; a smaller one gets `fill` at the right and at
+// the bottom.
+struct FixedSizeCrop {
+  ImageSize size = 1024;
+  RgbColor fill = {0, 0, 0};
+};
+
+// The central `size`; a smaller picture gets black around it.
+struct CenterCrop {
+  ImageSize size = 224;
+};
+
+// Resizes the short side to one of `sizes`, drawn at random, or as far as the long side stays
+// within max_size.
+struct RandomShortestSize {
+  std::vector<int64_t> sizes = {800};
+  int64_t max_size = 0;  // 0: any
+  Interpolation interpolation = Interpolation::bilinear;
+};
+
+}  // namespace ffkit

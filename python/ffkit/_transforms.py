@@ -1,0 +1,267 @@
+"""Crops, resizes and other steps of geometry. Names, parameters and results are those of torchvision.transforms.v2 on PIL images."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Sequence
+
+Size = int | tuple[int, int]  # of a square, or (height, width), in pixels
+Color = int | tuple[int, int, int]  # RGB, 0 .. 255
+Interpolation = Literal["bilinear", "bicubic", "opencv_bilinear"]
+Degrees = float | tuple[float, float]  # of a strength s, (-s, s); or (low, high)
+WarpFilter = Literal["nearest", "bilinear", "bicubic"]
+
+
+@dataclass(frozen=True, slots=True)
+class RandomResizedCrop:
+    """torchvision's RandomResizedCrop + RandomHorizontalFlip: a crop of random area and aspect ratio (log-uniform), resized to `size`.
+
+    Args:
+        size: pixels, or (height, width).
+        scale: share of the image's area, (low, high) in 0 .. 1.
+        ratio: width / height, (low, high).
+        flip_probability: of mirroring left and right; torchvision's RandomHorizontalFlip(0.5).
+        scaled_decode: decode JPEGs at 1/2, 1/4 or 1/8 size when the crop is still at least as large as `size` at that scale: faster for large images,
+            values of 0 .. 255 differ by 1.3 in the mean where it applies. False: exactly as Pillow.
+        interpolation: "bilinear" and "bicubic" as Pillow (antialiased), "opencv_bilinear" as cv2.resize (builds with OpenCV).
+    """
+
+    size: Size = 224
+    scale: tuple[float, float] = (0.08, 1.0)
+    ratio: tuple[float, float] = (3.0 / 4.0, 4.0 / 3.0)
+    flip_probability: float = 0.5
+    scaled_decode: bool = True
+    interpolation: Interpolation = "bilinear"
+
+
+@dataclass(frozen=True, slots=True)
+class ResizeCenterCrop:
+    """torchvision's Resize(resize) + CenterCrop(size), as models are evaluated: the short side becomes `resize`, then the central `size`."""
+
+    resize: int = 256
+    size: Size = 224
+    interpolation: Interpolation = "bilinear"
+
+
+@dataclass(frozen=True, slots=True)
+class Resize:
+    """torchvision's Resize((height, width)): the whole image, its aspect ratio not kept."""
+
+    size: Size = 224
+    interpolation: Interpolation = "bilinear"
+
+
+@dataclass(frozen=True, slots=True)
+class RandomCrop:
+    """torchvision's RandomCrop(size, padding, pad_if_needed=True, fill) + RandomHorizontalFlip. CIFAR: RandomCrop(32, padding=4).
+
+    Args:
+        size: pixels, or (height, width).
+        padding: at all sides, or (left, top, right, bottom), 0 .. 8192.
+        fill: colour of the padding, 0 .. 255.
+        flip_probability: of mirroring left and right.
+    """
+
+    size: Size = 32
+    padding: int | tuple[int, int, int, int] = 0
+    fill: Color = 0
+    flip_probability: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class ResizeCrop:
+    """What detectors in pictures of vehicles' cameras do (ImageAug3D of BEVFusion without its rotation): the picture is resized by a factor, and a crop is
+    taken whose lower edge is the picture's or lies above it.
+
+    Args:
+        size: pixels, or (height, width).
+        factor: drawn from (low, high), in 0 .. 16; sizes are truncated to whole pixels.
+        bottom: share of the resized height below the crop, drawn from (low, high), in 0 .. 1.
+        centered: horizontally: in the middle, or at a place drawn uniformly.
+        flip_probability: of mirroring left and right.
+        scaled_decode, interpolation: as of RandomResizedCrop.
+    """
+
+    size: Size = (256, 704)
+    factor: tuple[float, float] = (0.48, 0.48)
+    bottom: tuple[float, float] = (0.0, 0.0)
+    centered: bool = True
+    flip_probability: float = 0.0
+    scaled_decode: bool = True
+    interpolation: Interpolation = "bilinear"
+
+
+@dataclass(frozen=True, slots=True)
+class ScalePad:
+    """What BEVFormer does: the whole picture becomes normalised floats, is resized by a factor and gets zeros at the bottom and right up to `size`. f32, f16 or bf16."""
+
+    size: Size = (480, 800)
+    factor: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class RandomHorizontalFlip:
+    """Mirrors left and right with `probability`."""
+
+    probability: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class RandomVerticalFlip:
+    """Turns upside down with `probability`."""
+
+    probability: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class RandomRotation:
+    """Turns the picture about its centre, counter-clockwise. Its size stays.
+
+    Args:
+        degrees: drawn from (low, high), in -360 .. 360; a number s stands for (-s, s).
+        filter: "nearest", or Pillow's "bilinear" or "bicubic". Masks always take the nearest number.
+        fill: colour where there is no picture, 0 .. 255.
+    """
+
+    degrees: Degrees = 15.0
+    filter: WarpFilter = "nearest"
+    fill: Color = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RandomAffine:
+    """Turns, shears and scales the picture about its centre, and shifts it. Its size stays.
+
+    Args:
+        degrees: as of RandomRotation.
+        translate: shares (of the width, of the height), 0 .. 1: a shift of whole pixels is drawn from (-share, share).
+        scale: a factor, drawn from (low, high), in 0.01 .. 100.
+        shear_x, shear_y: degrees below 90, drawn as `degrees` are.
+        filter, fill: as of RandomRotation.
+    """
+
+    degrees: Degrees = 0.0
+    translate: tuple[float, float] = (0.0, 0.0)
+    scale: tuple[float, float] = (1.0, 1.0)
+    shear_x: Degrees = 0.0
+    shear_y: Degrees = 0.0
+    filter: WarpFilter = "nearest"
+    fill: Color = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RandomPerspective:
+    """Moves each corner inwards with `probability`, by up to `distortion` (0 .. 1) of half the size."""
+
+    distortion: float = 0.5
+    probability: float = 0.5
+    filter: WarpFilter = "bilinear"
+    fill: Color = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Pad:
+    """Adds pixels around the picture: at all sides, or (left, top, right, bottom), 0 .. 8192."""
+
+    padding: int | tuple[int, int, int, int] = 0
+    fill: Color = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RandomZoomOut:
+    """Puts the picture somewhere on a larger canvas of `fill` with `probability`; a factor of both sides is drawn from `side`, in 1 .. 16."""
+
+    side: tuple[float, float] = (1.0, 4.0)
+    probability: float = 0.5
+    fill: Color = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RandomIoUCrop:
+    """The crop of SSD. It takes the boxes of the BoxesField that follows the view, drops those whose centres lie outside, and leaves the picture as it is where 50 draws of `overlaps` were in vain.
+
+    Args:
+        scale: of each side, drawn from (low, high), in 0 .. 1.
+        ratio: width / height of the crop, (low, high).
+        overlaps: intersection over union of the crop with one box at least, of which one is drawn; 1 leaves the picture as it is.
+        trials: crops drawn for each of them, 1 .. 1000.
+    """
+
+    scale: tuple[float, float] = (0.3, 1.0)
+    ratio: tuple[float, float] = (0.5, 2.0)
+    overlaps: Sequence[float] = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
+    trials: int = 40
+
+
+@dataclass(frozen=True, slots=True)
+class ScaleJitter:
+    """Resizes by a factor, drawn from `scale`, of what makes the picture fit into `size`. The aspect ratio stays."""
+
+    size: Size = 1024
+    scale: tuple[float, float] = (0.1, 2.0)
+    interpolation: Interpolation = "bilinear"
+
+
+@dataclass(frozen=True, slots=True)
+class FixedSizeCrop:
+    """Takes `size` at a random place; a smaller picture gets `fill` at the right and at the bottom."""
+
+    size: Size = 1024
+    fill: Color = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CenterCrop:
+    """The central `size`; a smaller picture gets black around it."""
+
+    size: Size = 224
+
+
+@dataclass(frozen=True, slots=True)
+class RandomShortestSize:
+    """Resizes the short side to one of `sizes`, drawn at random, or as far as the long side stays within max_size (None: any)."""
+
+    sizes: int | Sequence[int] = 800
+    max_size: int | None = None
+    interpolation: Interpolation = "bilinear"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sizes", (self.sizes,) if isinstance(self.sizes, int) else tuple(self.sizes))
+
+
+Step = (
+    RandomResizedCrop
+    | ResizeCenterCrop
+    | Resize
+    | RandomCrop
+    | ResizeCrop
+    | RandomHorizontalFlip
+    | RandomVerticalFlip
+    | RandomRotation
+    | RandomAffine
+    | RandomPerspective
+    | Pad
+    | RandomZoomOut
+    | RandomIoUCrop
+    | ScaleJitter
+    | FixedSizeCrop
+    | CenterCrop
+    | RandomShortestSize
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Compose:
+    """Several steps, one after the other, which masks, boxes and points follow. The last steps must give pictures of one size:
+    Compose([RandomRotation(10), RandomResizedCrop(224)]), Compose([ScaleJitter(1024), FixedSizeCrop(1024), RandomHorizontalFlip()]).
+
+    Each step does to pixels what torchvision's does to PIL images. Crops, resizes, flips and padding that follow each other become one, where that changes no pixel. Values of 16 bits become bytes.
+
+    Args:
+        steps: 1 to 64 crops, resizes, flips and other steps. The n-th of a kind draws numbers of its own, whatever steps of other kinds are there.
+    """
+
+    steps: Sequence[Step]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "steps", tuple(self.steps))
