@@ -4,8 +4,7 @@
 
 namespace ffkit {
 
-AugmentationMoves::AugmentationMoves(const std::vector<Augmentation>& augmentations,
-                                     ImageSize size)
+AugmentationMoves::AugmentationMoves(const std::vector<Augmentation>& augmentations, ImageSize size)
     : size_(size),
       augmenter_(moves_pixels(augmentations) ? augmentations : std::vector<Augmentation>{}, size) {}
 

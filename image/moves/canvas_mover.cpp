@@ -27,8 +27,7 @@ ImageDecoder::Region region_of(const RgbImage& canvas, const Rect& rect) {
 }  // namespace
 
 PictureScaler& PlanScalers::of(const CropPlan& plan, ImageSize size) {
-  auto& scaler =
-      plan.resizes() ? scalers_[static_cast<size_t>(plan.interpolation)] : copier_;
+  auto& scaler = plan.resizes() ? scalers_[static_cast<size_t>(plan.interpolation)] : copier_;
   if (scaler == nullptr) {
     scaler = plan.resizes() ? make_scaler(plan.interpolation, size, output_)
                             : make_copier(size, output_);

@@ -36,8 +36,8 @@ ViewMatrix take_back(const std::array<MovedCorner, 4>& corners) {
     const auto larger = [k](const auto& a, const auto& b) {
       return std::abs(a[k]) < std::abs(b[k]);
     };
-    std::swap(rows[k], *std::max_element(rows.begin() + static_cast<ptrdiff_t>(k), rows.end(),
-                                         larger));
+    std::swap(rows[k],
+              *std::max_element(rows.begin() + static_cast<ptrdiff_t>(k), rows.end(), larger));
     for (size_t other = 0; other < 8; ++other) {
       if (other == k) continue;
       const double factor = rows[other][k] / rows[k][k];
@@ -89,6 +89,20 @@ ImageSize draw_size(const RandomShortestSize& shortest, int width, int height,
     return std::max<int64_t>(1, static_cast<int64_t>(length * factor));
   };
   return {scaled(height), scaled(width)};
+}
+
+ImageSize size_by_short_side(const ResizeShortSide& resize, int width, int height) {
+  // torchvision's _compute_resized_output_size().
+  int64_t shorter = resize.size;
+  auto longer = static_cast<int64_t>(static_cast<double>(shorter * std::max(width, height)) /
+                                     std::min(width, height));
+  if (resize.max_size > 0 && longer > resize.max_size) {
+    shorter = static_cast<int64_t>(static_cast<double>(resize.max_size * shorter) /
+                                   static_cast<double>(longer));
+    longer = resize.max_size;
+  }
+  shorter = std::max<int64_t>(shorter, 1);
+  return width <= height ? ImageSize{longer, shorter} : ImageSize{shorter, longer};
 }
 
 std::array<int, 2> draw_corner(const FixedSizeCrop& crop, int width, int height,
@@ -175,14 +189,14 @@ std::optional<ViewMatrix> draw_source(const RandomPerspective& perspective, int 
   const auto range = [&](int length) {
     return static_cast<int>(perspective.distortion * (length / 2));
   };
-  const auto near = [&](int length) { return static_cast<double>(random.below(range(length) + 1)); };
+  const auto near = [&](int length) {
+    return static_cast<double>(random.below(range(length) + 1));
+  };
   const auto far = [&](int length) { return length - 1 - near(length); };
   const double last_x = width - 1;
   const double last_y = height - 1;
-  std::array<MovedCorner, 4> corners = {{{0, 0, 0, 0},
-                                         {last_x, 0, 0, 0},
-                                         {last_x, last_y, 0, 0},
-                                         {0, last_y, 0, 0}}};
+  std::array<MovedCorner, 4> corners = {
+      {{0, 0, 0, 0}, {last_x, 0, 0, 0}, {last_x, last_y, 0, 0}, {0, last_y, 0, 0}}};
   for (MovedCorner& corner : corners) {
     corner.to_x = corner.from_x == 0 ? near(width) : far(width);
     corner.to_y = corner.from_y == 0 ? near(height) : far(height);

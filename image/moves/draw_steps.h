@@ -18,6 +18,8 @@ ImageSize draw_size(const ScaleJitter& jitter, int width, int height, CounterRan
 ImageSize draw_size(const RandomShortestSize& shortest, int width, int height,
                     CounterRandom& random);
 
+ImageSize size_by_short_side(const ResizeShortSide& resize, int width, int height);
+
 // The corner of the crop. What is smaller than it begins at 0.
 std::array<int, 2> draw_corner(const FixedSizeCrop& crop, int width, int height,
                                CounterRandom& random);

@@ -25,7 +25,7 @@ struct Warp {
 
 struct Move {
   std::variant<CropPlan, UpsideDown, Warp> what;
-  ImageSize size = 0;  // of the canvas that it makes
+  ImageSize size = 0;                // of the canvas that it makes
   bool drops_boxes_outside = false;  // those whose centres lie outside of the new canvas
 
   // From the old canvas to the new one.

@@ -45,9 +45,10 @@ class StepPlanner {
 
   void add_plan(const CropPlan& plan, ImageSize size, bool drops_boxes_outside = false) {
     if (size.width > kMaxSide || size.height > kMaxSide) {
-      throw error_of(ErrorCode::unsupported,
-                     "a step of Compose makes {} x {} pixels of {} x {}; a side may have {} at most",
-                     size.width, size.height, width_, height_, kMaxSide);
+      throw error_of(
+          ErrorCode::unsupported,
+          "a step of Compose makes {} x {} pixels of {} x {}; a side may have {} at most",
+          size.width, size.height, width_, height_, kMaxSide);
     }
     if (!moves_.empty()) {
       Move& last = moves_.back();
@@ -97,7 +98,7 @@ class StepPlanner {
   }
 
   template <typename Crop>
-    requires requires(const Crop& crop, SampleKey key) { plan_crop(crop, 1, 1, key); }
+  requires requires(const Crop& crop, SampleKey key) { plan_crop(crop, 1, 1, key); }
   void run(const Crop& crop, const SampleKey& key) {
     add_plan(plan_crop(crop, width_, height_, key), crop.size);
   }
@@ -146,6 +147,9 @@ class StepPlanner {
   void run(const RandomShortestSize& shortest, const SampleKey& key) {
     CounterRandom random(key);
     resize(draw_size(shortest, width_, height_, random), shortest.interpolation);
+  }
+  void run(const ResizeShortSide& by, const SampleKey& /*key*/) {
+    resize(size_by_short_side(by, width_, height_), by.interpolation);
   }
   void run(const FixedSizeCrop& crop, const SampleKey& key) {
     CounterRandom random(key);

@@ -168,13 +168,21 @@ void check(const RandomShortestSize& shortest) {
   check_between("RandomShortestSize max_size", static_cast<double>(shortest.max_size), 0, kMaxSize);
 }
 
+void check(const ResizeShortSide& resize) {
+  check_length("ResizeShortSide size", resize.size);
+  if (resize.max_size == 0) return;
+  check_between("ResizeShortSide max_size", static_cast<double>(resize.max_size),
+                static_cast<double>(resize.size + 1), kMaxSize);
+}
+
 // The size of pictures after the steps, where it is one for all.
 std::optional<ImageSize> common_size(const Compose& compose) {
   std::optional<ImageSize> size;
   const auto after = [&]<typename Step>(const Step& step) {
     constexpr bool is_any =
         std::is_same_v<Step, RandomZoomOut> || std::is_same_v<Step, RandomIoUCrop> ||
-        std::is_same_v<Step, ScaleJitter> || std::is_same_v<Step, RandomShortestSize>;
+        std::is_same_v<Step, ScaleJitter> || std::is_same_v<Step, RandomShortestSize> ||
+        std::is_same_v<Step, ResizeShortSide>;
     if constexpr (is_any) {
       size.reset();
     } else if constexpr (requires { step.size; }) {
@@ -282,7 +290,7 @@ bool is_random(const ImageTransform& transform) {
   const auto is_random_one = []<typename T>(const T& /*t*/) {
     return !std::is_same_v<T, Resize> && !std::is_same_v<T, ResizeCenterCrop> &&
            !std::is_same_v<T, ScalePad> && !std::is_same_v<T, Pad> &&
-           !std::is_same_v<T, CenterCrop>;
+           !std::is_same_v<T, CenterCrop> && !std::is_same_v<T, ResizeShortSide>;
   };
   const auto* compose = std::get_if<Compose>(&transform);
   if (compose == nullptr) return std::visit(is_random_one, transform);

@@ -89,6 +89,7 @@ from ._transforms import (
     Resize,
     ResizeCenterCrop,
     ResizeCrop,
+    ResizeShortSide,
     ScaleJitter,
     ScalePad,
 )
@@ -162,6 +163,7 @@ __all__ = [
     "Resize",
     "ResizeCenterCrop",
     "ResizeCrop",
+    "ResizeShortSide",
     "SampleKey",
     "ScaleJitter",
     "ScalePad",

@@ -7,7 +7,8 @@ from typing import Any, Callable, Literal, Mapping, Sequence
 
 from . import _ffkit
 from ._errors import InvalidArgumentError
-from ._image import IMAGENET_MEAN, IMAGENET_STD, Augmentation, Dtype, ImageOptions, Layout, Resize
+from ._image import IMAGENET_MEAN, IMAGENET_STD, Augmentation, Dtype, ImageOptions, Layout
+from ._transforms import Resize
 
 
 @dataclass(frozen=True, slots=True)

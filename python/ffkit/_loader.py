@@ -19,7 +19,8 @@ from ._batch import Batch, Facts
 from ._dataset import Dataset, PathLike, dataset_of, numbers_of
 from ._errors import InvalidArgumentError
 from ._fields import BatchField
-from ._image import Augmentation, Dtype, ImageOptions, Layout, Mixing, RandomErasing, RandomResizedCrop, Transform, ViewSpec, image_options_of, view_of
+from ._image import Augmentation, Dtype, ImageOptions, Layout, Mixing, RandomErasing, Transform, ViewSpec, image_options_of, view_of
+from ._transforms import RandomResizedCrop
 
 Order = Literal["shuffle", "sequential", "windowed", "weighted"]
 Tail = Literal["drop", "pad", "exact", "even", "balanced"]

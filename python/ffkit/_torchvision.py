@@ -25,7 +25,27 @@ from ._image import (
     RandomSolarize,
     TrivialAugmentWide,
 )
-from ._transforms import Color, RandomCrop, RandomResizedCrop, Resize, ResizeCenterCrop
+from ._transforms import (
+    CenterCrop,
+    Color,
+    Compose,
+    Pad,
+    RandomAffine,
+    RandomCrop,
+    RandomHorizontalFlip,
+    RandomIoUCrop,
+    RandomPerspective,
+    RandomResizedCrop,
+    RandomRotation,
+    RandomShortestSize,
+    RandomVerticalFlip,
+    RandomZoomOut,
+    Resize,
+    ResizeCenterCrop,
+    ResizeShortSide,
+    ScaleJitter,
+    Step,
+)
 
 
 class _NoCounterpart(Exception):
@@ -86,13 +106,35 @@ def _fill(step: Any) -> Color:
     return red if red == green == blue else (red, green, blue)
 
 
+def _filter(step: Any) -> Any:
+    value = getattr(step.interpolation, "value", step.interpolation)
+    _require(value in ("nearest", "bilinear", "bicubic"), f"its interpolation is {value}, not nearest, bilinear or bicubic")
+    return value
+
+
+def _range(values: Any) -> tuple[float, float]:
+    return float(values[0]), float(values[1])
+
+
+def _padding(padding: Any) -> int | tuple[int, int, int, int]:
+    if isinstance(padding, int):
+        return padding
+    values = [int(v) for v in padding]
+    left, top = values[0], values[-1] if len(values) < 3 else values[1]
+    right, bottom = (values[2], values[3]) if len(values) == 4 else (left, top)
+    return left if left == top == right == bottom else (left, top, right, bottom)
+
+
+_SAME_SIZE = (RandomHorizontalFlip, RandomVerticalFlip, RandomRotation, RandomAffine, RandomPerspective, Pad)
+_ANY_SIZE = (RandomZoomOut, RandomIoUCrop, ScaleJitter, RandomShortestSize, ResizeShortSide)
+
+
 class _Reader:
-    """Takes the transforms in their order: crop or resize, flip, augmentations, conversion to numbers, Normalize, RandomErasing."""
+    """Takes the transforms in their order: crops, resizes, flips and other geometry, augmentations, conversion to numbers, Normalize, RandomErasing."""
 
     def __init__(self) -> None:
-        self.transform: RandomResizedCrop | ResizeCenterCrop | Resize | RandomCrop | None = None
-        self.short_side: tuple[int, Any] | None = None  # of a Resize that awaits its CenterCrop
-        self.flip: float | None = None
+        self.steps: list[Step] = []
+        self.is_within = False  # a RandomApply or RandomChoice
         self.augment: list[Augmentation] = []
         self.erasing: RandomErasing | None = None
         self.is_tensor = False
@@ -111,10 +153,11 @@ class _Reader:
                 f"{name} in these transforms has no exact counterpart: {reason}; leave it out, do it on the batch, or write it as an ffkit.PythonAugmentation"
             ) from None
 
-    def geometry(self, transform: RandomResizedCrop | ResizeCenterCrop | Resize | RandomCrop) -> None:
-        _require(self.transform is None and self.short_side is None and self.flip is None, "ffkit does one crop or resize, before all else")
+    def geometry(self, step: Step) -> None:
+        _require(not self.is_within, "it is geometry, and ffkit's Apply and OneOf are for augmentations of colours")
+        _require(not self.augment, "it comes after an augmentation of colours; put it before")
         self.pixels()
-        self.transform = transform
+        self.steps.append(step)
 
     def pixels(self) -> None:
         _require(not self.is_tensor, "it comes after the conversion to a tensor; put it before")
@@ -124,40 +167,64 @@ class _Reader:
 
     def read_Resize(self, step: Any) -> None:
         interpolation = _interpolation(step)
-        _require(getattr(step, "max_size", None) is None, "it has max_size")
         if isinstance(step.size, int) or len(step.size) == 1:
-            _require(self.transform is None and self.short_side is None and self.flip is None and not self.augment, "ffkit does one crop or resize, before all else")
-            self.pixels()
-            self.short_side = (step.size if isinstance(step.size, int) else step.size[0], interpolation)
+            self.geometry(ResizeShortSide(_pair(step.size)[0], getattr(step, "max_size", None), interpolation))
         else:
             self.geometry(Resize(_size(step.size), interpolation))
 
     def read_CenterCrop(self, step: Any) -> None:
-        _require(self.short_side is not None, "it does not follow Resize(short side)")
-        self.pixels()
-        assert self.short_side is not None
-        (resize, interpolation), self.short_side = self.short_side, None
-        self.transform = ResizeCenterCrop(resize, _size(step.size), interpolation)
+        last = self.steps[-1] if self.steps else None
+        if isinstance(last, ResizeShortSide) and last.max_size is None:
+            self.steps[-1] = ResizeCenterCrop(last.size, _size(step.size), last.interpolation)
+            self.pixels()
+        else:
+            self.geometry(CenterCrop(_size(step.size)))
 
     def read_RandomCrop(self, step: Any) -> None:
         _require(getattr(step, "padding_mode", "constant") == "constant", f"its padding_mode is {getattr(step, 'padding_mode', None)}")
-        padding = step.padding if step.padding is not None else 0
-        if isinstance(padding, (tuple, list)):
-            left, top = padding[0], padding[-1] if len(padding) < 3 else padding[1]
-            right, bottom = (padding[2], padding[3]) if len(padding) == 4 else (left, top)
-            padding = (left, top, right, bottom)
-        self.geometry(RandomCrop(_size(step.size), padding, _fill(step), 0.0))
+        self.geometry(RandomCrop(_size(step.size), _padding(step.padding or 0), _fill(step), 0.0))
 
     def read_RandomHorizontalFlip(self, step: Any) -> None:
-        self.pixels()
-        _require(isinstance(self.transform, (RandomResizedCrop, RandomCrop)), "ffkit flips after RandomResizedCrop or RandomCrop")
-        _require(self.flip is None, "it is there twice")
-        _require(not self.augment, "it comes after an augmentation; put it before")
-        self.flip = float(step.p)
+        self.geometry(RandomHorizontalFlip(float(step.p)))
+
+    def read_RandomVerticalFlip(self, step: Any) -> None:
+        self.geometry(RandomVerticalFlip(float(step.p)))
+
+    def read_RandomRotation(self, step: Any) -> None:
+        _require(not step.expand and step.center is None, "it has expand or a center")
+        self.geometry(RandomRotation(_range(step.degrees), _filter(step), _fill(step)))
+
+    def read_RandomAffine(self, step: Any) -> None:
+        _require(step.center is None, "it has a center")
+        shear = [float(v) for v in step.shear or (0, 0)]
+        shear_y = (shear[2], shear[3]) if len(shear) == 4 else 0.0
+        self.geometry(
+            RandomAffine(_range(step.degrees), _range(step.translate or (0, 0)), _range(step.scale or (1, 1)), _range(shear), shear_y, _filter(step), _fill(step))
+        )
+
+    def read_RandomPerspective(self, step: Any) -> None:
+        self.geometry(RandomPerspective(float(step.distortion_scale), float(step.p), _filter(step), _fill(step)))
+
+    def read_Pad(self, step: Any) -> None:
+        _require(step.padding_mode == "constant", f"its padding_mode is {step.padding_mode}")
+        self.geometry(Pad(_padding(step.padding), _fill(step)))
+
+    def read_RandomZoomOut(self, step: Any) -> None:
+        self.geometry(RandomZoomOut(_range(step.side_range), float(step.p), _fill(step)))
+
+    def read_RandomIoUCrop(self, step: Any) -> None:
+        scale, ratio = (step.min_scale, step.max_scale), (step.min_aspect_ratio, step.max_aspect_ratio)
+        self.geometry(RandomIoUCrop(scale, ratio, tuple(float(overlap) for overlap in step.options), int(step.trials)))
+
+    def read_ScaleJitter(self, step: Any) -> None:
+        self.geometry(ScaleJitter(_size(step.target_size), _range(step.scale_range), _interpolation(step)))
+
+    def read_RandomShortestSize(self, step: Any) -> None:
+        self.geometry(RandomShortestSize(tuple(step.min_size), step.max_size, _interpolation(step)))
 
     def augmentation(self, augmentation: Augmentation) -> None:
         self.pixels()
-        _require(self.transform is not None, "ffkit augments after the crop or resize")
+        _require(len(self.steps) > 0, "ffkit augments after the crop or resize")
         self.augment.append(augmentation)
 
     def read_ColorJitter(self, step: Any) -> None:
@@ -219,12 +286,14 @@ class _Reader:
     def within(self, transforms: Iterable[Any]) -> list[Augmentation]:
         """Those of a RandomApply or RandomChoice."""
         outer, self.augment = self.augment, []
+        was_within, self.is_within = self.is_within, True
         for step in (step for part in transforms for step in _steps(part)):
             before = len(self.augment)
             self.read(step)
             _require(len(self.augment) == before + 1, f"{type(step).__name__} in it is no augmentation")
         _require(len(self.augment) > 0, "it has no transforms")
         inner, self.augment = self.augment, outer
+        self.is_within = was_within
         return inner
 
     def nearest(self, step: Any) -> None:
@@ -271,15 +340,19 @@ class _Reader:
         self.erasing = RandomErasing(float(step.p), tuple(step.scale), tuple(step.ratio), value if value == "random" else float(value))
 
     def finished(self) -> ImageOptions:
-        if self.short_side is not None:
-            raise UnsupportedError("Resize(short side) alone gives pictures of several sizes, which are no batch; CenterCrop must follow it, or give Resize((height, width))")
-        if self.transform is None:
+        if not self.steps:
             raise UnsupportedError("there is no crop or resize in these transforms, so pictures have several sizes, which are no batch")
         if not self.is_tensor:
             raise UnsupportedError("these transforms give pictures; end them with ToTensor(), or PILToTensor() for u8")
-        transform = self.transform
-        if isinstance(transform, (RandomResizedCrop, RandomCrop)):
-            transform = replace(transform, flip_probability=self.flip or 0.0)
+        transform: Any = self.steps[0] if len(self.steps) == 1 else Compose(self.steps)
+        if len(self.steps) == 2 and isinstance(self.steps[0], (RandomResizedCrop, RandomCrop)) and isinstance(self.steps[1], RandomHorizontalFlip):
+            transform = replace(self.steps[0], flip_probability=self.steps[1].probability)
+        elif len(self.steps) == 1 and not isinstance(transform, (RandomResizedCrop, ResizeCenterCrop, Resize, RandomCrop)):
+            transform = Compose(self.steps)
+        last_sizes = [step for step in self.steps if not isinstance(step, _SAME_SIZE)]
+        if not last_sizes or isinstance(last_sizes[-1], _ANY_SIZE):
+            name = type(last_sizes[-1]).__name__ if last_sizes else type(self.steps[-1]).__name__
+            raise UnsupportedError(f"these transforms give pictures of several sizes after {name}, which are no batch; end with a crop or resize to (height, width), such as CenterCrop")
         options = ImageOptions(transform, tuple(self.augment), self.erasing, dtype="f32" if self.is_float else "u8", normalize=self.normalize is not None)
         return options if self.normalize is None else replace(options, mean=self.normalize[0], std=self.normalize[1])
 

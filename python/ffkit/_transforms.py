@@ -229,6 +229,15 @@ class RandomShortestSize:
         object.__setattr__(self, "sizes", (self.sizes,) if isinstance(self.sizes, int) else tuple(self.sizes))
 
 
+@dataclass(frozen=True, slots=True)
+class ResizeShortSide:
+    """torchvision's Resize(size, max_size): the short side becomes `size`, or as long as the long side stays within max_size (None: any)."""
+
+    size: int = 256
+    max_size: int | None = None
+    interpolation: Interpolation = "bilinear"
+
+
 Step = (
     RandomResizedCrop
     | ResizeCenterCrop
@@ -247,6 +256,7 @@ Step = (
     | FixedSizeCrop
     | CenterCrop
     | RandomShortestSize
+    | ResizeShortSide
 )
 
 

@@ -11,8 +11,9 @@ from typing import Any
 from lightning.pytorch import LightningDataModule
 
 from ._dataset import Dataset, PathLike
-from ._image import ImageOptions, RandomResizedCrop, ResizeCenterCrop, Transform
+from ._image import ImageOptions, Transform
 from ._loader import Loader
+from ._transforms import RandomResizedCrop, ResizeCenterCrop
 
 __all__ = ["DataModule"]
 

@@ -25,7 +25,8 @@ from typing import Any, Iterable, Literal, NamedTuple, Sequence
 from . import _ffkit
 from ._dataset import Dataset, PathLike, numbers_of
 from ._ffkit import FieldDecoder
-from ._image import ImageOptions, ResizeCrop
+from ._image import ImageOptions
+from ._transforms import ResizeCrop
 
 CAMERAS: tuple[str, ...] = _ffkit.NUSCENES_CAMERAS
 RADARS: tuple[str, ...] = _ffkit.NUSCENES_RADARS

@@ -13,8 +13,7 @@ namespace ffkit::python {
 namespace {
 
 WarpFilter get_filter(nb::handle object) {
-  return get_name(object, "filter",
-                  [](const auto& name) { return parse_warp_filter(name); });
+  return get_name(object, "filter", [](const auto& name) { return parse_warp_filter(name); });
 }
 
 RandomResizedCrop random_resized_crop(nb::handle o) {
@@ -138,6 +137,11 @@ std::optional<GeometryStep> step_from_python(const std::string& name, nb::handle
   }
   if (name == "CenterCrop") return CenterCrop{get_size(o, "size")};
   if (name == "RandomShortestSize") return random_shortest_size(o);
+  if (name == "ResizeShortSide") {
+    ResizeShortSide resize{.size = get<int64_t>(o, "size"), .interpolation = get_interpolation(o)};
+    if (!o.attr("max_size").is_none()) resize.max_size = get<int64_t>(o, "max_size");
+    return resize;
+  }
   return crop_from_python(name, o);
 }
 

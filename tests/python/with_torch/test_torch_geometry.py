@@ -11,6 +11,7 @@ from torchvision.transforms import v2
 from torchvision.transforms.v2 import functional as F
 
 import ffkit
+import ffkit.torch
 from view_samples import SIZES, samples, tv_inputs, written
 
 SIZE = (70, 90)  # height, width of batches
@@ -331,3 +332,35 @@ def test_a_further_picture_goes_where_its_view_goes(data: ffkit.Dataset) -> None
             seen += sum(same)
             assert augment or all(same)  # an operation on colours changes the view's picture alone
         assert seen > 3
+
+
+def test_transforms_of_v2_become_a_compose() -> None:
+    end = [v2.PILToTensor()]
+    for theirs, ours in (
+        ([v2.ScaleJitter((512, 640)), v2.RandomCrop((512, 640), pad_if_needed=True, fill=(1, 2, 3)), v2.RandomHorizontalFlip(0.3)],
+         ffkit.Compose([ffkit.ScaleJitter((512, 640), (0.1, 2.0)), ffkit.RandomCrop((512, 640), 0, (1, 2, 3), 0.0), ffkit.RandomHorizontalFlip(0.3)])),
+        ([v2.RandomZoomOut(fill=(9, 8, 7)), v2.RandomIoUCrop(), v2.Resize((300, 300))],
+         ffkit.Compose([ffkit.RandomZoomOut(fill=(9, 8, 7)), ffkit.RandomIoUCrop(), ffkit.Resize(300)])),
+        ([v2.RandomRotation(10, interpolation=F.InterpolationMode.BILINEAR), v2.RandomAffine((5, 20), (0.1, 0.2), (0.8, 1.5), (1, 2, 3, 4)), v2.RandomResizedCrop(64)],
+         ffkit.Compose([ffkit.RandomRotation((-10.0, 10.0), "bilinear"), ffkit.RandomAffine((5.0, 20.0), (0.1, 0.2), (0.8, 1.5), (1.0, 2.0), (3.0, 4.0)),
+                        ffkit.RandomResizedCrop(64, flip_probability=0.0, scaled_decode=False)])),
+        ([v2.Resize(256), v2.RandomCrop(224), v2.RandomVerticalFlip(0.2), v2.RandomPerspective(0.3, 0.4)],
+         ffkit.Compose([ffkit.ResizeShortSide(256), ffkit.RandomCrop(224, flip_probability=0.0), ffkit.RandomVerticalFlip(0.2), ffkit.RandomPerspective(0.3, 0.4)])),
+        ([v2.RandomShortestSize([480, 512], 800), v2.Pad((1, 2)), v2.CenterCrop(100)],
+         ffkit.Compose([ffkit.RandomShortestSize((480, 512), 800), ffkit.Pad((1, 2, 1, 2)), ffkit.CenterCrop(100)])),
+        ([v2.Resize(256), v2.CenterCrop(224)], ffkit.ResizeCenterCrop(256, 224)),
+        ([v2.RandomCrop(32, 4), v2.RandomHorizontalFlip()], ffkit.RandomCrop(32, 4)),
+    ):  # fmt: skip
+        assert ffkit.torch.image_options(v2.Compose(theirs + end)).transform == ours
+
+
+def test_the_short_side_is_torchvisions(data: ffkit.Dataset) -> None:
+    for size, max_size in ((50, None), (50, 90), (31, 33)):
+        batch = _batch(data, [ffkit.ResizeShortSide(size, max_size), ffkit.FixedSizeCrop((320, 320), FILL)])
+        for i, sample in enumerate(samples()):
+            made = []
+            for one in tv_inputs(sample):
+                one = v2.Resize(size, max_size=max_size)(one)
+                height, width = F.get_size(one)
+                made.append(F.pad(one, [0, 0, 320 - width, 320 - height], fill=_fills(one)))
+            _check(batch, i, *made)

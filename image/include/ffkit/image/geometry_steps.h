@@ -137,4 +137,12 @@ struct RandomShortestSize {
   Interpolation interpolation = Interpolation::bilinear;
 };
 
+// torchvision's Resize(size, max_size=...): the short side becomes `size`, or as long as the long
+// side stays within max_size.
+struct ResizeShortSide {
+  int64_t size = 256;
+  int64_t max_size = 0;  // 0: any; else more than `size`
+  Interpolation interpolation = Interpolation::bilinear;
+};
+
 }  // namespace ffkit

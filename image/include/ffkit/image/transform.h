@@ -93,7 +93,7 @@ using GeometryStep =
     std::variant<RandomResizedCrop, ResizeCenterCrop, Resize, RandomCrop, ResizeCrop,
                  RandomHorizontalFlip, RandomVerticalFlip, RandomRotation, RandomAffine,
                  RandomPerspective, Pad, RandomZoomOut, RandomIoUCrop, ScaleJitter, FixedSizeCrop,
-                 CenterCrop, RandomShortestSize>;
+                 CenterCrop, RandomShortestSize, ResizeShortSide>;
 
 // Several steps, one after the other, each done to the pixels that the one before made. Crops,
 // resizes, flips and padding that follow each other become one, where that changes no pixel. The
