@@ -1,4 +1,4 @@
-"""Detection: boxes that follow the crop, resize and flip of their picture, as many as each picture has.
+"""Detection with large-scale jitter: boxes that follow the resize, crop and flip of their picture, as many as each picture has.
 
     ffconvert coco /data/coco /fast/coco
     python examples/python/detection.py /fast/coco
@@ -18,8 +18,8 @@ import ffkit.torch
 def make_loader(data, batch_size, size, split="train2017", **options):
     boxes = ffkit.BoxesField("boxes", stored="xywh", format="xyxy", min_visible=0.3, max_boxes=1000)
     fields = {"boxes": boxes, "labels": ffkit.BoxRowsField("labels"), "iscrowd": ffkit.BoxRowsField("iscrowd")}
-    crop = ffkit.RandomResizedCrop(size, scale=(0.5, 1.0))
-    return ffkit.Loader(ffkit.Dataset(data, split), batch_size, image=crop, normalize=False, label_field=None, fields=fields, bad_samples="skip", arrays="torch", **options)
+    jitter = ffkit.Compose([ffkit.ScaleJitter(size), ffkit.FixedSizeCrop(size, fill=(124, 116, 104)), ffkit.RandomHorizontalFlip()])
+    return ffkit.Loader(ffkit.Dataset(data, split), batch_size, image=jitter, normalize=False, label_field=None, fields=fields, bad_samples="skip", arrays="torch", **options)
 
 
 def targets_of(batch):

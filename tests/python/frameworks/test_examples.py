@@ -14,6 +14,7 @@ import torch.distributed.run
 
 import conftest
 import ffkit
+import ffkit.torch
 
 EXAMPLES = pathlib.Path(__file__).parents[3] / "examples" / "python"
 
@@ -61,6 +62,34 @@ def test_ssl_two_views(data):
     # that of chance.
     apart, equal = torch.eye(8).repeat_interleave(2, 0), torch.ones(16, 8)
     assert module.contrastive_loss(apart) < 1.3 and module.contrastive_loss(equal).item() == pytest.approx(numpy.log(15))
+
+
+def test_ssl_recipes(data, capsys):
+    """SimCLR's views are those of torchvision's transforms; what differs in MoCo's and DINO's is named here."""
+    from dataclasses import replace
+
+    from torchvision import transforms
+
+    module = example("ssl_recipes")
+    recipe = transforms.Compose(
+        [transforms.RandomResizedCrop(224), transforms.RandomHorizontalFlip(), transforms.RandomApply([transforms.ColorJitter(0.8, 0.8, 0.8, 0.2)], p=0.8),
+         transforms.RandomGrayscale(p=0.2), transforms.RandomApply([transforms.GaussianBlur(23, (0.1, 2.0))], p=0.5), transforms.ToTensor(),
+         transforms.Normalize(ffkit.IMAGENET_MEAN, ffkit.IMAGENET_STD)]
+    )  # fmt: skip
+    ours, copies = module.simclr()["views"]
+    theirs = ffkit.torch.image_options(recipe)
+    strength = (1 - 0.8, 1 + 0.8)
+    jitter = ffkit.Apply(0.8, ffkit.ColorJitter(strength, strength, strength, (-0.2, 0.2)))
+    assert copies == 2 and replace(theirs, transform=replace(theirs.transform, scaled_decode=True)) == replace(ours, augment=(jitter, *ours.augment[1:]))
+    moco = module.moco_v2()["views"][0]
+    assert moco.transform.scale == (0.2, 1.0) and moco.augment[2] == ffkit.Apply(0.5, ffkit.GaussianBlur((0.1, 2.0)))
+    dino = module.dino()
+    assert [dino[name].augment[2].probability for name in ("global_1", "global_2")] == [1.0, 0.1] and dino["local"][0].augment[2].probability == 0.5
+    assert dino["global_2"].augment[3] == ffkit.RandomSolarize(128, 0.2) and dino["local"][1] == 8
+    for name, shapes in (("simclr", {"views": (8, 2, 3, 224, 224)}), ("dino", {"global_1": (8, 3, 224, 224), "global_2": (8, 3, 224, 224), "local": (8, 8, 3, 96, 96)})):
+        loader = module.main(name, data, 8)
+        assert {name: tuple(array.shape) for name, array in next(iter(loader)).items()} == shapes
+    capsys.readouterr()
 
 
 @pytest.fixture(scope="module")
