@@ -151,6 +151,38 @@ class ViewMaskDecoder final : public OfView {
   MaskOptions options_;
 };
 
+// The view of a mask of ones, with zeros around it.
+class PixelMaskDecoder final : public OfView {
+ public:
+  PixelMaskDecoder(const ViewSetPtr& set, size_t view)
+      : OfView(set, view, DType::u8, {set->size_of(view).height, set->size_of(view).width}) {}
+  std::unique_ptr<Scratch> make_scratch() const override {
+    return std::make_unique<OnesScratch>(set());
+  }
+
+  void decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
+              void* out) const override {
+    auto& own = static_cast<OnesScratch&>(*scratch);
+    SampleViews& sample = own.begin(record, key);
+    const ImageInfo& picture = sample.pictures().info();
+    own.row.assign(static_cast<size_t>(picture.width), 1);
+    const MaskView ones{.data = own.row.data(),
+                        .dtype = DType::u8,
+                        .width = picture.width,
+                        .height = picture.height,
+                        .stride = 0};  // all rows are this one
+    for_copies(out,
+               [&](size_t i, void* to) { own.scaler.run(ones, sample.pictures().moves(i), to); });
+  }
+
+ private:
+  struct OnesScratch final : ViewScratch {
+    explicit OnesScratch(const ViewSetPtr& set) : ViewScratch(set), scaler({.fill = 0}) {}
+    MaskScaler scaler;
+    std::vector<uint8_t> row;
+  };
+};
+
 class GeometryDecoder final : public OfView {
  public:
   GeometryDecoder(const ViewSetPtr& set, size_t view) : OfView(set, view, DType::f64, {3, 3}) {}
@@ -209,6 +241,12 @@ std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema, cons
       is_tensor ? schema.require(field.field)
                 : require_image(schema, field.field, "a PNG, or a tensor of u8, u16 or i32");
   return std::make_shared<ViewMaskDecoder>(set, view, at, is_tensor, field.mask);
+}
+
+std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& /*schema*/,
+                                                      const ViewSetPtr& set, size_t view,
+                                                      const PixelMaskField& /*field*/) {
+  return std::make_shared<PixelMaskDecoder>(set, view);
 }
 
 std::shared_ptr<const FieldDecoder> decode_geometry(const ViewSetPtr& set, size_t view) {

@@ -20,6 +20,8 @@ std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema, cons
                                                       size_t view, const PictureField& field);
 std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema, const ViewSetPtr& set,
                                                       size_t view, const MaskField& field);
+std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema, const ViewSetPtr& set,
+                                                      size_t view, const PixelMaskField& field);
 // [3, 3] f64, see ViewMatrix.
 std::shared_ptr<const FieldDecoder> decode_geometry(const ViewSetPtr& set, size_t view);
 // [2] i64: height and width of the picture.

@@ -84,6 +84,17 @@ class MaskField:
         return table
 
 
+@dataclass(frozen=True, slots=True)
+class PixelMaskField:
+    """Which pixels of a view are the picture's: [N, H, W] u8, 1 there and 0 where it has been padded, or [N, copies, H, W] of a view with copies. DETR and others take it.
+
+    Args:
+        view: name of the view; "": the loader's only one.
+    """
+
+    view: str = ""
+
+
 BoxFormat = Literal["xywh", "xyxy", "cxcywh"]
 
 
@@ -216,6 +227,6 @@ class PythonField:
 
 
 BatchField = (
-    ImageField | ImagesField | PictureField | MaskField | BoxesField | BoxRowsField | PointsField | IntegerField | CopyField | TextField | ValidField | ZerosWhereNull | PythonField | _ffkit.FieldDecoder
+    ImageField | ImagesField | PictureField | MaskField | PixelMaskField | BoxesField | BoxRowsField | PointsField | IntegerField | CopyField | TextField | ValidField | ZerosWhereNull | PythonField | _ffkit.FieldDecoder
 )
 Fields = Mapping[str, BatchField]

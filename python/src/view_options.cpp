@@ -90,6 +90,8 @@ std::optional<ViewField> view_field_from_python(nb::handle field, const std::str
   const std::string kind = class_of(field);
   if (kind == "PictureField") return ViewField{name, picture_field(field)};
   if (kind == "MaskField") return ViewField{name, mask_field(field)};
+  if (kind == "PixelMaskField")
+    return ViewField{name, PixelMaskField{get<std::string>(field, "view")}};
   if (kind == "BoxesField") return ViewField{name, boxes_field(field)};
   if (kind == "BoxRowsField") return ViewField{name, box_rows_field(field)};
   if (kind == "PointsField") return ViewField{name, points_field(field)};

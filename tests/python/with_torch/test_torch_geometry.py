@@ -364,3 +364,19 @@ def test_the_short_side_is_torchvisions(data: ffkit.Dataset) -> None:
                 height, width = F.get_size(one)
                 made.append(F.pad(one, [0, 0, 320 - width, 320 - height], fill=_fills(one)))
             _check(batch, i, *made)
+
+
+def test_the_pixel_mask_says_where_the_picture_is(data: ffkit.Dataset) -> None:
+    """As the batches of DETR: normalised black is padding, and no other pixel of a white picture."""
+    steps = [ffkit.RandomHorizontalFlip(), ffkit.RandomShortestSize(range(40, 70, 8), max_size=120), ffkit.FixedSizeCrop(128)]
+    batch = _batch(data, steps, {"pixel_mask": ffkit.PixelMaskField(), "ones": ffkit.MaskField("mask", ids={0: 1, 7: 1, 15: 1, 255: 1}, fill=0)})
+    assert batch["pixel_mask"].dtype == torch.uint8 and torch.equal(batch["pixel_mask"], batch["ones"])
+    for i, (width, height) in enumerate(SIZES):
+        matrix = batch.geometry()[i]
+        area = round(abs(matrix[0, 0]) * width) * round(matrix[1, 1] * height)
+        assert batch["pixel_mask"][i].sum() == area < 128 * 128
+    height, width = (-(-int(batch["pixel_mask"].sum(axis).max()) // 32) * 32 for axis in (1, 2))
+    assert batch["image"][..., :height, :width].shape == (len(SIZES), 3, height, width) and batch["pixel_mask"][:, height:].sum() == batch["pixel_mask"][:, :, width:].sum() == 0
+    copies = {"v": (ffkit.Compose([ffkit.RandomRotation(40), ffkit.CenterCrop(100)]), 2)}
+    loader = ffkit.Loader(data, 4, views=copies, fields={"pixel_mask": ffkit.PixelMaskField("v")})
+    assert next(iter(loader))["pixel_mask"].shape == (4, 2, 100, 100)

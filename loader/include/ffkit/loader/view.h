@@ -58,6 +58,12 @@ struct MaskField {
   MaskOptions mask = {};
 };
 
+// Which pixels of the view are the picture's: [N, H, W] u8, 1 there, 0 where it has been padded. DETR
+// and others take it beside batches of pictures of many sizes.
+struct PixelMaskField {
+  std::string view = {};
+};
+
 enum class BoxFormat : uint8_t {
   xywh,    // left, top, width, height, as COCO has them
   xyxy,    // left, top, right, bottom, as torchvision's detectors take them
@@ -111,7 +117,7 @@ struct PointsField {
 
 struct ViewField {
   std::string name;  // of the array in the batch
-  std::variant<PictureField, MaskField, BoxesField, BoxRowsField, PointsField> what;
+  std::variant<PictureField, MaskField, PixelMaskField, BoxesField, BoxRowsField, PointsField> what;
 };
 
 }  // namespace ffkit

@@ -54,12 +54,13 @@ ComposedView view_of(const std::vector<std::byte>& png, const Compose& compose, 
   std::vector<uint8_t> numbers(static_cast<size_t>(info.width) * static_cast<size_t>(info.height));
   for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<uint8_t>(i * 7 + i / 64);
   view.mask.resize(num_pixels);
-  MaskScaler(MaskOptions{}).run({.data = numbers.data(),
-                                 .dtype = DType::u8,
-                                 .width = info.width,
-                                 .height = info.height,
-                                 .stride = info.width},
-                                views.moves(0), view.mask.data());
+  MaskScaler(MaskOptions{})
+      .run({.data = numbers.data(),
+            .dtype = DType::u8,
+            .width = info.width,
+            .height = info.height,
+            .stride = info.width},
+           views.moves(0), view.mask.data());
   return view;
 }
 
@@ -68,8 +69,8 @@ Compose kept_apart(const Compose& compose) {
   Compose apart;
   for (const GeometryStep& step : compose.steps) {
     apart.steps.push_back(step);
-    apart.steps.insert(apart.steps.end(),
-                       {RandomVerticalFlip{.probability = 1}, RandomVerticalFlip{.probability = 1}});
+    apart.steps.insert(apart.steps.end(), {RandomVerticalFlip{.probability = 1},
+                                           RandomVerticalFlip{.probability = 1}});
   }
   return apart;
 }
@@ -80,8 +81,8 @@ TEST(Compose, StepsThatBecomeOneChangeNothing) {
       {{ScaleJitter{.size = 60, .scale_min = 0.4}, FixedSizeCrop{.size = 60, .fill = grey},
         RandomHorizontalFlip{}}},
       {{RandomHorizontalFlip{}, CenterCrop{.size = {50, 40}}, RandomHorizontalFlip{}}},
-      {{CenterCrop{.size = {50, 40}}, Resize{.size = {31, 77}, .interpolation = Interpolation::bicubic},
-        RandomHorizontalFlip{}}},
+      {{CenterCrop{.size = {50, 40}},
+        Resize{.size = {31, 77}, .interpolation = Interpolation::bicubic}, RandomHorizontalFlip{}}},
       {{ResizeShortSide{.size = 48}, RandomCrop{.size = 40, .padding = 9, .fill = grey}}},
       {{Pad{.padding = {3, 0, 8, 20}, .fill = grey}, RandomCrop{.size = 45, .fill = grey}}},
       {{RandomIoUCrop{}, Resize{.size = 50}, RandomHorizontalFlip{}}},
