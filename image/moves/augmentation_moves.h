@@ -1,4 +1,4 @@
-// AugmentationMoves: what RandAugment and TrivialAugmentWide do to the places of pixels, for what
+// AugmentationMoves: what RandAugment and its kin do to the places of pixels, for what
 // follows a picture.
 #pragma once
 

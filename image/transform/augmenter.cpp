@@ -87,6 +87,10 @@ void Augmenter::draw_ops(const Step& step, const SampleKey& key, std::vector<Pla
     }
   } else if (const auto* one = std::get_if<TrivialAugmentWide>(&step.augmentation)) {
     ops.push_back({draw_op(*one, random), one->fill});
+  } else if (const auto* two = std::get_if<AutoAugment>(&step.augmentation)) {
+    for (const DrawnOp& drawn : ffkit::draw_ops(*two, size_, random)) {
+      ops.push_back({drawn, two->fill});
+    }
   } else if (const auto* apply = std::get_if<Apply>(&step.augmentation)) {
     if (random.uniform() >= apply->probability) return;
     for (const Step& inner : step.within) draw_ops(inner, key, ops);
@@ -185,6 +189,12 @@ void Augmenter::apply(const Invert&, const RgbImage& image, CounterRandom&) {
 
 void Augmenter::apply(const AdjustSharpness& options, const RgbImage& image, CounterRandom&) {
   adjust_sharpness(image, options.factor, scratch_.data());
+}
+
+void Augmenter::apply(const AutoAugment& options, const RgbImage& image, CounterRandom& random) {
+  for (const DrawnOp& drawn : ffkit::draw_ops(options, size_, random)) {
+    apply_op(image, drawn, options.fill, scratch_.data());
+  }
 }
 
 }  // namespace ffkit

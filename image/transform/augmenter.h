@@ -33,8 +33,8 @@ class Augmenter {
   // `augmentations` must have passed validate(); pictures are of `size`.
   Augmenter(const std::vector<Augmentation>& augmentations, ImageSize size);
 
-  // What run() will do to the places of pixels: the operations of RandAugment and
-  // TrivialAugmentWide, one after the other, each with its fill.
+  // What run() will do to the places of pixels: the operations of RandAugment,
+  // TrivialAugmentWide and AutoAugment, one after the other, each with its fill.
   struct PlacedOp {
     DrawnOp drawn;
     RgbColor fill;
@@ -74,6 +74,7 @@ class Augmenter {
   void apply(const Grayscale&, const RgbImage& image, CounterRandom&);
   void apply(const Invert&, const RgbImage& image, CounterRandom&);
   void apply(const AdjustSharpness& options, const RgbImage& image, CounterRandom&);
+  void apply(const AutoAugment& options, const RgbImage& image, CounterRandom& random);
 
   ImageSize size_;
   std::vector<Step> steps_;

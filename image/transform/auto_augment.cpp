@@ -2,9 +2,12 @@
 
 #include <cmath>
 #include <numbers>
+#include <span>
 
+#include "format/enum_names.h"
 #include "pixels/pixel_ops.h"
 #include "pixels/warp.h"
+#include "transform/auto_augment_policies.h"
 
 namespace ffkit {
 namespace {
@@ -71,6 +74,22 @@ double draw_sign(AugmentOp op, double magnitude, CounterRandom& random) {
   return is_signed(op) && random.uniform() < 0.5 ? -magnitude : magnitude;
 }
 
+constexpr EnumName<AutoAugmentPolicy> kAutoAugmentPolicyNames[] = {
+    {AutoAugmentPolicy::imagenet, "imagenet"},
+    {AutoAugmentPolicy::cifar10, "cifar10"},
+    {AutoAugmentPolicy::svhn, "svhn"}};
+
+std::span<const SubPolicy> policy_of(AutoAugmentPolicy policy) {
+  switch (policy) {
+    case AutoAugmentPolicy::cifar10:
+      return kCifar10Policy;
+    case AutoAugmentPolicy::svhn:
+      return kSvhnPolicy;
+    default:
+      return kImagenetPolicy;
+  }
+}
+
 double shear_degrees(double magnitude) {
   return std::atan(magnitude) * (180 / std::numbers::pi);
 }
@@ -112,6 +131,27 @@ DrawnOp draw_op(const TrivialAugmentWide& options, CounterRandom& random) {
   return {op, draw_sign(op, magnitude, random)};
 }
 
+std::array<DrawnOp, 2> draw_ops(const AutoAugment& options, ImageSize size, CounterRandom& random) {
+  constexpr int kNumBins = 10;
+  const std::span<const SubPolicy> policy = policy_of(options.policy);
+  const SubPolicy& drawn = policy[static_cast<size_t>(random.below(std::ssize(policy)))];
+  std::array<DrawnOp, 2> ops;
+  for (size_t i = 0; i < ops.size(); ++i) {
+    const auto& [op, probability, bin] = drawn[i];
+    if (random.uniform() >= probability) continue;
+    ops[i] = {op, draw_sign(op, rand_augment_magnitude(op, bin, kNumBins, size), random)};
+  }
+  return ops;
+}
+
+std::string_view to_string(AutoAugmentPolicy policy) {
+  return name_of(kAutoAugmentPolicyNames, policy);
+}
+
+AutoAugmentPolicy parse_auto_augment_policy(std::string_view name) {
+  return value_of(kAutoAugmentPolicyNames, name, "policy");
+}
+
 void apply_op(const RgbImage& image, const DrawnOp& drawn, RgbColor fill, uint8_t* scratch) {
   const double magnitude = drawn.magnitude;
   switch (drawn.op) {
@@ -143,6 +183,8 @@ void apply_op(const RgbImage& image, const DrawnOp& drawn, RgbColor fill, uint8_
       return autocontrast(image);
     case AugmentOp::equalize:
       return equalize(image);
+    case AugmentOp::invert:
+      return invert(image);
   }
 }
 

@@ -1,7 +1,8 @@
-// The operations that RandAugment and TrivialAugmentWide choose from, their magnitudes and the
+// The operations that RandAugment, TrivialAugmentWide and AutoAugment choose from, their magnitudes and the
 // choice. Tables and order are those of torchvision/transforms/v2/_auto_augment.py.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include <ffkit/image/augmentation.h>
@@ -25,8 +26,9 @@ enum class AugmentOp : uint8_t {
   solarize,
   autocontrast,
   equalize,
+  invert,  // AutoAugment's alone
 };
-constexpr int kNumAugmentOps = 14;
+constexpr int kNumAugmentOps = 14;  // without it
 
 // torch.linspace(0, end, num_bins)[bin] of f32, and so on; 0 for operations without a magnitude.
 // `size` is the picture's.
@@ -39,6 +41,7 @@ struct DrawnOp {
 };
 DrawnOp draw_op(const RandAugment& options, ImageSize size, CounterRandom& random);
 DrawnOp draw_op(const TrivialAugmentWide& options, CounterRandom& random);
+std::array<DrawnOp, 2> draw_ops(const AutoAugment& options, ImageSize size, CounterRandom& random);
 
 // _apply_image_or_video_transform(); `scratch` as in pixel_ops.h.
 void apply_op(const RgbImage& image, const DrawnOp& drawn, RgbColor fill, uint8_t* scratch);

@@ -96,6 +96,11 @@ void check(const AdjustSharpness& sharpness) {
   check_between("AdjustSharpness factor", sharpness.factor, 0, kMaxFactor);
 }
 
+void check(const AutoAugment& augment) {
+  const auto policy = static_cast<int>(augment.policy);
+  check_between("AutoAugment policy", policy, 0, static_cast<int>(AutoAugmentPolicy::svhn));
+}
+
 void check(const Apply& apply) {
   check_probability("Apply probability", apply.probability);
   if (!apply.augmentations.empty()) return;
@@ -226,6 +231,7 @@ bool moves_pixels(const std::vector<Augmentation>& augmentations) {
     const auto* within = list_within(augmentation);
     return std::holds_alternative<RandAugment>(augmentation) ||
            std::holds_alternative<TrivialAugmentWide>(augmentation) ||
+           std::holds_alternative<AutoAugment>(augmentation) ||
            (within != nullptr && moves_pixels(*within));
   });
 }

@@ -93,15 +93,15 @@ class FurtherPictureDecoder final : public OfView {
   void refuse_lost_values() const {
     if (moves_pixels(options_.augmentations)) {
       throw Error(ErrorCode::invalid_argument,
-                  "a PictureField follows the geometry of its view, and cannot have a RandAugment "
-                  "or TrivialAugmentWide of its own; take augmentations of colours");
+                  "a PictureField follows the geometry of its view, and cannot have a RandAugment, "
+                  "TrivialAugmentWide or AutoAugment of its own; take augmentations of colours");
     }
     const DType dtype = options_.output.dtype;
     const bool has_numbers = dtype == DType::u16 || dtype == DType::i32;
     if (!has_numbers || !moves_pixels(set()->views()[view()].image.augmentations)) return;
     throw error_of(
         ErrorCode::invalid_argument,
-        "a RandAugment or TrivialAugmentWide of the view '{}' makes bytes of values, which "
+        "an augmentation that moves pixels in the view '{}' makes bytes of values, which "
         "a PictureField of {} would lose; give it as a MaskField, which keeps numbers",
         set()->views()[view()].name, to_string(dtype));
   }

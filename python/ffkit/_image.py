@@ -53,6 +53,14 @@ class TrivialAugmentWide:
 
 
 @dataclass(frozen=True, slots=True)
+class AutoAugment:
+    """torchvision's AutoAugment: one pair of operations of those that were found for "imagenet", "cifar10" or "svhn"."""
+
+    policy: Literal["imagenet", "cifar10", "svhn"] = "imagenet"
+    fill: Color = 0
+
+
+@dataclass(frozen=True, slots=True)
 class PhotoMetricDistortion:
     """PhotoMetricDistortion of mmdetection and BEVFormer, on the floats of a ScalePad, which takes it once and no other augmentation."""
 
@@ -195,7 +203,7 @@ class PythonAugmentation:
 
 
 Operation = GaussianBlur | Solarize | Posterize | Equalize | AutoContrast | Grayscale | Invert | AdjustSharpness
-Augmentation = ColorJitter | RandAugment | TrivialAugmentWide | PhotoMetricDistortion | PythonAugmentation | Operation | Apply | OneOf
+Augmentation = ColorJitter | RandAugment | TrivialAugmentWide | AutoAugment | PhotoMetricDistortion | PythonAugmentation | Operation | Apply | OneOf
 
 
 @dataclass(frozen=True, slots=True)

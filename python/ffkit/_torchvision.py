@@ -9,6 +9,7 @@ from ._errors import UnsupportedError
 from ._image import (
     Apply,
     Augmentation,
+    AutoAugment,
     ColorJitter,
     GaussianBlur,
     Grayscale,
@@ -240,6 +241,10 @@ class _Reader:
     def read_TrivialAugmentWide(self, step: Any) -> None:
         self.nearest(step)
         self.augmentation(TrivialAugmentWide(step.num_magnitude_bins, _fill(step)))
+
+    def read_AutoAugment(self, step: Any) -> None:
+        self.nearest(step)
+        self.augmentation(AutoAugment(step.policy.value, _fill(step)))
 
     def read_GaussianBlur(self, step: Any) -> None:
         width, height = _pair(step.kernel_size)

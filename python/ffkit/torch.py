@@ -23,7 +23,7 @@ def image_options(transform: Any) -> ImageOptions:
     """The options that are torchvision's `transforms.Compose` (v1 or v2), or a single transform.
 
     Known are RandomResizedCrop, Resize, CenterCrop, RandomCrop, RandomHorizontalFlip, RandomVerticalFlip, RandomRotation, RandomAffine, RandomPerspective, Pad, RandomZoomOut, RandomIoUCrop,
-    ScaleJitter, FixedSizeCrop and RandomShortestSize, which become a Compose where they are several; ColorJitter, RandAugment and TrivialAugmentWide; GaussianBlur, RandomSolarize,
+    ScaleJitter, FixedSizeCrop and RandomShortestSize, which become a Compose where they are several; ColorJitter, RandAugment, TrivialAugmentWide and AutoAugment; GaussianBlur, RandomSolarize,
     RandomPosterize, RandomEqualize, RandomAutocontrast, Grayscale(3), RandomGrayscale, RandomInvert and RandomAdjustSharpness, and RandomApply and RandomChoice of these; ToTensor, PILToTensor, ToImage,
     ToDtype, ConvertImageDtype and Normalize; RandomErasing: in the order in which ffkit does them. What is drawn at random is drawn otherwise than in torchvision, from the
     same distributions.

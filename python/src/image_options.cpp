@@ -57,6 +57,12 @@ std::optional<Augmentation> operation_from_python(const std::string& name, nb::h
   if (name == "Grayscale") return Grayscale{};
   if (name == "Invert") return Invert{};
   if (name == "AdjustSharpness") return AdjustSharpness{.factor = get<double>(o, "factor")};
+  if (name == "AutoAugment") {
+    return AutoAugment{
+        .policy = get_name(o, "policy",
+                           [](const auto& policy) { return parse_auto_augment_policy(policy); }),
+        .fill = get_fill(o)};
+  }
   if (name == "Apply") {
     return Apply{.probability = get<double>(o, "probability"),
                  .augmentations = augmentations_from_python(o.attr("augmentations"))};

@@ -237,7 +237,7 @@ def test_several_steps_one_after_the_other(data: ffkit.Dataset) -> None:
         _check(batch, i, *(F.resize(theirs(one), SIZE, antialias=True) for one in tv_inputs(sample)), mask_share=0.005)
 
 
-@pytest.mark.parametrize("augment", [ffkit.RandAugment(1, 20, fill=7), ffkit.TrivialAugmentWide(fill=7), ffkit.Apply(0.8, [ffkit.OneOf([ffkit.RandAugment(1, 9), ffkit.Invert()])])])
+@pytest.mark.parametrize("augment", [ffkit.RandAugment(1, 20, fill=7), ffkit.TrivialAugmentWide(fill=7), ffkit.AutoAugment("svhn", 7), ffkit.Apply(0.8, [ffkit.OneOf([ffkit.RandAugment(1, 9), ffkit.Invert()])])])
 def test_masks_and_boxes_follow_augmentations_that_move_pixels(data: ffkit.Dataset, augment: object) -> None:
     """A picture that shows the numbers of its mask is moved as the mask is."""
     fields = {"mask": ffkit.MaskField("mask", fill=0), "boxes": ffkit.BoxesField(min_size=0, min_visible=0.0)}
@@ -352,6 +352,8 @@ def test_transforms_of_v2_become_a_compose() -> None:
         ([v2.RandomCrop(32, 4), v2.RandomHorizontalFlip()], ffkit.RandomCrop(32, 4)),
     ):  # fmt: skip
         assert ffkit.torch.image_options(v2.Compose(theirs + end)).transform == ours
+    policy = v2.AutoAugment(v2.AutoAugmentPolicy.CIFAR10, fill=5)
+    assert ffkit.torch.image_options(v2.Compose([v2.Resize((8, 8)), policy, *end])).augment == (ffkit.AutoAugment("cifar10", 5),)
 
 
 def test_the_short_side_is_torchvisions(data: ffkit.Dataset) -> None:

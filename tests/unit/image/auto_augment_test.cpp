@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "pixels/pixel_ops.h"
@@ -14,6 +15,7 @@
 #include "temp_dir.h"
 #include "test_images.h"
 #include "transform/augmenter.h"
+#include "transform/auto_augment_policies.h"
 
 namespace ffkit {
 namespace {
@@ -96,6 +98,59 @@ TEST(AutoAugment, KnownMagnitudes) {
   EXPECT_EQ(trivial_augment_magnitude(AugmentOp::rotate, 20, 31), 90);
   EXPECT_EQ(trivial_augment_magnitude(AugmentOp::posterize, 30, 31), 2);
   EXPECT_EQ(trivial_augment_magnitude(AugmentOp::equalize, 30, 31), 0);
+}
+
+TEST(AutoAugment, PoliciesAreTorchvisions) {
+  FFKIT_REQUIRE_REFERENCE_PYTHON();
+  const testing::TempDir dir;
+  ASSERT_TRUE(testing::run_python(
+      "import numpy as np\n"
+      "from torchvision.transforms import v2, AutoAugmentPolicy as P\n"
+      "names = [*v2.RandAugment._AUGMENTATION_SPACE, 'Invert']\n"
+      "out = [[names.index(op), p, m or 0] for policy in (P.IMAGENET, P.CIFAR10, P.SVHN)\n"
+      "       for pair in v2.AutoAugment(policy)._policies for op, p, m in pair]\n"
+      "np.array(out).tofile('policies')\n",
+      dir.path()));
+  std::vector<double> policies;
+  for (const auto& policy : {kImagenetPolicy, kCifar10Policy, kSvhnPolicy}) {
+    for (const SubPolicy& pair : policy) {
+      for (const auto& [op, probability, bin] : pair) {
+        policies.insert(policies.end(),
+                        {static_cast<double>(op), probability, static_cast<double>(bin)});
+      }
+    }
+  }
+  EXPECT_EQ(policies, testing::read_values<double>(dir / "policies"));
+}
+
+TEST(AutoAugment, DrawsEveryPairWithItsProbabilities) {
+  constexpr int kNumDraws = 50'000;
+  std::map<std::pair<AugmentOp, AugmentOp>, int> drawn;
+  int num_negative = 0;
+  int num_signed = 0;
+  for (int i = 0; i < kNumDraws; ++i) {
+    CounterRandom random({.record_index = i});
+    const auto [first, second] = draw_ops(AutoAugment{}, 224, random);
+    ++drawn[{first.op, second.op}];
+    if (first.op == AugmentOp::rotate) {
+      ++num_signed;
+      num_negative += first.magnitude < 0 ? 1 : 0;
+    }
+  }
+  std::map<std::pair<AugmentOp, AugmentOp>, double> expected;
+  for (const auto& [a, b] : kImagenetPolicy) {
+    for (const bool has_a : {false, true}) {
+      for (const bool has_b : {false, true}) {
+        expected[{has_a ? a.op : AugmentOp::identity, has_b ? b.op : AugmentOp::identity}] +=
+            (has_a ? a.probability : 1 - a.probability) *
+            (has_b ? b.probability : 1 - b.probability) / 25;
+      }
+    }
+  }
+  for (const auto& [pair, share] : expected) {
+    EXPECT_NEAR(drawn[pair] / static_cast<double>(kNumDraws), share, 0.005);
+  }
+  EXPECT_NEAR(num_negative / static_cast<double>(num_signed), 0.5, 0.03);
 }
 
 // Every operation in turn, with a magnitude of either sign, as torchvision applies it.

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -142,6 +143,18 @@ struct AdjustSharpness {
   double factor = 2;  // 0 .. 10^6
 };
 
+// torchvision's AutoAugment: one pair of operations of those that were found for a data set, each with
+// its probability and magnitude, of RandAugment's operations and Invert.
+enum class AutoAugmentPolicy { imagenet, cifar10, svhn };
+std::string_view to_string(AutoAugmentPolicy policy);
+// Throws Error(invalid_argument) for another name.
+AutoAugmentPolicy parse_auto_augment_policy(std::string_view name);
+
+struct AutoAugment {
+  AutoAugmentPolicy policy = AutoAugmentPolicy::imagenet;
+  RgbColor fill = {0, 0, 0};  // where there is no pixel
+};
+
 struct Augmentation;
 
 // torchvision's RandomApply: with `probability` all of its augmentations, in order; else none.
@@ -160,7 +173,7 @@ struct OneOf {
 using AnyAugmentation = std::variant<ColorJitter, RandAugment, TrivialAugmentWide,
                                      std::shared_ptr<const PixelTransform>, PhotoMetricDistortion,
                                      GaussianBlur, Solarize, Posterize, Equalize, AutoContrast,
-                                     Grayscale, Invert, AdjustSharpness, Apply, OneOf>;
+                                     Grayscale, Invert, AdjustSharpness, Apply, OneOf, AutoAugment>;
 
 // One of them. Apply and OneOf have others within, up to 16 levels deep.
 struct Augmentation : AnyAugmentation {

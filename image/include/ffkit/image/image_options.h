@@ -23,7 +23,7 @@ struct ImageOptions {
 void validate(const ImageOptions& options);
 
 // Whether one of them, or of those within an Apply or OneOf, moves pixels to other places:
-// RandAugment and TrivialAugmentWide. A mask or boxes would not follow.
+// RandAugment, TrivialAugmentWide and AutoAugment.
 bool moves_pixels(const std::vector<Augmentation>& augmentations);
 
 }  // namespace ffkit
