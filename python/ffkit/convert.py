@@ -114,7 +114,7 @@ def coco(
     annotations: Path | None = None,
     images: Path | None = None,
     keypoints: bool = False,
-    segmentation: bool = False,
+    segmentation: str | Sequence[str] | None = None,
     allow_missing: bool = False,
     persons: Literal["human36m", "mpii", "mscoco", "muco", "mupots", "3dpw"] | None = None,
     detections: Path | None = None,

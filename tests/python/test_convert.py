@@ -2,6 +2,7 @@
 import errno
 import gzip
 import inspect
+import io
 import json
 import os
 import pathlib
@@ -128,6 +129,16 @@ def test_categories_keep_their_ids(tmp_path):
     assert dataset.classes == ["car", "toothbrush"] and dataset.class_ids == [3, 90]
     assert dataset[0]["labels"].tolist() == [1] and dataset[0]["category_ids"].tolist() == [90]
     assert ffkit.Dataset(tmp_path / "demo", "train").class_ids == []
+    coco["annotations"][0]["segmentation"] = [[4, 4, 12, 4, 12, 8, 4, 8]]
+    (tmp_path / "src/annotations/instances_train.json").write_text(json.dumps(coco))
+    convert.coco(tmp_path / "src", tmp_path / "masks", segmentation=["semantic", "instances"])
+    PIL = pytest.importorskip("PIL.Image")
+    sample = ffkit.Dataset(tmp_path / "masks", "train")[0]
+    semantic, instances = (np.array(PIL.open(io.BytesIO(sample[name]))) for name in ("semantic", "instances"))
+    assert semantic.dtype == np.uint8 and instances.dtype == np.uint16
+    assert set(np.unique(semantic)) == {0, 90} and (semantic == 90).sum() == (instances == 1).sum() == 32
+    with pytest.raises(ValueError, match="'masks' is unknown; there are semantic, instances, json"):
+        convert.coco(tmp_path / "src", tmp_path / "none", segmentation="masks")
 
 
 def test_pairs(tmp_path):

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <simdjson.h>
 
 #include <algorithm>
 #include <functional>
@@ -18,7 +17,7 @@
 #include "sources/archives/parallel_io.h"
 #include "sources/coco/coco_file.h"
 #include "sources/coco/coco_listing.h"
-#include "sources/numbers/json_tables.h"
+#include "sources/coco/coco_segmentation.h"
 #include "sources/pictures/image_sample.h"
 
 namespace ffkit {
@@ -67,7 +66,10 @@ Field id_field(const char* name, const CocoIds& ids, bool is_one) {
 class Coco : public ListedSource {
  public:
   Coco(const fs::path& path, const CocoOptions& options)
-      : path_(path), has_segmentation_(options.segmentation), storer_(as_they_are(options.store)) {
+      : path_(path),
+        has_segmentation_(options.segmentation),
+        mask_kinds_{.semantic = options.semantic_masks, .instances = options.instance_masks},
+        storer_(as_they_are(options.store)) {
     for (CocoListing& found : list_coco(path, options, notes_))
       add_split(std::move(found), options);
     make_schema();
@@ -138,7 +140,14 @@ class Coco : public ListedSource {
       set_ids(record, buffers, from.file.category_ids, from.file.annotations.category_id,
               from.file.annotations_of(number), field++);
     }
-    if (has_segmentation_) set_segmentation(record, buffers, from, number, field++);
+    if (has_segmentation_) {
+      record.set_string(field++,
+                        buffers.text(segmentation_json(from.annotations, from.file, number)));
+    }
+    if (mask_kinds_.semantic || mask_kinds_.instances) {
+      set_masks(record, buffers, from, number, own, field);
+      field += size_t{mask_kinds_.semantic} + size_t{mask_kinds_.instances};
+    }
     set_arrays(record, buffers, from.file, number, field);
     record.set_string(schema_.fields.size() - 1, picture.file_name);
   }
@@ -194,6 +203,9 @@ class Coco : public ListedSource {
                          splits_.front().from.annotations.string(), option_name("annotations"));
     }
     require_same_ids(file, from.annotations);
+    if (mask_kinds_.semantic && require_ids_for_masks(file, from.annotations)) {
+      mask_kinds_.is_wide = true;
+    }
     const auto is_bare = [&file](size_t i) { return file.annotations_of(i).empty(); };
     const auto num_bare = std::ranges::count_if(taken, is_bare);
     if (num_bare > 0) {
@@ -277,6 +289,8 @@ class Coco : public ListedSource {
       }
     }
     if (has_segmentation_) schema_.fields.push_back({"segmentation", FieldType::string});
+    if (mask_kinds_.semantic) schema_.fields.push_back({"semantic", FieldType::image});
+    if (mask_kinds_.instances) schema_.fields.push_back({"instances", FieldType::image});
     add_array([](const CocoFile& file) -> const CocoNumbers& { return file.annotations.area; });
     add_array(
         [](const CocoFile& file) -> const CocoNumbers& { return file.annotations.num_keypoints; });
@@ -398,28 +412,31 @@ class Coco : public ListedSource {
     record.set_tensor(field, {DType::i64, {std::ssize(labels)}, std::as_bytes(labels)});
   }
 
-  // A JSON array with the 'segmentation' of each annotation, null for those without.
-  void set_segmentation(RecordBuilder& record, SampleBuffers& buffers, const CocoSplit& from,
-                        size_t picture, size_t field) const {
-    simdjson::dom::parser parser;
-    std::string text = "[";
-    for (const size_t i : from.file.annotations_of(picture)) {
-      const FileRange range = from.file.annotations.element[i];
-      const auto num_bytes = static_cast<size_t>(range.num_bytes);
-      std::vector<char> element(num_bytes + simdjson::SIMDJSON_PADDING);
-      const std::span<char> read = std::span(element).first(num_bytes);
-      from.annotations.read_at(range.offset, std::as_writable_bytes(read));
-      simdjson::dom::element value;
-      simdjson::dom::object object;
-      if (parse_as_python(parser, read, value) != simdjson::SUCCESS ||
-          value.get_object().get(object) != simdjson::SUCCESS) {
-        throw Error(ErrorCode::corrupt, "was changed during the conversion; start again",
-                    {.path = from.from.annotations.string(), .offset = range.offset});
-      }
-      if (text.size() > 1) text += ',';
-      text += find_member(object, "segmentation", value) ? simdjson::minify(value) : "null";
+  // Of pictures as they are: a mask is as large as its picture.
+  void set_masks(RecordBuilder& record, SampleBuffers& buffers, const CocoSplit& from,
+                 size_t number, PixelSize own, size_t field) const {
+    const CocoPicture& picture = from.file.pictures[number];
+    const bool has_size = picture.width >= 0 && picture.height >= 0;
+    if (own == PixelSize{}) return;  // a broken picture that is kept: no masks
+    if (has_size &&
+        own != PixelSize{static_cast<int>(picture.width), static_cast<int>(picture.height)}) {
+      throw error_at(from.from.images / picture.file_name, ErrorCode::invalid_argument,
+                     "is {} x {} pixels, but {} x {} by its annotations, so its masks do not fit",
+                     own.width, own.height, picture.width, picture.height)
+          .with_remedy("correct that, or leave such pictures out with " +
+                       option_set("on_error", "skip"));
     }
-    record.set_string(field, buffers.text(text + "]"));
+    CocoMasks masks = paint_coco_masks(from.annotations, from.file, number, own, mask_kinds_);
+    for (auto* mask : {&masks.semantic, &masks.instances}) {
+      if (mask->empty()) continue;
+      std::vector<std::byte>& bytes = buffers.array();
+      bytes = std::move(*mask);
+      record.set_bytes(field++, bytes);
+    }
+    if (masks.num_without == 0) return;
+    buffers.report({fmt::format("{} of its {} annotations have no segmentation", masks.num_without,
+                                from.file.annotations_of(number).size()),
+                    "not in its masks"});
   }
 
   void set_arrays(RecordBuilder& record, SampleBuffers& buffers, const CocoFile& file,
@@ -458,6 +475,7 @@ class Coco : public ListedSource {
 
   const fs::path path_;
   const bool has_segmentation_;
+  CocoMaskKinds mask_kinds_;
   const ImageStorer storer_;
   bool has_labels_ = false;
   bool has_category_ids_ = false;

@@ -182,8 +182,10 @@ class Pairs : public ListedSource {
     }
     if (size == PixelSize{} || size == PixelSize{info.width, info.height}) return;
     throw error_of(ErrorCode::unsupported,
-                   "the mask has {} x {} pixels, but its picture '{}' has {} x {}; make both alike",
-                   info.width, info.height, picture, size.width, size.height);
+                   "the mask has {} x {} pixels, but its picture '{}' has {} x {}", info.width,
+                   info.height, picture, size.width, size.height)
+        .with_remedy("make both alike, or leave such pairs out with " +
+                     option_set("on_error", "skip"));
   }
 
   const PairSample& sample(size_t split, int64_t index) const {

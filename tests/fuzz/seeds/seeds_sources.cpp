@@ -52,6 +52,14 @@ void make_cocos(const fs::path& folder) {
   write_file(folder / "keypoints", kKeypoints);
 }
 
+void make_segmentations(const fs::path& folder) {
+  fs::create_directories(folder);
+  write_file(folder / "polygons", "[[1, 2, 3.5, 4, 1, 4e0], [0, 0, 19, 0, 19, 14, -5, 30.25]]");
+  write_file(folder / "runs", R"({"size": [15, 20], "counts": [17, 2, 14, 1, 266]})");
+  write_file(folder / "text", R"({"size": [15, 20], "counts": "a02>Ol7"})");
+  write_file(folder / "counts", "o1170O1O010O011M031K0550KK05OM03OO010O01O10W2");
+}
+
 std::string tokenizer(const std::string& normalizer, const std::string& steps,
                       const std::string& ignores_merges) {
   return R"({"version": "1.0", "truncation": null, "padding": null, "added_tokens": [)"
@@ -130,6 +138,7 @@ void make_compressed(const fs::path& folder) {
 void make_source_seeds(const fs::path& folder) {
   make_npys(folder / "fuzz_npy");
   make_cocos(folder / "fuzz_coco");
+  make_segmentations(folder / "fuzz_coco_masks");
   make_json_lines(folder / "fuzz_json_fields");
   make_tokenizers(folder / "fuzz_tokenizer");
   make_json_documents(folder / "fuzz_json_documents");

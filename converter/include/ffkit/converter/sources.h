@@ -174,6 +174,10 @@ std::unique_ptr<Source> open_webdataset(const std::filesystem::path& path,
 //                   the classes
 //   segmentation    string, when asked for: JSON array of the annotations' segmentations (polygons
 //                   or RLE), null for those without
+//   semantic        image, when asked for: a PNG of the category's id of each pixel, 0 for none; of
+//                   8 bits, or of 16 where an id is above 255
+//   instances       image, when asked for: a PNG of 16 bits with k + 1 for the annotation k of the
+//                   arrays, 0 for none
 //   area f32 [N], num_keypoints i64 [N], keypoints f32 [N, K, 3]     when all annotations have them
 //   keypoints_cam   f32 [N, K, 3]   as sets of poses like MuCo have them, when all have them; of
 //   keypoints_img   f32 [N, K, 2]   the shape that they have in the file. f and c are the picture's
@@ -188,8 +192,14 @@ struct CocoOptions {
   // of one split, with `images`: instead of looking for them; below `path`, or as given
   std::filesystem::path annotations;
   std::filesystem::path images;
-  bool keypoints = false;         // person_keypoints_*.json even if there is instances_*.json
-  bool segmentation = false;      // field `segmentation`
+  bool keypoints = false;     // person_keypoints_*.json even if there is instances_*.json
+  bool segmentation = false;  // field `segmentation`
+  // Fields `semantic` and `instances`: the pixels that pycocotools gives polygons and RLE, painted
+  // one over the other, crowds first, then the others in the order of the file. A segmentation that
+  // is none, or of another size than its picture, makes a bad sample; annotations without one are
+  // counted in the report. Error(unsupported) for ids of categories that are not 1 .. 65535.
+  bool semantic_masks = false;
+  bool instance_masks = false;
   bool allow_missing = false;     // pictures whose file is missing are left out, with a note
   StoreAs store = StoreAs::jpeg;  // or dct; pictures stay as they are otherwise
 };

@@ -12,7 +12,7 @@ cat >src/annotations/instances_val2017.json <<'EOF'
  "categories": [{"id": 18, "name": "dog"}, {"id": 1, "name": "person"}]}
 EOF
 
-run 0 "$FFCONVERT" coco src dst --segmentation
+run 0 "$FFCONVERT" coco src dst --segmentation json
 no_out
 err 'note: .*instances_val2017.json: 1 of 3 pictures have no annotation and are taken with none$'
 err '^val2017: 3 pictures in 1 shard'
@@ -25,6 +25,18 @@ run 0 "$FFINSPECT" cat dst 1 --split val2017 --field segmentation
 check test "$(cat .stdout)" = '[[[1,2,3,4,5,6]],[]]'
 run 0 "$FFINSPECT" cat dst 1 --split val2017 --field image
 check cmp -s .stdout src/val2017/0001.jpg
+
+# Masks; the text of the second annotation is no RLE.
+run 1 "$FFCONVERT" coco src masks --segmentation semantic,instances --quiet
+one_line_err 'instances_val2017.json: annotation 2: segmentation: the text of its .counts. ends within a number; correct it, or leave such pictures out with --on-error skip$'
+run 0 "$FFCONVERT" coco src masks --segmentation semantic,instances --on-error skip
+err '^val2017: 1 pictures in 1 shard'
+check grep -q 'is 32 x 32 pixels, but 32 x 30 by its annotations, so its masks do not fit' masks/report.jsonl
+check grep -q '1 of its 2 annotations have no segmentation' masks/report.jsonl
+run 0 "$FFINSPECT" ls masks --split val2017
+out 'png 32 x 32.*png 32 x 32'
+run 2 "$FFCONVERT" coco src x --segmentation masks
+one_line_err "--segmentation: 'masks' is unknown; there are semantic, instances, json; "
 
 # Named files of one split.
 run 0 "$FFCONVERT" coco src named --annotations annotations/instances_val2017.json --images val2017 --quiet
