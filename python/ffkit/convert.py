@@ -115,6 +115,7 @@ def coco(
     images: Path | None = None,
     keypoints: bool = False,
     segmentation: str | Sequence[str] | None = None,
+    panoptic: Path | None = None,
     allow_missing: bool = False,
     persons: Literal["human36m", "mpii", "mscoco", "muco", "mupots", "3dpw"] | None = None,
     detections: Path | None = None,

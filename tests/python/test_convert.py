@@ -137,6 +137,12 @@ def test_categories_keep_their_ids(tmp_path):
     semantic, instances = (np.array(PIL.open(io.BytesIO(sample[name]))) for name in ("semantic", "instances"))
     assert semantic.dtype == np.uint8 and instances.dtype == np.uint16
     assert set(np.unique(semantic)) == {0, 90} and (semantic == 90).sum() == (instances == 1).sum() == 32
+    PIL.fromarray(np.full((32, 32, 3), (7, 1, 0), np.uint8)).save(tmp_path / "src/a.png")
+    coco["annotations"] = [{"image_id": 1, "file_name": "a.png", "segments_info": [{"id": 263, "category_id": 3, "bbox": [0, 0, 32, 32], "iscrowd": 0}]}]
+    (tmp_path / "src/panoptic.json").write_text(json.dumps(coco))
+    convert.coco(tmp_path / "src", tmp_path / "panoptic", annotations="panoptic.json", images="train", panoptic=tmp_path / "src")
+    sample = ffkit.Dataset(tmp_path / "panoptic", "panoptic")[0]
+    assert sample["panoptic"] == (tmp_path / "src/a.png").read_bytes() and sample["segment_ids"].tolist() == [263]
     with pytest.raises(ValueError, match="'masks' is unknown; there are semantic, instances, json"):
         convert.coco(tmp_path / "src", tmp_path / "none", segmentation="masks")
 

@@ -11,14 +11,16 @@
 #include <ffkit/format/option_names.h>
 
 #include "format/errors_only.h"
+#include "format/fnv.h"
 #include "input/listed_source.h"
 #include "input/sample_arrays.h"
 #include "input/source_error.h"
-#include "sources/archives/parallel_io.h"
 #include "sources/coco/coco_file.h"
 #include "sources/coco/coco_listing.h"
+#include "sources/coco/coco_pictures.h"
 #include "sources/coco/coco_segmentation.h"
 #include "sources/pictures/image_sample.h"
+#include "sources/pictures/mask_file.h"
 
 namespace ffkit {
 namespace {
@@ -28,33 +30,12 @@ namespace fs = std::filesystem;
 struct CocoSplit {
   CocoListing from;
   CocoFile file;
-  InputFile annotations;          // again, for segmentations
-  std::vector<FileStamp> stamps;  // of the pictures' files; -1 bytes: there is no such file
-  uint32_t crc32c = 0;            // of the annotation file
+  InputFile annotations;            // again, for segmentations
+  std::vector<FileStamp> stamps;    // of the pictures' files; -1 bytes: there is no such file
+  std::vector<FileStamp> panoptic;  // of the panoptic PNGs, where they are wanted
+  uint32_t crc32c = 0;              // of the annotation file
   std::unordered_map<int64_t, int64_t> labels;  // by the file's category_ids
 };
-
-// Names of pictures that are known by their URL: its last part, or the last two where it is there.
-std::vector<FileStamp> look_at_pictures(const fs::path& folder,
-                                        std::vector<CocoPicture>& pictures) {
-  std::vector<FileStamp> stamps(pictures.size(), {.num_bytes = -1});
-  parallel_io(pictures.size(), [&](size_t i) {
-    const auto look = [&](const std::string& name) {
-      std::error_code none;
-      const FileStamp stamp = stamp_of(folder / name, none);
-      if (!none) stamps[i] = stamp;
-      return !none;
-    };
-    std::string& name = pictures[i].file_name;
-    const size_t slash = pictures[i].is_of_url ? name.rfind('/') : std::string::npos;
-    if (slash == std::string::npos) {
-      look(name);
-    } else if (std::string last = name.substr(slash + 1); look(last) || !look(name)) {
-      name = std::move(last);
-    }
-  });
-  return stamps;
-}
 
 // A field of one id, or of several of them.
 Field id_field(const char* name, const CocoIds& ids, bool is_one) {
@@ -67,6 +48,7 @@ class Coco : public ListedSource {
  public:
   Coco(const fs::path& path, const CocoOptions& options)
       : path_(path),
+        is_panoptic_(!options.panoptic.empty()),
         has_segmentation_(options.segmentation),
         mask_kinds_{.semantic = options.semantic_masks, .instances = options.instance_masks},
         storer_(as_they_are(options.store)) {
@@ -95,15 +77,24 @@ class Coco : public ListedSource {
   }
 
   int64_t sample_bytes(size_t split, int64_t index) const override {
-    return splits_.at(split).stamps.at(picture_number(split, index)).num_bytes;
+    const CocoSplit& from = splits_.at(split);
+    const size_t number = picture_number(split, index);
+    return from.stamps.at(number).num_bytes +
+           (is_panoptic_ ? from.panoptic.at(number).num_bytes : 0);
   }
 
   SampleIdentity identity(size_t split, int64_t index) const override {
     const CocoSplit& from = splits_.at(split);
     const size_t number = picture_number(split, index);
-    return {.name = from.file.pictures[number].file_name,
-            .num_bytes = from.stamps[number].num_bytes,
-            .modified = static_cast<uint64_t>(from.stamps[number].modified_ns)};
+    SampleIdentity identity{.name = from.file.pictures[number].file_name,
+                            .num_bytes = from.stamps[number].num_bytes,
+                            .modified = static_cast<uint64_t>(from.stamps[number].modified_ns)};
+    if (!is_panoptic_) return identity;
+    const FileStamp& panoptic = from.panoptic[number];
+    identity.num_bytes += panoptic.num_bytes;
+    identity.modified =
+        fnv1a64(std::as_bytes(std::span(&panoptic.modified_ns, 1)), identity.modified);
+    return identity;
   }
 
   std::vector<SourceInput> inputs(size_t split) const override {
@@ -135,6 +126,12 @@ class Coco : public ListedSource {
     record.set_scalar(kHeight, has_size ? picture.height : own.height);
     set_annotations(record, buffers, from.file, from.file.annotations_of(number));
     size_t field = kIsCrowd + 1;
+    if (is_panoptic_) {
+      const std::string& name = from.file.panoptic_names[number];
+      record.set_bytes(field++, read_mask_file(from.from.panoptic / name, from.panoptic[number],
+                                               MaskNumbers::panoptic, own, describe(split, index),
+                                               "panoptic", buffers));
+    }
     if (has_labels_) set_labels(record, buffers, from, number, field++);
     if (has_category_ids_) {
       set_ids(record, buffers, from.file.category_ids, from.file.annotations.category_id,
@@ -163,33 +160,19 @@ class Coco : public ListedSource {
   void add_split(CocoListing from, const CocoOptions& options) {
     InputFile annotations(from.annotations);
     const uint32_t crc = crc32c_of(annotations);
-    CocoFile file = read_coco_file(annotations, options.allow_missing);
+    const bool is_panoptic = !from.panoptic.empty();
+    CocoFile file = read_coco_file(annotations, options.allow_missing, is_panoptic);
     notes_.insert(notes_.end(), file.notes.begin(), file.notes.end());
     require_safe_names(file, from.annotations);
     std::vector<FileStamp> stamps = look_at_pictures(from.images, file.pictures);
+    std::vector<FileStamp> panoptic;
+    if (is_panoptic) panoptic = look_at_files(from.panoptic, file.panoptic_names);
     SourceSplit info{.name = from.split, .is_training = from.split.starts_with("train")};
-    std::vector<size_t> taken;
-    std::vector<std::string> missing;
-    for (size_t i = 0; i < stamps.size(); ++i) {
-      if (stamps[i].num_bytes < 0) {
-        missing.push_back(file.pictures[i].file_name);
-        continue;
-      }
-      taken.push_back(i);
-      info.num_bytes += stamps[i].num_bytes;
-    }
-    if (!missing.empty()) {
-      const std::string what = fmt::format(
-          "{} of the {} pictures of '{}' are not there: {}{}", missing.size(), stamps.size(),
-          from.annotations.string(),
-          fmt::join(std::span(missing).first(std::min<size_t>(missing.size(), 3)), ", "),
-          missing.size() > 3 ? ", ..." : "");
-      if (!options.allow_missing || taken.empty()) {
-        throw source_error(
-            from.images, ErrorCode::not_found,
-            what + "; put them there, or leave them out with " + option_on("allow_missing"));
-      }
-      notes_.push_back(fmt::format("{}: {}; left out", from.images.string(), what));
+    std::vector<size_t> taken =
+        pictures_that_are_there({from.images, from.annotations, from.panoptic}, file, stamps,
+                                panoptic, options.allow_missing, notes_);
+    for (const size_t i : taken) {
+      info.num_bytes += stamps[i].num_bytes + (is_panoptic ? panoptic[i].num_bytes : 0);
     }
     std::map<ClassId, std::string> categories;
     for (const auto& [id, name] : file.categories) {
@@ -216,8 +199,8 @@ class Coco : public ListedSource {
     info.num_samples = std::ssize(taken);
     infos_.push_back(std::move(info));
     taken_.push_back(std::move(taken));
-    splits_.push_back(
-        {std::move(from), std::move(file), std::move(annotations), std::move(stamps), crc});
+    splits_.push_back({std::move(from), std::move(file), std::move(annotations), std::move(stamps),
+                       std::move(panoptic), crc});
   }
 
   static ClassId class_id(const CocoIds& ids, int64_t number) {
@@ -241,27 +224,16 @@ class Coco : public ListedSource {
     }
   }
 
-  static void require_safe_names(const CocoFile& file, const fs::path& annotations) {
-    for (const CocoPicture& picture : file.pictures) {
-      const fs::path name(picture.file_name);
-      const bool has_end = picture.file_name.find('\0') != std::string::npos;  // as open(2) sees it
-      if (name.empty() || name.is_absolute() || has_end ||
-          std::ranges::find(name, "..") != name.end()) {
-        throw source_error(annotations, ErrorCode::unsupported,
-                           "picture {} is file '{}', which is not inside the folder of pictures",
-                           picture.id, picture.file_name);
-      }
-    }
-  }
-
   void make_schema() {
     schema_.fields = {{"image", FieldType::image},
                       id_field("image_id", any_ids(&CocoFile::picture_ids), true),
                       {"width", FieldType::scalar, DType::i64, true},
                       {"height", FieldType::scalar, DType::i64, true},
                       {"boxes", FieldType::tensor, DType::f32},
-                      id_field("annotation_ids", any_ids(&CocoFile::annotation_ids), false),
+                      id_field(is_panoptic_ ? "segment_ids" : "annotation_ids",
+                               any_ids(&CocoFile::annotation_ids), false),
                       {"iscrowd", FieldType::tensor, DType::u8}};
+    if (is_panoptic_) schema_.fields.push_back({"panoptic", FieldType::image});
     has_category_ids_ = std::ranges::all_of(splits_,
                                             [](const CocoSplit& split) {
                                               return split.file.annotations.size() == 0 ||
@@ -474,6 +446,7 @@ class Coco : public ListedSource {
   };
 
   const fs::path path_;
+  const bool is_panoptic_;
   const bool has_segmentation_;
   CocoMaskKinds mask_kinds_;
   const ImageStorer storer_;

@@ -72,6 +72,10 @@ class CocoKind final : public SourceOptions {
                     "Fields made of the segmentations, one or several. semantic: a mask of "
                     "categories' ids; instances: a mask of the numbers of annotations, from 1; "
                     "json: their text");
+    table.add("panoptic", options_.panoptic,
+              "Takes the panoptic_*.json of this folder, and their PNGs in panoptic_*/ as a field; "
+              "with " +
+                  option_name("annotations") + ": folder of its PNGs");
     table.add("allow-missing", options_.allow_missing, "Leaves out pictures whose file is missing");
     table
         .add("persons", persons_.set,
@@ -93,8 +97,12 @@ class CocoKind final : public SourceOptions {
       table.refuse({option.name}, "has no effect without " + needed + "; leave it out");
     }
     if (!persons_.set.empty()) {
-      table.refuse({"keypoints", "segmentation"},
+      table.refuse({"keypoints", "segmentation", "panoptic"},
                    "has no effect with " + persons + "; leave it out");
+    }
+    if (!options_.panoptic.empty()) {
+      table.refuse({"keypoints", "segmentation"},
+                   "has no effect with " + option_name("panoptic") + "; leave it out");
     }
     if (!segmentation_.empty()) {
       require_names("segmentation", segmentation_,

@@ -5,20 +5,16 @@
 #include <utility>
 
 #include <ffkit/converter/sources.h>
-#include <ffkit/image/image_codec.h>
 
 #include "format/errors_only.h"
 #include "format/fnv.h"
 #include "format/make_error.h"
 #include "format/printable.h"
-#include "image/codec/mask_decoder.h"
-#include "input/dangling_link.h"
 #include "input/listed_source.h"
 #include "input/source_error.h"
 #include "sources/pairs/pairs_layout.h"
 #include "sources/pairs/pairs_listing.h"
-#include "sources/pictures/image_sample.h"
-#include "sources/pictures/image_source.h"
+#include "sources/pictures/mask_file.h"
 
 namespace ffkit {
 namespace {
@@ -110,25 +106,19 @@ class Pairs : public ListedSource {
     if (!is_utf8(name)) {
       throw error_at(origin, ErrorCode::unsupported, "has a name that is no UTF-8 text; rename it");
     }
-    PixelSize size;
-    within(origin, [&] {
-      const ImageStorer::Stored stored =
-          storer_.store(read_file(origin, pair.files.front(), buffers), name, buffers);
-      record.set_bytes(0, stored.bytes);
-      size = stored.size;
-    });
+    const auto picture = read_listed_file(origin, pair.files.front().stamp, buffers);
+    ImageStorer::Stored stored;
+    try {
+      stored = storer_.store(picture, name, buffers);
+    } catch (const Error& error) {
+      if (is_out_of_memory(error)) throw;
+      throw error.within({.path = origin});
+    }
+    record.set_bytes(0, stored.bytes);
     for (size_t i = 1; i < folders_.size(); ++i) {
-      const fs::path path = folders_[i].path / pair.files[i].path;
-      within(path, [&] {
-        const std::span<const std::byte> mask = read_file(path, pair.files[i], buffers);
-        try {
-          check_mask(mask, numbers_[i], size, origin);
-        } catch (const Error& error) {
-          if (is_out_of_memory(error) || buffers.on_error() != OnError::keep) throw;
-          buffers.report({error.what(), kKeptAsItIs, folders_[i].field});
-        }
-        record.set_bytes(i, mask);
-      });
+      const PairFile& mask = pair.files[i];
+      record.set_bytes(i, read_mask_file(folders_[i].path / mask.path, mask.stamp, numbers_[i],
+                                         stored.size, origin, folders_[i].field, buffers));
     }
     record.set_string(folders_.size(), buffers.text(name));
   }
@@ -142,50 +132,6 @@ class Pairs : public ListedSource {
 
   static std::string name_of(const PairSample& sample) {
     return sample.files.front().path.substr(sample.id_begin);
-  }
-
-  template <typename Body>
-  static void within(const fs::path& path, const Body& body) {
-    try {
-      body();
-    } catch (const Error& error) {
-      if (is_out_of_memory(error)) throw;
-      throw error.within({.path = path.string()});
-    }
-  }
-
-  static std::span<const std::byte> read_file(const fs::path& path, const PairFile& listed,
-                                              SampleBuffers& buffers) {
-    if (listed.stamp.modified_ns == ImageEntry::kDanglingLink) {
-      const std::string fault = dangling_link(path);
-      // Not not_found: the sample is bad, and the source is what it was when it was listed.
-      throw Error(ErrorCode::unsupported,
-                  fault.empty() ? "was a link to nothing when it was listed; start again" : fault);
-    }
-    const InputFile file(path);
-    file.require(listed.stamp);
-    require_image_size(file.size(), path.string());
-    const std::span<std::byte> bytes = buffers.bytes(static_cast<size_t>(file.size()));
-    file.read_at(0, bytes);
-    return bytes;
-  }
-
-  // `size`: of the picture; 0 x 0 for a broken one that is kept.
-  static void check_mask(std::span<const std::byte> mask, MaskNumbers numbers, PixelSize size,
-                         const std::string& picture) {
-    const ImageInfo info = read_image_info(mask);
-    require_mask(info, numbers);
-    if (numbers == MaskNumbers::panoptic && info.num_components != 3) {
-      throw Error(ErrorCode::unsupported,
-                  "the panoptic mask has one channel, not colours; leave it out of " +
-                      option_name("panoptic"));
-    }
-    if (size == PixelSize{} || size == PixelSize{info.width, info.height}) return;
-    throw error_of(ErrorCode::unsupported,
-                   "the mask has {} x {} pixels, but its picture '{}' has {} x {}", info.width,
-                   info.height, picture, size.width, size.height)
-        .with_remedy("make both alike, or leave such pairs out with " +
-                     option_set("on_error", "skip"));
   }
 
   const PairSample& sample(size_t split, int64_t index) const {

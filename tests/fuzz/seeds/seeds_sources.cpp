@@ -46,10 +46,18 @@ constexpr char kKeypoints[] =
  "annotations": [{"id": 5, "image_id": 1, "category_id": 1, "bbox": [1, 1, 2, 2], "area": 4, "iscrowd": 0, "num_keypoints": 1,
   "keypoints": [1, 1, 2, 0, 0, 0], "keypoints_cam": [[1, 2, 3], [4, 5, 6]], "keypoints_img": [[1, 2], [3, 4]], "keypoints_vis": [true, false]}]})";
 
+constexpr char kPanoptic[] =
+    R"({"images": [{"id": 1, "file_name": "a.jpg", "width": 4, "height": 3}],
+ "categories": [{"id": 1, "name": "sky", "isthing": 0}],
+ "annotations": [{"image_id": 1, "file_name": "a.png", "segments_info": [
+  {"id": 263, "category_id": 1, "iscrowd": 0, "bbox": [1, 1, 2, 2], "area": 4},
+  {"id": 7, "category_id": 1, "iscrowd": 1, "bbox": [0, 0, 1, 1], "area": 1}]}]})";
+
 void make_cocos(const fs::path& folder) {
   fs::create_directories(folder);
   write_file(folder / "instances", kInstances);
   write_file(folder / "keypoints", kKeypoints);
+  write_file(folder / "panoptic", kPanoptic);
 }
 
 void make_segmentations(const fs::path& folder) {

@@ -192,6 +192,11 @@ struct CocoOptions {
   // of one split, with `images`: instead of looking for them; below `path`, or as given
   std::filesystem::path annotations;
   std::filesystem::path images;
+  // Instead of annotations/instances_*.json: a folder, below `path` or as given, with
+  // panoptic_<split>.json and the PNGs in panoptic_<split>/; with `annotations`, the folder of its
+  // PNGs. The annotations are the segments then, `segment_ids` stands for `annotation_ids`, and
+  // `panoptic` is an image: the PNG as it is, whose red + 256 green + 65536 blue is a segment's id.
+  std::filesystem::path panoptic;
   bool keypoints = false;     // person_keypoints_*.json even if there is instances_*.json
   bool segmentation = false;  // field `segmentation`
   // Fields `semantic` and `instances`: the pixels that pycocotools gives polygons and RLE, painted

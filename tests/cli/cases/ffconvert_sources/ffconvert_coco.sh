@@ -38,6 +38,27 @@ out 'png 32 x 32.*png 32 x 32'
 run 2 "$FFCONVERT" coco src x --segmentation masks
 one_line_err "--segmentation: 'masks' is unknown; there are semantic, instances, json; "
 
+# Panoptic PNGs, as they are.
+mkdir -p src/annotations/panoptic_val2017
+python3 - <<'EOF'
+import json, struct, zlib
+chunk = lambda name, data: struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+pixels = zlib.compress((b"\0" + bytes([7, 1, 0]) * 32) * 32)
+png = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 32, 32, 8, 2, 0, 0, 0)) + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
+open("src/annotations/panoptic_val2017/0000.png", "wb").write(png)
+segment = {"id": 263, "category_id": 3, "iscrowd": 0, "bbox": [0, 0, 32, 32], "area": 1024}
+json.dump({"images": [{"id": 5, "file_name": "0000.jpg", "width": 32, "height": 32}], "categories": [{"id": 3, "name": "sky", "isthing": 0}],
+           "annotations": [{"image_id": 5, "file_name": "0000.png", "segments_info": [segment]}]}, open("src/annotations/panoptic_val2017.json", "w"))
+EOF
+run 0 "$FFCONVERT" coco src panoptic --panoptic annotations
+err '^val2017: 1 pictures in 1 shard'
+run 0 "$FFINSPECT" cat panoptic 0 --split val2017 --field panoptic
+check cmp -s .stdout src/annotations/panoptic_val2017/0000.png
+run 0 "$FFINSPECT" info panoptic
+out 'segment_ids'
+run 2 "$FFCONVERT" coco src x --panoptic annotations --keypoints
+one_line_err '--keypoints has no effect with --panoptic; leave it out; '
+
 # Named files of one split.
 run 0 "$FFCONVERT" coco src named --annotations annotations/instances_val2017.json --images val2017 --quiet
 check test "$(echo named/*/)" = named/val2017/
