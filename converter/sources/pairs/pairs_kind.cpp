@@ -27,11 +27,13 @@ class PairsKind final : public SourceOptions {
                  option_name("root"))
         .set_choices(pair_layouts());
     table.add("root", options_.root,
-              "Folder of the data set, which " + option_name("folders") + " are below");
+              "Folder of the data set, which " + option_name("folders") + " and " +
+                  option_name("list") + " are below");
     table
         .add_named("suffix", suffixes_,
                    "What stands behind the shared name of a field's files, before the ending, such "
-                   "as mask=_gtFine_labelIds; other files are left out, with a note")
+                   "as mask=_gtFine_labelIds, perhaps with the ending, such as mask=_mask.png; "
+                   "other files are left out, with a note")
         .set_type_name("NAME=SUFFIX");
     table.add_paths(
         "list",

@@ -177,6 +177,10 @@ PairsLayout find_pairs_layout(const PairsOptions& options) {
   validate(options);
   PairsLayout layout{.folders = named_folders(options), .lists = options.lists};
   for (PairsFolder& folder : layout.folders) folder.path = found_folder(options, folder);
+  for (fs::path& list : layout.lists) {
+    std::error_code none;
+    if (!options.root.empty() && fs::exists(options.root / list, none)) list = options.root / list;
+  }
   const KnownLayout* known = known_layout(options.layout);
   if (layout.lists.empty() && known != nullptr && *known->lists != '\0') {
     layout.lists = lists_of_layout(options, options.root / known->lists);

@@ -12,7 +12,7 @@ namespace ffkit {
 struct PairsFolder {
   std::string field;
   std::filesystem::path path;  // a folder that is there
-  std::string suffix;          // of the names, before their ending; empty: none
+  std::string suffix;          // of the names, before their ending or with it; empty: none
 };
 
 struct PairsLayout {

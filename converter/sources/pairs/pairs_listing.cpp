@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <optional>
 #include <set>
@@ -42,13 +43,34 @@ struct FileGroup {
   bool is_whole() const { return std::ranges::count(files, nullptr) == 0; }
 };
 
-// "train/aachen/x" of "train/aachen/x_leftImg8bit.png"; nothing where the suffix is missing.
-std::optional<std::string> common_name(const std::string& file, const std::string& suffix) {
-  const fs::path path = fs::path(file).replace_extension();
+// What a field's files end in: a suffix, perhaps with the files' ending behind it.
+struct NameEnd {
+  explicit NameEnd(const std::string& text) : suffix(text) {
+    if (!has_image_name("x" + text)) return;
+    ending = fs::path("x" + text).extension().string();
+    suffix.resize(text.size() - ending.size());
+  }
+  std::string suffix;
+  std::string ending;  // ".png"; empty: any
+};
+
+std::string lower_case(std::string text) {
+  std::ranges::transform(text, text.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+// "train/aachen/x" of "train/aachen/x_leftImg8bit.png"; nothing where the end is another one.
+std::optional<std::string> common_name(const std::string& file, const NameEnd& end) {
+  fs::path path(file);
+  if (!end.ending.empty() && lower_case(path.extension().string()) != lower_case(end.ending)) {
+    return {};
+  }
+  path.replace_extension();
   const std::string last = path.filename().string();
-  if (!suffix.empty() && (!last.ends_with(suffix) || last.size() == suffix.size())) return {};
+  if (!last.ends_with(end.suffix) || last.size() == end.suffix.size()) return {};
   std::string name = path.string();
-  name.resize(name.size() - suffix.size());
+  name.resize(name.size() - end.suffix.size());
   return name;
 }
 
@@ -62,27 +84,31 @@ std::vector<NamedFile> files_in(const PairsFolder& folder, std::vector<std::stri
   }
   std::vector<NamedFile> files;
   int64_t num_others = 0;
+  const NameEnd end(folder.suffix);
   for (ImageEntry& entry : listing.entries) {
-    if (std::optional<std::string> name = common_name(entry.id, folder.suffix)) {
+    if (std::optional<std::string> name = common_name(entry.id, end)) {
       files.push_back({std::move(*name), std::move(entry)});
     } else {
       ++num_others;
     }
   }
   if (files.empty()) {
-    throw source_error(folder.path, ErrorCode::not_found,
-                       num_others == 0
-                           ? std::string("there are no pictures in it")
-                           : fmt::format("no picture's name ends in '{}' before its ending; say "
-                                         "what the names end in with {}",
-                                         folder.suffix, option_name("suffix")));
+    throw source_error(
+        folder.path, ErrorCode::not_found,
+        num_others == 0 ? std::string("there are no pictures in it")
+                        : fmt::format("no picture's name ends in '{}'{}; say what the names "
+                                      "end in with {}",
+                                      folder.suffix, end.ending.empty() ? " before its ending" : "",
+                                      option_name("suffix")));
   }
   if (num_others > 0) {
-    notes.push_back(fmt::format("{}: {} {} left out of '{}': {} not end in '{}' before {} ending",
+    const bool is_one = num_others == 1;
+    const char* where = is_one ? " before its ending" : " before their ending";
+    notes.push_back(fmt::format("{}: {} {} left out of '{}': {} not end in '{}'{}",
                                 folder.path.string(), num_others,
-                                num_others == 1 ? "picture was" : "pictures were", folder.field,
-                                num_others == 1 ? "its name does" : "their names do", folder.suffix,
-                                num_others == 1 ? "its" : "their"));
+                                is_one ? "picture was" : "pictures were", folder.field,
+                                is_one ? "its name does" : "their names do", folder.suffix,
+                                end.ending.empty() ? where : ""));
   }
   std::ranges::stable_sort(files, {}, &NamedFile::name);
   const auto same = std::ranges::adjacent_find(files, {}, &NamedFile::name);
@@ -245,7 +271,7 @@ class PairsLister {
     };
     if (const FileGroup* group = find(name)) return group;
     if (!has_image_name(name)) return nullptr;
-    const auto shared = common_name(std::string(name), layout_.folders.front().suffix);
+    const auto shared = common_name(std::string(name), NameEnd(layout_.folders.front().suffix));
     return shared ? find(*shared) : nullptr;
   }
 

@@ -111,11 +111,11 @@ struct PairsOptions {
   // At least two with those of the layout; the first is the picture. A field of the layout's gets
   // the folder that is given for it here.
   std::vector<PairedFolder> folders;
-  // By field: what stands behind the name and before the ending, "_gtFine_labelIds". Files without
-  // it are left out, with a note. Comes before the layout's.
+  // By field: what stands behind the name and before the ending, "_gtFine_labelIds", or with the
+  // ending, "_mask.png". Files without it are left out, with a note. Comes before the layout's.
   std::map<std::string, std::string> suffixes;
   // Text files of one name a line, which may end as a picture's file does: these alone, in their
-  // order.
+  // order. Below `root`, or as given.
   std::vector<std::filesystem::path> lists;
   // What to convert; empty: all.
   std::vector<std::string> splits;

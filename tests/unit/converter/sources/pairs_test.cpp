@@ -123,6 +123,23 @@ TEST_F(PairsTest, RefusesFoldersThatShareNoName) {
   EXPECT_ERROR(open_pairs(named), not_found);
 }
 
+TEST_F(PairsTest, TellsFieldsOfOneFolderApartByTheirEndings) {
+  for (const char* name : {"a", "b"}) {
+    add(std::string("all/") + name + ".JPG", std::string("all/") + name + ".png");
+    write_file(dir_ / "all" / (std::string(name) + "_ids.png"), mask_png(5));
+  }
+  const PairsOptions one{.root = dir_ / "all",
+                         .folders = {{"image", "."}, {"mask", "."}, {"ids", "."}},
+                         .suffixes = {{"image", ".jpg"}, {"mask", ".png"}, {"ids", "_ids.png"}},
+                         .skip_unpaired = true};
+  const auto source = open_pairs(one);
+  EXPECT_THAT(pair_ids(*source), ElementsAre("a.JPG", "b.JPG"));
+  EXPECT_THAT(source->notes()[0], HasSubstr("4 pictures were left out of 'image': their names do "
+                                            "not end in '.jpg'"));
+  const auto record = record_of(*source, 0, 0);
+  EXPECT_EQ(text_of_bytes(RecordView(source->schema(), record).bytes(2)), mask_png(5));
+}
+
 TEST_F(PairsTest, RefusesTwoFilesOfOneName) {
   add("pictures/a.jpg", "masks/a.png");
   write_file(dir_ / "pictures/a.png", mask_png(1));
@@ -209,7 +226,7 @@ TEST_F(PairsTest, TakesTheNamesOfAListInItsOrder) {
   write_file(dir_ / "lists/valid.txt", "c.jpg\r\n\na \n");
   write_file(dir_ / "lists/mine.txt", "b");
   PairsOptions listed = options();
-  listed.lists = {dir_ / "lists/valid.txt", dir_ / "lists/mine.txt"};
+  listed.lists = {dir_ / "lists/valid.txt", "lists/mine.txt"};
   const auto source = open_pairs(listed);
   EXPECT_THAT(pair_splits(*source), ElementsAre("val", "mine"));
   EXPECT_THAT(pair_ids(*source), ElementsAre("c.jpg", "a.jpg"));
