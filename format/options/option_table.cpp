@@ -63,7 +63,7 @@ NamedValues named_values(const std::string& key, const std::vector<std::string>&
   NamedValues values;
   for (const std::string& word : words) {
     const size_t end = word.find('=');
-    if (end == std::string::npos || end == 0 || end + 1 == word.size()) {
+    if (end == std::string::npos || end == 0) {
       throw argument_error(key, fmt::format("{}: '{}' is not of the form NAME=VALUE",
                                             option_name(key), printable(word)));
     }

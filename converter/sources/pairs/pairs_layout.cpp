@@ -158,6 +158,11 @@ void validate(const PairsOptions& options) {
                           "folder's otherwise",
                           option_name("folders"), kNameField));
   }
+  for (const PairedFolder& folder : options.folders) {
+    if (!folder.folder.empty()) continue;
+    throw argument_error(
+        "folders", fmt::format("{}: '{}' has no folder", option_name("folders"), folder.field));
+  }
   if (folders.size() < 2) {
     throw argument_error("folders",
                          fmt::format("{}: give at least two, the pictures and their masks, such as "

@@ -170,6 +170,7 @@ TEST_F(PairsTest, RefusesOptionsThatNoDataMakeRight) {
   EXPECT_ERROR(with([](O& o) { o.folders[1].field = "image"; }), invalid_argument);
   EXPECT_ERROR(with([](O& o) { o.folders[1].field = "id"; }), invalid_argument);
   EXPECT_ERROR(with([](O& o) { o.folders[1].field = ""; }), invalid_argument);
+  EXPECT_ERROR(with([](O& o) { o.folders[1].folder = ""; }), invalid_argument);
   EXPECT_ERROR(with([](O& o) { o.suffixes["depth"] = "_d"; }), invalid_argument);
   EXPECT_ERROR(with([](O& o) { o.panoptic = {"image"}; }), invalid_argument);
   EXPECT_ERROR(with([](O& o) { o.layout = "kitti"; }), invalid_argument);

@@ -57,7 +57,8 @@ TEST(OptionTable, TakesValuesByName) {
   EXPECT_EQ(option.text(), "mask=a=b image=c");
   EXPECT_ERROR(option.give(Words{"mask"}), invalid_argument, .name = "folders");
   EXPECT_ERROR(option.give(Words{"=a"}), invalid_argument);
-  EXPECT_ERROR(option.give(Words{"mask="}), invalid_argument);
+  option.give(Words{"mask="});
+  EXPECT_EQ(values, (NamedValues{{"mask", ""}}));
   EXPECT_ERROR(option.give(Words{"mask=a", "mask=b"}), invalid_argument);
 }
 
