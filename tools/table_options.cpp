@@ -113,8 +113,16 @@ CLI::Option* add_names(CLI::App& app, Option& option) {
   });
 }
 
+// Values that need not have the option's name before them: "image=FOLDER mask=FOLDER".
+CLI::Option* add_argument(CLI::App& app, Option& option) {
+  return app.add_option_function<std::vector<std::string>>(
+      option.name + ",--" + option.name,
+      [&option](const std::vector<std::string>& words) { give(option, words); }, help_of(option));
+}
+
 CLI::Option* add_by_type(CLI::App& app, Option& option) {
   const OptionValue value = option.parts[0].get();
+  if (option.is_argument) return add_argument(app, option);
   if (option.is_repeated) {
     return add_repeated(app, option, [&option](const auto& words) { give(option, words); });
   }

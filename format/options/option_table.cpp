@@ -58,6 +58,25 @@ void require_in_range(const Option& option, const OptionValue& value) {
                                    number_text(*number, option.is_size), option.range_text()));
 }
 
+// "mask=FOLDER" as ("mask", "FOLDER"). `key` is the option's.
+NamedValues named_values(const std::string& key, const std::vector<std::string>& words) {
+  NamedValues values;
+  for (const std::string& word : words) {
+    const size_t end = word.find('=');
+    if (end == std::string::npos || end == 0) {
+      throw argument_error(key, fmt::format("{}: '{}' is not of the form NAME=VALUE",
+                                            option_name(key), printable(word)));
+    }
+    std::string name = word.substr(0, end);
+    if (std::ranges::find(values, name, &NamedValues::value_type::first) != values.end()) {
+      throw argument_error(
+          key, fmt::format("{}: '{}' is given twice", option_name(key), printable(name)));
+    }
+    values.emplace_back(std::move(name), word.substr(end + 1));
+  }
+  return values;
+}
+
 }  // namespace
 
 Option& Option::set_range(double min, double max) {
@@ -117,6 +136,11 @@ Option& Option::set_local() {
 
 Option& Option::set_names_model() {
   names_model = true;
+  return *this;
+}
+
+Option& Option::set_argument() {
+  is_argument = true;
   return *this;
 }
 
@@ -182,6 +206,22 @@ Option& OptionTable::add_names(std::string name, std::vector<std::string>& value
       {.key = option.key(),
        .get = [&value] { return OptionValue(value); },
        .set = [&value](const OptionValue& v) { value = std::get<std::vector<std::string>>(v); }});
+  return option;
+}
+
+Option& OptionTable::add_named(std::string name, NamedValues& value, std::string help) {
+  Option& option = start(std::move(name), std::move(help));
+  option.is_repeated = option.is_named = true;
+  option.parts.push_back({.key = option.key(),
+                          .get = [&value]() -> OptionValue {
+                            std::vector<std::string> words;
+                            for (const auto& [of, text] : value) words.push_back(of + "=" + text);
+                            return words;
+                          },
+                          .set =
+                              [&value, key = option.key()](const OptionValue& v) {
+                                value = named_values(key, std::get<std::vector<std::string>>(v));
+                              }});
   return option;
 }
 

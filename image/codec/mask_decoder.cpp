@@ -11,9 +11,7 @@
 #include "format/make_error.h"
 
 namespace ffkit {
-namespace {
 
-// Throws unless it is a PNG that may be a mask.
 void require_mask(const ImageInfo& info, MaskNumbers numbers) {
   if (info.encoding != ImageEncoding::png) {
     throw error_of(ErrorCode::unsupported,
@@ -36,8 +34,6 @@ void require_mask(const ImageInfo& info, MaskNumbers numbers) {
                 "the panoptic mask has 16 bits a channel; panoptic PNGs have 8");
   }
 }
-
-}  // namespace
 
 struct MaskDecoder::Impl {
   ImageDecoder header;

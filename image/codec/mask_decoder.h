@@ -5,9 +5,13 @@
 #include <memory>
 #include <span>
 
+#include <ffkit/image/image_info.h>
 #include <ffkit/image/mask.h>
 
 namespace ffkit {
+
+// Throws Error(unsupported) unless a picture of this header may be a mask; MaskDecoder::decode().
+void require_mask(const ImageInfo& info, MaskNumbers numbers);
 
 class MaskDecoder {
  public:

@@ -1,5 +1,6 @@
 #include <png.h>
 
+#include <bit>
 #include <csetjmp>
 #include <cstdio>
 #include <cstdlib>
@@ -76,31 +77,78 @@ struct PngWriter {
   char message[128] = "";
 };
 
-std::vector<std::byte> write_png(const RgbView& pixels) {
+// What is written, whatever its pixels are.
+struct PngRows {
+  const uint8_t* data;  // big endian where there are 16 bits
+  int width;
+  int height;
+  ptrdiff_t stride;  // in bytes
+  int bit_depth;
+  int color_type;
+  int filters;
+  bool is_little_endian = false;
+};
+
+std::vector<std::byte> write_png(const PngRows& rows) {
   PngWriter writer;
   writer.guard([&] {
-    png_set_IHDR(writer.png, writer.info, static_cast<png_uint_32>(pixels.width),
-                 static_cast<png_uint_32>(pixels.height), 8, PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
-                 PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    png_set_IHDR(writer.png, writer.info, static_cast<png_uint_32>(rows.width),
+                 static_cast<png_uint_32>(rows.height), rows.bit_depth, rows.color_type,
+                 PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    if (rows.filters != PNG_ALL_FILTERS) {
+      png_set_filter(writer.png, PNG_FILTER_TYPE_BASE, rows.filters);
+    }
     png_write_info(writer.png, writer.info);
-    for (int y = 0; y < pixels.height; ++y) {
-      png_write_row(writer.png, pixels.data + y * pixels.stride);
+    if (rows.is_little_endian) png_set_swap(writer.png);
+    for (int y = 0; y < rows.height; ++y) {
+      png_write_row(writer.png, rows.data + y * rows.stride);
     }
     png_write_end(writer.png, writer.info);
   });
   return std::move(writer.output);
 }
 
+void require_png_size(int width, int height) {
+  if (width >= 1 && height >= 1 && width <= kMaxPngSide && height <= kMaxPngSide) return;
+  throw error_of(ErrorCode::invalid_argument,
+                 "a PNG cannot have {} x {} pixels; expected 1 to {} each way", width, height,
+                 kMaxPngSide);
+}
+
 }  // namespace
 
 std::vector<std::byte> encode_png(const RgbView& pixels) {
-  if (pixels.width < 1 || pixels.height < 1 || pixels.width > kMaxPngSide ||
-      pixels.height > kMaxPngSide) {
+  require_png_size(pixels.width, pixels.height);
+  return errors_only("", [&] {
+    return write_png({.data = pixels.data,
+                      .width = pixels.width,
+                      .height = pixels.height,
+                      .stride = pixels.stride,
+                      .bit_depth = 8,
+                      .color_type = PNG_COLOR_TYPE_RGB,
+                      .filters = PNG_ALL_FILTERS});
+  });
+}
+
+std::vector<std::byte> encode_mask_png(const MaskView& mask) {
+  require_png_size(mask.width, mask.height);
+  if (mask.dtype != DType::u8 && mask.dtype != DType::u16) {
     throw error_of(ErrorCode::invalid_argument,
-                   "a PNG cannot have {} x {} pixels; expected 1 to {} each way", pixels.width,
-                   pixels.height, kMaxPngSide);
+                   "a PNG cannot have numbers of type {}; expected u8 or u16",
+                   to_string(mask.dtype));
   }
-  return errors_only("", [&] { return write_png(pixels); });
+  const bool is_wide = mask.dtype == DType::u16;
+  return errors_only("", [&] {
+    // Filters of differences make numbers that stand for themselves larger.
+    return write_png({.data = static_cast<const uint8_t*>(mask.data),
+                      .width = mask.width,
+                      .height = mask.height,
+                      .stride = mask.stride * (is_wide ? 2 : 1),
+                      .bit_depth = is_wide ? 16 : 8,
+                      .color_type = PNG_COLOR_TYPE_GRAY,
+                      .filters = PNG_FILTER_NONE,
+                      .is_little_endian = is_wide && std::endian::native == std::endian::little});
+  });
 }
 
 }  // namespace ffkit

@@ -24,7 +24,7 @@ from ._summary import SplitSummary, Summary
 
 __all__ = [
     "ConvertOptions", "ConvertPictureOptions", "PictureOptions", "Progress", "ProgressUpdate", "Source", "SplitSummary", "Summary", "append",
-    "coco", "demo", "folder", "from_source", "from_torch", "imagenet", "jsonl", "merge", "nuscenes", "text", "transcode", "v1", "webdataset",
+    "coco", "demo", "folder", "from_source", "from_torch", "imagenet", "jsonl", "merge", "nuscenes", "pairs", "text", "transcode", "v1", "webdataset",
 ]  # fmt: skip
 
 
@@ -87,6 +87,25 @@ def webdataset(
     return _convert("webdataset", locals())
 
 
+@documented("pairs")
+def pairs(
+    dst: Path,
+    folders: Mapping[str, Path] | None = None,
+    *,
+    layout: Literal["ade20k", "cityscapes", "voc"] | None = None,
+    root: Path | None = None,
+    suffix: Mapping[str, str] | None = None,
+    list: Path | Sequence[Path] | None = None,
+    splits: str | Sequence[str] | None = None,
+    unpaired: Literal["fail", "skip"] | None = None,
+    panoptic: str | Sequence[str] | None = None,
+    store: Literal["jpeg", "dct"] = "jpeg",
+    **options: Unpack[ConvertOptions],
+) -> Summary:
+    """Pictures and their masks, in folders of their own, paired by name: pairs(dst, {"image": pictures, "mask": masks})."""
+    return _convert("pairs", locals())
+
+
 @documented("coco")
 def coco(
     src: Path,
@@ -95,7 +114,8 @@ def coco(
     annotations: Path | None = None,
     images: Path | None = None,
     keypoints: bool = False,
-    segmentation: bool = False,
+    segmentation: str | Sequence[str] | None = None,
+    panoptic: Path | None = None,
     allow_missing: bool = False,
     persons: Literal["human36m", "mpii", "mscoco", "muco", "mupots", "3dpw"] | None = None,
     detections: Path | None = None,

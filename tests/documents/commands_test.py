@@ -13,10 +13,12 @@ import pathlib
 import re
 import shutil
 import subprocess
+import struct
 import sys
 import tarfile
 import tempfile
 import time
+import zlib
 
 source, programs, make_nuscenes_root = (pathlib.Path(argument).resolve() for argument in sys.argv[1:4])
 documents = [source / name for name in sys.argv[4:]] or [source / "README.md", *sorted((source / "docs").glob("*.md"))]
@@ -64,6 +66,13 @@ def blocks(text):
             begin = None
 
 
+def grey_png(width, height):
+    def chunk(name, content):
+        return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(bytes((width + 1) * height))) + chunk(b"IEND", b"")
+
+
 def make_data(root):
     """Tiny data sets, by the paths that the documents use."""
     data, pool = root / "data", root / "pool"
@@ -95,6 +104,9 @@ def make_data(root):
     (data / "coco/annotations/instances_val2017.json").write_text(json.dumps(
         {"images": [{"id": 1, "file_name": "1.jpg", "width": 32, "height": 32}], "categories": [{"id": 1, "name": "dog"}],
          "annotations": [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4], "area": 12, "iscrowd": 0, "segmentation": []}]}))
+    for folder, name, content in (("pictures", "1.jpg", picture.read_bytes()), ("masks", "1.png", grey_png(32, 32))):
+        (data / "street" / folder).mkdir(parents=True)
+        (data / "street" / folder / name).write_bytes(content)
     call(make_nuscenes_root, data / "nuscenes")
     (data / "books").mkdir()
     for name in ("train", "val"):

@@ -49,7 +49,10 @@ void check(const ffkit::CocoFile& file, size_t num_bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   static ffkit::testing::MemoryFile memory;
   memory.assign(std::as_bytes(std::span(bytes, size)));
-  ffkit::fuzzing::attempt(
-      [size] { check(ffkit::read_coco_file(ffkit::InputFile(memory.path())), size); });
+  for (const bool is_panoptic : {false, true}) {
+    ffkit::fuzzing::attempt([size, is_panoptic] {
+      check(ffkit::read_coco_file(ffkit::InputFile(memory.path()), false, is_panoptic), size);
+    });
+  }
   return 0;
 }

@@ -28,7 +28,7 @@ FOLDERS = {
     'pose': [''],
     'text': ['words', ''],
     'text/loader': [''],
-    'converter': ['input', 'sources/archives', 'sources/pictures', 'sources/files', 'sources/numbers', 'sources/imagenet', 'sources/folder', 'sources/coco', 'sources/persons',
+    'converter': ['input', 'sources/archives', 'sources/pictures', 'sources/files', 'sources/numbers', 'sources/imagenet', 'sources/folder', 'sources/pairs', 'sources/coco', 'sources/persons',
                   'sources/webdataset', 'sources/jsonl', 'sources/text', 'sources/demo_nuscenes', 'sources/demo', 'sources/nuscenes/tables', 'sources/nuscenes',
                   'sources', 'pack', 'plan', 'output', 'merge',
                   'v1', ''],

@@ -2,6 +2,7 @@
 import errno
 import gzip
 import inspect
+import io
 import json
 import os
 import pathlib
@@ -30,7 +31,7 @@ def ffconvert(*arguments):
     subprocess.run([os.environ["FFKIT_FFCONVERT"], *map(str, arguments)], check=True, capture_output=True)
 
 
-TYPES = {"bool": "bool", "int": "int", "float": "float", "str": "str", "size": "int", "names": "Sequence[str]", "path": "PathLike[str]"}
+TYPES = {"bool": "bool", "int": "int", "float": "float", "str": "str", "size": "int", "names": "Sequence[str]", "path": "PathLike[str]", "paths": "PathLike[str]", "mapping": "Mapping[str, "}
 
 
 def static_parameters(function):
@@ -128,6 +129,55 @@ def test_categories_keep_their_ids(tmp_path):
     assert dataset.classes == ["car", "toothbrush"] and dataset.class_ids == [3, 90]
     assert dataset[0]["labels"].tolist() == [1] and dataset[0]["category_ids"].tolist() == [90]
     assert ffkit.Dataset(tmp_path / "demo", "train").class_ids == []
+    coco["annotations"][0]["segmentation"] = [[4, 4, 12, 4, 12, 8, 4, 8]]
+    (tmp_path / "src/annotations/instances_train.json").write_text(json.dumps(coco))
+    convert.coco(tmp_path / "src", tmp_path / "masks", segmentation=["semantic", "instances"])
+    PIL = pytest.importorskip("PIL.Image")
+    sample = ffkit.Dataset(tmp_path / "masks", "train")[0]
+    semantic, instances = (np.array(PIL.open(io.BytesIO(sample[name]))) for name in ("semantic", "instances"))
+    assert semantic.dtype == np.uint8 and instances.dtype == np.uint16
+    assert set(np.unique(semantic)) == {0, 90} and (semantic == 90).sum() == (instances == 1).sum() == 32
+    PIL.fromarray(np.full((32, 32, 3), (7, 1, 0), np.uint8)).save(tmp_path / "src/a.png")
+    coco["annotations"] = [{"image_id": 1, "file_name": "a.png", "segments_info": [{"id": 263, "category_id": 3, "bbox": [0, 0, 32, 32], "iscrowd": 0}]}]
+    (tmp_path / "src/panoptic.json").write_text(json.dumps(coco))
+    convert.coco(tmp_path / "src", tmp_path / "panoptic", annotations="panoptic.json", images="train", panoptic=tmp_path / "src")
+    sample = ffkit.Dataset(tmp_path / "panoptic", "panoptic")[0]
+    assert sample["panoptic"] == (tmp_path / "src/a.png").read_bytes() and sample["segment_ids"].tolist() == [263]
+    with pytest.raises(ValueError, match="'masks' is unknown; there are semantic, instances, json"):
+        convert.coco(tmp_path / "src", tmp_path / "none", segmentation="masks")
+
+
+def test_pairs(tmp_path):
+    PIL = pytest.importorskip("PIL.Image")
+    for kind in ("pictures", "masks"):
+        (tmp_path / kind).mkdir()
+    for i in range(3):
+        PIL.fromarray(np.full((8, 12, 3), 20 * i, np.uint8)).save(tmp_path / f"pictures/{i}.jpg")
+        PIL.fromarray(np.full((8, 12), 1000 * i, np.uint16)).save(tmp_path / f"masks/{i}_ids.png")
+    (tmp_path / "val.txt").write_text("2\n0\n")
+    folders = {"image": tmp_path / "pictures", "mask": str(tmp_path / "masks")}
+    convert.pairs(tmp_path / "all", folders, suffix={"mask": "_ids"}, order="source")
+    dataset = ffkit.Dataset(tmp_path / "all", "train")
+    assert [sample["id"] for sample in dataset] == ["0.jpg", "1.jpg", "2.jpg"]
+    assert dataset[2]["mask"] == (tmp_path / "masks/2_ids.png").read_bytes()
+    convert.pairs(tmp_path / "list", {"image": "pictures", "mask": "masks"}, root=tmp_path, suffix={"mask": "_ids"}, list=tmp_path / "val.txt")
+    assert [sample["id"] for sample in ffkit.Dataset(tmp_path / "list", "val")] == ["2.jpg", "0.jpg"]
+    with pytest.raises(ValueError, match="give at least two"):
+        convert.pairs(tmp_path / "none", {"image": "pictures"})
+    with pytest.raises(ffkit.Error, match="no name is in all folders.*say with suffix"):
+        convert.pairs(tmp_path / "none", folders)
+    with pytest.raises(TypeError, match="folders is 'pictures', expected mapping"):
+        convert.pairs(tmp_path / "none", "pictures")
+    (tmp_path / "pictures/3.jpg").write_bytes((tmp_path / "pictures/0.jpg").read_bytes())
+    with pytest.raises(ffkit.Error, match="1 of 4 names lacks a file: '3' has no mask.*unpaired=\"skip\""):
+        convert.pairs(tmp_path / "none", folders, suffix={"mask": "_ids"})
+    notes = []
+    assert convert.pairs(tmp_path / "some", folders, suffix={"mask": "_ids"}, unpaired="skip", on_note=notes.append).num_records == 3
+    assert any("left out" in note for note in notes), notes
+    with pytest.raises(ffkit.Error, match="no such folder.*give another one with folders"):
+        convert.pairs(tmp_path / "none", layout="voc", root=tmp_path)
+    with pytest.raises(ffkit.Error):
+        convert.pairs(tmp_path / "none", folders, list=[tmp_path / "val.txt", tmp_path / "nowhere.txt"], suffix={"mask": "_ids"}, unpaired="skip")
 
 
 def test_sources_with_files(tmp_path):

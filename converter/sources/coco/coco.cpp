@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <simdjson.h>
 
 #include <algorithm>
 #include <functional>
@@ -12,14 +11,16 @@
 #include <ffkit/format/option_names.h>
 
 #include "format/errors_only.h"
+#include "format/fnv.h"
 #include "input/listed_source.h"
 #include "input/sample_arrays.h"
 #include "input/source_error.h"
-#include "sources/archives/parallel_io.h"
 #include "sources/coco/coco_file.h"
 #include "sources/coco/coco_listing.h"
-#include "sources/numbers/json_tables.h"
+#include "sources/coco/coco_pictures.h"
+#include "sources/coco/coco_segmentation.h"
 #include "sources/pictures/image_sample.h"
+#include "sources/pictures/mask_file.h"
 
 namespace ffkit {
 namespace {
@@ -29,33 +30,12 @@ namespace fs = std::filesystem;
 struct CocoSplit {
   CocoListing from;
   CocoFile file;
-  InputFile annotations;          // again, for segmentations
-  std::vector<FileStamp> stamps;  // of the pictures' files; -1 bytes: there is no such file
-  uint32_t crc32c = 0;            // of the annotation file
+  InputFile annotations;            // again, for segmentations
+  std::vector<FileStamp> stamps;    // of the pictures' files; -1 bytes: there is no such file
+  std::vector<FileStamp> panoptic;  // of the panoptic PNGs, where they are wanted
+  uint32_t crc32c = 0;              // of the annotation file
   std::unordered_map<int64_t, int64_t> labels;  // by the file's category_ids
 };
-
-// Names of pictures that are known by their URL: its last part, or the last two where it is there.
-std::vector<FileStamp> look_at_pictures(const fs::path& folder,
-                                        std::vector<CocoPicture>& pictures) {
-  std::vector<FileStamp> stamps(pictures.size(), {.num_bytes = -1});
-  parallel_io(pictures.size(), [&](size_t i) {
-    const auto look = [&](const std::string& name) {
-      std::error_code none;
-      const FileStamp stamp = stamp_of(folder / name, none);
-      if (!none) stamps[i] = stamp;
-      return !none;
-    };
-    std::string& name = pictures[i].file_name;
-    const size_t slash = pictures[i].is_of_url ? name.rfind('/') : std::string::npos;
-    if (slash == std::string::npos) {
-      look(name);
-    } else if (std::string last = name.substr(slash + 1); look(last) || !look(name)) {
-      name = std::move(last);
-    }
-  });
-  return stamps;
-}
 
 // A field of one id, or of several of them.
 Field id_field(const char* name, const CocoIds& ids, bool is_one) {
@@ -67,7 +47,11 @@ Field id_field(const char* name, const CocoIds& ids, bool is_one) {
 class Coco : public ListedSource {
  public:
   Coco(const fs::path& path, const CocoOptions& options)
-      : path_(path), has_segmentation_(options.segmentation), storer_(as_they_are(options.store)) {
+      : path_(path),
+        is_panoptic_(!options.panoptic.empty()),
+        has_segmentation_(options.segmentation),
+        mask_kinds_{.semantic = options.semantic_masks, .instances = options.instance_masks},
+        storer_(as_they_are(options.store)) {
     for (CocoListing& found : list_coco(path, options, notes_))
       add_split(std::move(found), options);
     make_schema();
@@ -93,15 +77,24 @@ class Coco : public ListedSource {
   }
 
   int64_t sample_bytes(size_t split, int64_t index) const override {
-    return splits_.at(split).stamps.at(picture_number(split, index)).num_bytes;
+    const CocoSplit& from = splits_.at(split);
+    const size_t number = picture_number(split, index);
+    return from.stamps.at(number).num_bytes +
+           (is_panoptic_ ? from.panoptic.at(number).num_bytes : 0);
   }
 
   SampleIdentity identity(size_t split, int64_t index) const override {
     const CocoSplit& from = splits_.at(split);
     const size_t number = picture_number(split, index);
-    return {.name = from.file.pictures[number].file_name,
-            .num_bytes = from.stamps[number].num_bytes,
-            .modified = static_cast<uint64_t>(from.stamps[number].modified_ns)};
+    SampleIdentity identity{.name = from.file.pictures[number].file_name,
+                            .num_bytes = from.stamps[number].num_bytes,
+                            .modified = static_cast<uint64_t>(from.stamps[number].modified_ns)};
+    if (!is_panoptic_) return identity;
+    const FileStamp& panoptic = from.panoptic[number];
+    identity.num_bytes += panoptic.num_bytes;
+    identity.modified =
+        fnv1a64(std::as_bytes(std::span(&panoptic.modified_ns, 1)), identity.modified);
+    return identity;
   }
 
   std::vector<SourceInput> inputs(size_t split) const override {
@@ -133,12 +126,25 @@ class Coco : public ListedSource {
     record.set_scalar(kHeight, has_size ? picture.height : own.height);
     set_annotations(record, buffers, from.file, from.file.annotations_of(number));
     size_t field = kIsCrowd + 1;
+    if (is_panoptic_) {
+      const std::string& name = from.file.panoptic_names[number];
+      record.set_bytes(field++, read_mask_file(from.from.panoptic / name, from.panoptic[number],
+                                               MaskNumbers::panoptic, own, describe(split, index),
+                                               "panoptic", buffers));
+    }
     if (has_labels_) set_labels(record, buffers, from, number, field++);
     if (has_category_ids_) {
       set_ids(record, buffers, from.file.category_ids, from.file.annotations.category_id,
               from.file.annotations_of(number), field++);
     }
-    if (has_segmentation_) set_segmentation(record, buffers, from, number, field++);
+    if (has_segmentation_) {
+      record.set_string(field++,
+                        buffers.text(segmentation_json(from.annotations, from.file, number)));
+    }
+    if (mask_kinds_.semantic || mask_kinds_.instances) {
+      set_masks(record, buffers, from, number, own, field);
+      field += size_t{mask_kinds_.semantic} + size_t{mask_kinds_.instances};
+    }
     set_arrays(record, buffers, from.file, number, field);
     record.set_string(schema_.fields.size() - 1, picture.file_name);
   }
@@ -154,33 +160,19 @@ class Coco : public ListedSource {
   void add_split(CocoListing from, const CocoOptions& options) {
     InputFile annotations(from.annotations);
     const uint32_t crc = crc32c_of(annotations);
-    CocoFile file = read_coco_file(annotations, options.allow_missing);
+    const bool is_panoptic = !from.panoptic.empty();
+    CocoFile file = read_coco_file(annotations, options.allow_missing, is_panoptic);
     notes_.insert(notes_.end(), file.notes.begin(), file.notes.end());
     require_safe_names(file, from.annotations);
     std::vector<FileStamp> stamps = look_at_pictures(from.images, file.pictures);
+    std::vector<FileStamp> panoptic;
+    if (is_panoptic) panoptic = look_at_files(from.panoptic, file.panoptic_names);
     SourceSplit info{.name = from.split, .is_training = from.split.starts_with("train")};
-    std::vector<size_t> taken;
-    std::vector<std::string> missing;
-    for (size_t i = 0; i < stamps.size(); ++i) {
-      if (stamps[i].num_bytes < 0) {
-        missing.push_back(file.pictures[i].file_name);
-        continue;
-      }
-      taken.push_back(i);
-      info.num_bytes += stamps[i].num_bytes;
-    }
-    if (!missing.empty()) {
-      const std::string what = fmt::format(
-          "{} of the {} pictures of '{}' are not there: {}{}", missing.size(), stamps.size(),
-          from.annotations.string(),
-          fmt::join(std::span(missing).first(std::min<size_t>(missing.size(), 3)), ", "),
-          missing.size() > 3 ? ", ..." : "");
-      if (!options.allow_missing || taken.empty()) {
-        throw source_error(
-            from.images, ErrorCode::not_found,
-            what + "; put them there, or leave them out with " + option_on("allow_missing"));
-      }
-      notes_.push_back(fmt::format("{}: {}; left out", from.images.string(), what));
+    std::vector<size_t> taken =
+        pictures_that_are_there({from.images, from.annotations, from.panoptic}, file, stamps,
+                                panoptic, options.allow_missing, notes_);
+    for (const size_t i : taken) {
+      info.num_bytes += stamps[i].num_bytes + (is_panoptic ? panoptic[i].num_bytes : 0);
     }
     std::map<ClassId, std::string> categories;
     for (const auto& [id, name] : file.categories) {
@@ -194,6 +186,9 @@ class Coco : public ListedSource {
                          splits_.front().from.annotations.string(), option_name("annotations"));
     }
     require_same_ids(file, from.annotations);
+    if (mask_kinds_.semantic && require_ids_for_masks(file, from.annotations)) {
+      mask_kinds_.is_wide = true;
+    }
     const auto is_bare = [&file](size_t i) { return file.annotations_of(i).empty(); };
     const auto num_bare = std::ranges::count_if(taken, is_bare);
     if (num_bare > 0) {
@@ -204,8 +199,8 @@ class Coco : public ListedSource {
     info.num_samples = std::ssize(taken);
     infos_.push_back(std::move(info));
     taken_.push_back(std::move(taken));
-    splits_.push_back(
-        {std::move(from), std::move(file), std::move(annotations), std::move(stamps), crc});
+    splits_.push_back({std::move(from), std::move(file), std::move(annotations), std::move(stamps),
+                       std::move(panoptic), crc});
   }
 
   static ClassId class_id(const CocoIds& ids, int64_t number) {
@@ -229,27 +224,16 @@ class Coco : public ListedSource {
     }
   }
 
-  static void require_safe_names(const CocoFile& file, const fs::path& annotations) {
-    for (const CocoPicture& picture : file.pictures) {
-      const fs::path name(picture.file_name);
-      const bool has_end = picture.file_name.find('\0') != std::string::npos;  // as open(2) sees it
-      if (name.empty() || name.is_absolute() || has_end ||
-          std::ranges::find(name, "..") != name.end()) {
-        throw source_error(annotations, ErrorCode::unsupported,
-                           "picture {} is file '{}', which is not inside the folder of pictures",
-                           picture.id, picture.file_name);
-      }
-    }
-  }
-
   void make_schema() {
     schema_.fields = {{"image", FieldType::image},
                       id_field("image_id", any_ids(&CocoFile::picture_ids), true),
                       {"width", FieldType::scalar, DType::i64, true},
                       {"height", FieldType::scalar, DType::i64, true},
                       {"boxes", FieldType::tensor, DType::f32},
-                      id_field("annotation_ids", any_ids(&CocoFile::annotation_ids), false),
+                      id_field(is_panoptic_ ? "segment_ids" : "annotation_ids",
+                               any_ids(&CocoFile::annotation_ids), false),
                       {"iscrowd", FieldType::tensor, DType::u8}};
+    if (is_panoptic_) schema_.fields.push_back({"panoptic", FieldType::image});
     has_category_ids_ = std::ranges::all_of(splits_,
                                             [](const CocoSplit& split) {
                                               return split.file.annotations.size() == 0 ||
@@ -277,6 +261,8 @@ class Coco : public ListedSource {
       }
     }
     if (has_segmentation_) schema_.fields.push_back({"segmentation", FieldType::string});
+    if (mask_kinds_.semantic) schema_.fields.push_back({"semantic", FieldType::image});
+    if (mask_kinds_.instances) schema_.fields.push_back({"instances", FieldType::image});
     add_array([](const CocoFile& file) -> const CocoNumbers& { return file.annotations.area; });
     add_array(
         [](const CocoFile& file) -> const CocoNumbers& { return file.annotations.num_keypoints; });
@@ -398,28 +384,31 @@ class Coco : public ListedSource {
     record.set_tensor(field, {DType::i64, {std::ssize(labels)}, std::as_bytes(labels)});
   }
 
-  // A JSON array with the 'segmentation' of each annotation, null for those without.
-  void set_segmentation(RecordBuilder& record, SampleBuffers& buffers, const CocoSplit& from,
-                        size_t picture, size_t field) const {
-    simdjson::dom::parser parser;
-    std::string text = "[";
-    for (const size_t i : from.file.annotations_of(picture)) {
-      const FileRange range = from.file.annotations.element[i];
-      const auto num_bytes = static_cast<size_t>(range.num_bytes);
-      std::vector<char> element(num_bytes + simdjson::SIMDJSON_PADDING);
-      const std::span<char> read = std::span(element).first(num_bytes);
-      from.annotations.read_at(range.offset, std::as_writable_bytes(read));
-      simdjson::dom::element value;
-      simdjson::dom::object object;
-      if (parse_as_python(parser, read, value) != simdjson::SUCCESS ||
-          value.get_object().get(object) != simdjson::SUCCESS) {
-        throw Error(ErrorCode::corrupt, "was changed during the conversion; start again",
-                    {.path = from.from.annotations.string(), .offset = range.offset});
-      }
-      if (text.size() > 1) text += ',';
-      text += find_member(object, "segmentation", value) ? simdjson::minify(value) : "null";
+  // Of pictures as they are: a mask is as large as its picture.
+  void set_masks(RecordBuilder& record, SampleBuffers& buffers, const CocoSplit& from,
+                 size_t number, PixelSize own, size_t field) const {
+    const CocoPicture& picture = from.file.pictures[number];
+    const bool has_size = picture.width >= 0 && picture.height >= 0;
+    if (own == PixelSize{}) return;  // a broken picture that is kept: no masks
+    if (has_size &&
+        own != PixelSize{static_cast<int>(picture.width), static_cast<int>(picture.height)}) {
+      throw error_at(from.from.images / picture.file_name, ErrorCode::invalid_argument,
+                     "is {} x {} pixels, but {} x {} by its annotations, so its masks do not fit",
+                     own.width, own.height, picture.width, picture.height)
+          .with_remedy("correct that, or leave such pictures out with " +
+                       option_set("on_error", "skip"));
     }
-    record.set_string(field, buffers.text(text + "]"));
+    CocoMasks masks = paint_coco_masks(from.annotations, from.file, number, own, mask_kinds_);
+    for (auto* mask : {&masks.semantic, &masks.instances}) {
+      if (mask->empty()) continue;
+      std::vector<std::byte>& bytes = buffers.array();
+      bytes = std::move(*mask);
+      record.set_bytes(field++, bytes);
+    }
+    if (masks.num_without == 0) return;
+    buffers.report({fmt::format("{} of its {} annotations have no segmentation", masks.num_without,
+                                from.file.annotations_of(number).size()),
+                    "not in its masks"});
   }
 
   void set_arrays(RecordBuilder& record, SampleBuffers& buffers, const CocoFile& file,
@@ -457,7 +446,9 @@ class Coco : public ListedSource {
   };
 
   const fs::path path_;
+  const bool is_panoptic_;
   const bool has_segmentation_;
+  CocoMaskKinds mask_kinds_;
   const ImageStorer storer_;
   bool has_labels_ = false;
   bool has_category_ids_ = false;

@@ -90,16 +90,24 @@ void add_numbers(const dom::object& object, CocoNumbers& numbers) {
 
 class CocoReader {
  public:
-  CocoReader(const InputFile& file, bool allow_missing)
-      : path_(file.path()), allow_missing_(allow_missing), input_(file) {}
+  CocoReader(const InputFile& file, bool allow_missing, bool is_panoptic)
+      : path_(file.path()),
+        allow_missing_(allow_missing),
+        is_panoptic_(is_panoptic),
+        input_(file) {}
 
   CocoFile read() {
     const std::array tables = {
         JsonTable{"images", "picture", [this] { begin_pictures(); },
                   [this](const dom::object& object, FileRange) { add_picture(object); }},
-        JsonTable{
-            "annotations", "annotation", [this] { begin_annotations(); },
-            [this](const dom::object& object, FileRange range) { add_annotation(object, range); }},
+        JsonTable{"annotations", "annotation", [this] { begin_annotations(); },
+                  [this](const dom::object& object, FileRange range) {
+                    if (is_panoptic_) {
+                      add_segments(object, range);
+                    } else {
+                      add_annotation(object, file_.picture_ids.take(object, "image_id"), range);
+                    }
+                  }},
         JsonTable{"categories", "category", [this] { begin_categories(); },
                   [this](const dom::object& object, FileRange) { add_category(object); }}};
     read_json_tables(input_, tables, file_.notes);
@@ -108,7 +116,11 @@ class CocoReader {
                          "has no 'images': is it a COCO file of instances or keypoints?");
     }
     sort_annotations();
-    require_single_ids();
+    if (is_panoptic_) {
+      name_panoptic_files();
+    } else {
+      require_single_ids();
+    }
     note_what_was_taken_otherwise();
     return std::move(file_);
   }
@@ -122,6 +134,7 @@ class CocoReader {
   }
   void begin_annotations() {
     file_.annotations = {};
+    panoptic_name_of_.clear();
     num_without_box_ = 0;
   }
   void begin_categories() {
@@ -162,10 +175,61 @@ class CocoReader {
     }
   }
 
-  void add_annotation(const dom::object& object, FileRange range) {
+  // The annotation of a picture in a panoptic file.
+  void add_segments(const dom::object& object, FileRange range) {
+    const int64_t picture = file_.picture_ids.take(object, "image_id");
+    dom::element segments;
+    dom::array array;
+    if (!find_member(object, "segments_info", segments) ||
+        segments.get_array().get(array) != simdjson::SUCCESS) {
+      invalid("has no list 'segments_info': is it a panoptic file?");
+    }
+    if (!panoptic_name_of_.emplace(picture, coco_text(object, "file_name")).second) {
+      invalid(fmt::format("is the second one of picture {}; remove one of the two",
+                          file_.picture_ids.json(picture)));
+    }
+    for (const dom::element segment : array) {
+      dom::object info;
+      if (segment.get_object().get(info) != simdjson::SUCCESS) {
+        invalid(fmt::format("'segments_info': {} is no object", json_excerpt(segment)));
+      }
+      add_annotation(info, picture, range);
+    }
+  }
+
+  void name_panoptic_files() {
+    file_.panoptic_names.resize(file_.pictures.size());
+    for (auto& [picture, name] : panoptic_name_of_) {
+      const auto found = picture_of_.find(picture);
+      if (found == picture_of_.end()) {
+        throw source_error(path_, ErrorCode::invalid_argument,
+                           "'{}' is of picture {}, which is not among the 'images'; remove it",
+                           name, file_.picture_ids.json(picture));
+      }
+      file_.panoptic_names[found->second] = std::move(name);
+    }
+    if (file_.annotation_ids.is_text()) {
+      throw source_error(path_, ErrorCode::invalid_argument,
+                         "its segments have texts as ids, but numbers are in the PNGs; get the "
+                         "file again");
+    }
+    std::vector<int64_t> ids;
+    for (size_t i = 0; i < file_.pictures.size(); ++i) {
+      ids.clear();
+      for (const size_t k : file_.annotations_of(i)) ids.push_back(file_.annotations.id[k]);
+      std::ranges::sort(ids);
+      const auto twice = std::ranges::adjacent_find(ids);
+      if (twice == ids.end()) continue;
+      throw source_error(path_, ErrorCode::invalid_argument,
+                         "two segments of '{}' have the id {}; remove one of the two",
+                         file_.panoptic_names[i], *twice);
+    }
+  }
+
+  // Of a panoptic file: a segment.
+  void add_annotation(const dom::object& object, int64_t picture, FileRange range) {
     CocoAnnotations& all = file_.annotations;
     const int64_t id = file_.annotation_ids.take(object, "id");
-    const int64_t picture = file_.picture_ids.take(object, "image_id");
     dom::element value;
     if (!has_box(object)) {
       if (!allow_missing_) {
@@ -280,16 +344,18 @@ class CocoReader {
 
   const std::filesystem::path path_;
   const bool allow_missing_;
+  const bool is_panoptic_;
   const InputFile& input_;
   CocoFile file_;
   std::unordered_map<int64_t, size_t> picture_of_;
+  std::unordered_map<int64_t, std::string> panoptic_name_of_;  // by picture_ids
   size_t num_without_box_ = 0;
 };
 
 }  // namespace
 
-CocoFile read_coco_file(const InputFile& file, bool allow_missing) {
-  return CocoReader(file, allow_missing).read();
+CocoFile read_coco_file(const InputFile& file, bool allow_missing, bool is_panoptic) {
+  return CocoReader(file, allow_missing, is_panoptic).read();
 }
 
 }  // namespace ffkit

@@ -67,6 +67,9 @@ struct CocoFile {
   CocoIds picture_ids;
   CocoIds annotation_ids;
   CocoIds category_ids;
+  // Of a panoptic file: the PNG of each picture, empty where there is none. Its annotations are the
+  // segments, whose ids are numbers in the PNG and no others' in the same picture.
+  std::vector<std::string> panoptic_names;
   std::vector<std::string> notes;  // on what was passed over or taken otherwise
   // The annotations of picture i are order[first[i] .. first[i + 1]), in the file's order.
   std::vector<size_t> first;
@@ -80,7 +83,8 @@ struct CocoFile {
 // Takes what pycocotools takes, or throws Error with the file, the annotation's or picture's id,
 // reason and remedy: no such JSON, no pictures, a missing or repeated id, no box, an annotation of
 // a picture or category that is not there. With `allow_missing` annotations without a box are left
-// out, with a note.
-CocoFile read_coco_file(const InputFile& file, bool allow_missing = false);
+// out, with a note. `is_panoptic`: the file is a panoptic one, "segments_info" and all.
+CocoFile read_coco_file(const InputFile& file, bool allow_missing = false,
+                        bool is_panoptic = false);
 
 }  // namespace ffkit

@@ -1,17 +1,25 @@
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <ffkit/converter/registry.h>
 #include <ffkit/converter/sources.h>
 #include <ffkit/format/option_names.h>
 
 #include "format/make_error.h"
+#include "input/names.h"
 
 namespace ffkit {
 namespace {
 
 constexpr const char* kPersonsGroup = "Persons";
 constexpr const char* kHuman36mGroup = "Persons of human36m";
+// What `segmentation` makes.
+constexpr const char* kSemanticMask = "semantic";
+constexpr const char* kInstanceMasks = "instances";
+constexpr const char* kSegmentationJson = "json";
 
 }  // namespace
 
@@ -60,8 +68,14 @@ class CocoKind final : public SourceOptions {
     table.add("images", options_.images,
               "Folder with the pictures of " + option_name("annotations"));
     table.add("keypoints", options_.keypoints, "Reads person_keypoints_*.json");
-    table.add("segmentation", options_.segmentation,
-              "Stores the segmentations as a field of JSON text");
+    table.add_names("segmentation", segmentation_,
+                    "Fields made of the segmentations, one or several. semantic: a mask of "
+                    "categories' ids; instances: a mask of the numbers of annotations, from 1; "
+                    "json: their text");
+    table.add("panoptic", options_.panoptic,
+              "Takes the panoptic_*.json of this folder, and their PNGs in panoptic_*/ as a field; "
+              "with " +
+                  option_name("annotations") + ": folder of its PNGs");
     table.add("allow-missing", options_.allow_missing, "Leaves out pictures whose file is missing");
     table
         .add("persons", persons_.set,
@@ -83,8 +97,16 @@ class CocoKind final : public SourceOptions {
       table.refuse({option.name}, "has no effect without " + needed + "; leave it out");
     }
     if (!persons_.set.empty()) {
-      table.refuse({"keypoints", "segmentation"},
+      table.refuse({"keypoints", "segmentation", "panoptic"},
                    "has no effect with " + persons + "; leave it out");
+    }
+    if (!options_.panoptic.empty()) {
+      table.refuse({"keypoints", "segmentation"},
+                   "has no effect with " + option_name("panoptic") + "; leave it out");
+    }
+    if (!segmentation_.empty()) {
+      require_names("segmentation", segmentation_,
+                    std::array{kSemanticMask, kInstanceMasks, kSegmentationJson});
     }
     if (options_.annotations.empty() != options_.images.empty()) {
       throw argument_error("annotations", option_name("annotations") + " and " +
@@ -97,6 +119,9 @@ class CocoKind final : public SourceOptions {
     if (persons_.set.empty()) {
       CocoOptions options = options_;
       options.store = arguments.images.store;
+      options.segmentation = has_field(kSegmentationJson);
+      options.semantic_masks = has_field(kSemanticMask);
+      options.instance_masks = has_field(kInstanceMasks);
       return open_coco(arguments.path, options);
     }
     PersonsOptions options = persons_;
@@ -108,7 +133,12 @@ class CocoKind final : public SourceOptions {
   }
 
  private:
+  bool has_field(const char* name) const {
+    return std::ranges::find(segmentation_, name) != segmentation_.end();
+  }
+
   CocoOptions options_;
+  std::vector<std::string> segmentation_;
   PersonsOptions persons_;  // whose shared members are those of options_
 };
 

@@ -18,6 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kInstances = "instances_";
 constexpr const char* kKeypoints = "person_keypoints_";
+constexpr const char* kPanoptic = "panoptic_";
 // As Roboflow exports it: train/_annotations.coco.json with the pictures beside it, valid/...,
 // test/...
 constexpr const char* kBesidePictures = "_annotations.coco.json";
@@ -55,6 +56,13 @@ std::string split_as_called(const std::string& written, const fs::path& annotati
   return name;
 }
 
+fs::path panoptic_folder(const fs::path& folder) {
+  refuse_dangling_link(folder);
+  if (fs::is_directory(folder)) return folder;
+  throw source_error(folder, ErrorCode::not_found,
+                     "there is no such folder of panoptic PNGs; unpack them there");
+}
+
 CocoListing given_files(const fs::path& path, const CocoOptions& options,
                         std::vector<std::string>& notes) {
   if (options.annotations.empty() || options.images.empty()) {
@@ -63,10 +71,14 @@ CocoListing given_files(const fs::path& path, const CocoOptions& options,
                            " belong together; give both");
   }
   std::string split = options.annotations.stem().string();
-  for (const std::string prefix : {kInstances, kKeypoints}) {
+  for (const std::string prefix : {kInstances, kKeypoints, kPanoptic}) {
     if (split.starts_with(prefix)) split.erase(0, prefix.size());
   }
-  CocoListing listing{split, found_at(path, options.annotations), found_at(path, options.images)};
+  CocoListing listing{
+      split, found_at(path, options.annotations), found_at(path, options.images), {}};
+  if (!options.panoptic.empty()) {
+    listing.panoptic = panoptic_folder(found_at(path, options.panoptic));
+  }
   if (options.annotations.filename() == kBesidePictures) {
     listing.split = fs::absolute(listing.annotations).parent_path().filename().string();
   }
@@ -79,10 +91,18 @@ CocoListing given_files(const fs::path& path, const CocoOptions& options,
 
 std::vector<CocoListing> listings_of_annotations(const fs::path& path, const CocoOptions& options,
                                                  std::vector<std::string>& notes) {
-  const fs::path folder = path / "annotations";
+  const bool is_panoptic = !options.panoptic.empty();
+  const fs::path folder = is_panoptic ? found_at(path, options.panoptic) : path / "annotations";
   refuse_dangling_link(folder);
-  std::string prefix = options.keypoints ? kKeypoints : kInstances;
+  std::string prefix = is_panoptic ? kPanoptic : options.keypoints ? kKeypoints : kInstances;
   std::vector<std::string> splits = splits_of_annotations(folder, prefix);
+  if (splits.empty() && is_panoptic) {
+    throw source_error(
+        folder, ErrorCode::not_found,
+        "holds no panoptic_<split>.json; give the folder that does, or name the file "
+        "with {}",
+        option_name("annotations"));
+  }
   if (splits.empty() && !options.keypoints) {
     prefix = kKeypoints;
     splits = splits_of_annotations(folder, prefix);
@@ -107,7 +127,8 @@ std::vector<CocoListing> listings_of_annotations(const fs::path& path, const Coc
                       annotations.string(), split, split));
       continue;
     }
-    listings.push_back({split_as_called(split, annotations, notes), annotations, images});
+    listings.push_back({split_as_called(split, annotations, notes), annotations, images,
+                        is_panoptic ? panoptic_folder(folder / (prefix + split)) : fs::path()});
   }
   if (listings.empty() && !splits.empty()) {
     throw source_error(
@@ -145,13 +166,13 @@ std::vector<CocoListing> listings_beside_pictures(const fs::path& path,
     const fs::path images = annotations.parent_path();
     const std::string folder = fs::absolute(images).lexically_normal().filename().string();
     if (const bool is_split = !split_called(folder).empty(); is_split) {
-      listings.push_back({split_as_called(folder, annotations, notes), annotations, images});
+      listings.push_back({split_as_called(folder, annotations, notes), annotations, images, {}});
     } else if (images == path) {
       notes.push_back(
           fmt::format("{}: is taken as the split 'train', since its folder is called "
                       "after none",
                       annotations.string()));
-      listings.push_back({"train", annotations, images});
+      listings.push_back({"train", annotations, images, {}});
     } else {
       notes.push_back(
           fmt::format("{}: its folder has the name of no split; left out, name it with {} and {}",

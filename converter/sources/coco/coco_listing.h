@@ -12,7 +12,8 @@ namespace ffkit {
 struct CocoListing {
   std::string split;  // "train2017"
   std::filesystem::path annotations;
-  std::filesystem::path images;  // folder that file names are relative to
+  std::filesystem::path images;    // folder that file names are relative to
+  std::filesystem::path panoptic;  // folder of the panoptic PNGs; empty: none are wanted
 };
 
 // One entry a split, as open_coco() says; notes on what was passed over go to `notes`. Throws

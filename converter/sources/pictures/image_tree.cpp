@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -232,6 +233,19 @@ ImageListing list_flat_folder(const fs::path& root) {
     cannot_list(error, root);
   }
   return listing;
+}
+
+ImageListing list_tree(const fs::path& root) {
+  ImageListing all = list_flat_folder(root);
+  ImageListing below = list_class_folders(root, list_folders(root));
+  all.num_ignored += below.num_ignored;
+  all.num_hidden += below.num_hidden;
+  std::ranges::move(below.entries, std::back_inserter(all.entries));
+  std::ranges::sort(all.entries, {}, &ImageEntry::id);
+  for (const std::string& hidden : list_hidden_folders(root)) {
+    if (holds_images_below(root / hidden)) ++all.num_hidden;
+  }
+  return all;
 }
 
 std::string ignored_note(const ImageListing& listing, const fs::path& where) {

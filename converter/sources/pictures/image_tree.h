@@ -46,6 +46,9 @@ ImageListing list_class_folders(const std::filesystem::path& root,
 // The pictures directly in `root`, sorted, without labels.
 ImageListing list_flat_folder(const std::filesystem::path& root);
 
+// All pictures in `root` and below it, sorted by id; otherwise as list_class_folders().
+ImageListing list_tree(const std::filesystem::path& root);
+
 // What was left out of `listing`: "12 files were left out: their names do not end like a
 // picture's"; empty when it is nothing.
 std::string ignored_note(const ImageListing& listing, const std::filesystem::path& where);

@@ -18,8 +18,11 @@ namespace nb = nanobind;
 namespace ffkit::python {
 namespace {
 
-// "size" is a number of bytes, also as text; "names" are several texts.
+// "size" is a number of bytes, also as text; "names" are several texts, "paths" one path or
+// several; "mapping" has a text or a path for each name.
 const char* type_of(const Option& option) {
+  if (option.is_named) return "mapping";
+  if (option.is_repeated) return "paths";
   if (option.is_list) return "names";
   if (option.is_size) return "size";
   if (option.is_path) return "path";
@@ -47,11 +50,35 @@ std::vector<std::string> names_of(const Option& option, nb::handle value) {
   return names;
 }
 
-OptionValue value_of(const Option& option, nb::handle value) {
-  if (option.is_list) return names_of(option, value);
-  if (option.is_path) {
-    return cast<std::string>(option, nb::module_::import_("os").attr("fspath")(value));
+std::string path_of(const Option& option, nb::handle value) {
+  return cast<std::string>(option, nb::module_::import_("os").attr("fspath")(value));
+}
+
+// {"mask": folder} as "mask=folder".
+std::vector<std::string> named_values_of(const Option& option, nb::handle value) {
+  if (!nb::hasattr(value, "items")) (void)cast<nb::dict>(option, value);  // throws
+  std::vector<std::string> words;
+  for (const nb::handle item : nb::list(value.attr("items")())) {
+    words.push_back(cast<std::string>(option, item[0]) + "=" + path_of(option, item[1]));
   }
+  return words;
+}
+
+// One path, or several.
+std::vector<std::string> paths_of(const Option& option, nb::handle value) {
+  if (nb::isinstance<nb::str>(value) || nb::hasattr(value, "__fspath__")) {
+    return {path_of(option, value)};
+  }
+  std::vector<std::string> paths;
+  for (const nb::handle path : nb::list(value)) paths.push_back(path_of(option, path));
+  return paths;
+}
+
+OptionValue value_of(const Option& option, nb::handle value) {
+  if (option.is_named) return named_values_of(option, value);
+  if (option.is_repeated) return paths_of(option, value);
+  if (option.is_list) return names_of(option, value);
+  if (option.is_path) return path_of(option, value);
   if (option.is_size) {
     return cast<int64_t>(
         option,
@@ -72,7 +99,7 @@ bool is_empty(const OptionValue& value) {
 }
 
 nb::object default_of(const Option& option) {
-  if (!option.default_words.empty() || option.is_list) return nb::none();
+  if (!option.default_words.empty() || option.is_list || option.is_repeated) return nb::none();
   if (option.is_size) return nb::cast(option.default_text());
   const OptionValue value = option.parts.front().get();
   return is_empty(value) ? nb::object(nb::none())

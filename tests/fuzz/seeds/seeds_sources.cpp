@@ -46,10 +46,26 @@ constexpr char kKeypoints[] =
  "annotations": [{"id": 5, "image_id": 1, "category_id": 1, "bbox": [1, 1, 2, 2], "area": 4, "iscrowd": 0, "num_keypoints": 1,
   "keypoints": [1, 1, 2, 0, 0, 0], "keypoints_cam": [[1, 2, 3], [4, 5, 6]], "keypoints_img": [[1, 2], [3, 4]], "keypoints_vis": [true, false]}]})";
 
+constexpr char kPanoptic[] =
+    R"({"images": [{"id": 1, "file_name": "a.jpg", "width": 4, "height": 3}],
+ "categories": [{"id": 1, "name": "sky", "isthing": 0}],
+ "annotations": [{"image_id": 1, "file_name": "a.png", "segments_info": [
+  {"id": 263, "category_id": 1, "iscrowd": 0, "bbox": [1, 1, 2, 2], "area": 4},
+  {"id": 7, "category_id": 1, "iscrowd": 1, "bbox": [0, 0, 1, 1], "area": 1}]}]})";
+
 void make_cocos(const fs::path& folder) {
   fs::create_directories(folder);
   write_file(folder / "instances", kInstances);
   write_file(folder / "keypoints", kKeypoints);
+  write_file(folder / "panoptic", kPanoptic);
+}
+
+void make_segmentations(const fs::path& folder) {
+  fs::create_directories(folder);
+  write_file(folder / "polygons", "[[1, 2, 3.5, 4, 1, 4e0], [0, 0, 19, 0, 19, 14, -5, 30.25]]");
+  write_file(folder / "runs", R"({"size": [15, 20], "counts": [17, 2, 14, 1, 266]})");
+  write_file(folder / "text", R"({"size": [15, 20], "counts": "a02>Ol7"})");
+  write_file(folder / "counts", "o1170O1O010O011M031K0550KK05OM03OO010O01O10W2");
 }
 
 std::string tokenizer(const std::string& normalizer, const std::string& steps,
@@ -130,6 +146,7 @@ void make_compressed(const fs::path& folder) {
 void make_source_seeds(const fs::path& folder) {
   make_npys(folder / "fuzz_npy");
   make_cocos(folder / "fuzz_coco");
+  make_segmentations(folder / "fuzz_coco_masks");
   make_json_lines(folder / "fuzz_json_fields");
   make_tokenizers(folder / "fuzz_tokenizer");
   make_json_documents(folder / "fuzz_json_documents");

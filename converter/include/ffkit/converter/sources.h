@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -77,6 +78,57 @@ struct ImageFolderOptions {
 std::unique_ptr<Source> open_image_folder(const std::filesystem::path& path,
                                           const ImageFolderOptions& options = {});
 
+// Pictures and their masks, each in a folder of its own. Files belong together when their paths
+// below their folders are equal but for the ending and, where one is given, the suffix before it.
+// One record a picture:
+//
+//   image   the first field, whatever it is called: the picture
+//   mask    the other fields, each an `image` whose bytes are the file's: nothing changes a number
+//   id      the picture's path in the split, column
+//
+// Folders directly in the first field's that are named as splits are ("train", "validation"), or
+// that `splits` names, are the splits; else there is one, called after the folder or the one above,
+// or "train". With `lists` each list is a split, named after its file.
+//
+// A name without a file in one of the folders is an Error(not_found) that counts such names; so is
+// a name of a list without any file. Two files of one name are an Error(invalid_argument). A mask is
+// a bad sample when it is not a PNG of one channel, or is not as large as its picture: headers
+// alone are read. Links, hidden files and files of other endings are as in open_image_folder().
+struct PairedFolder {
+  std::string field;             // "mask"
+  std::filesystem::path folder;  // below PairsOptions::root, or as given
+};
+struct PairsOptions {
+  // Where data sets that everybody has keep their folders; one of pair_layouts(), empty: none.
+  //
+  //   ade20k      root/images/{training,validation}, root/annotations/...
+  //   cityscapes  root/leftImg8bit/<split>/<city>/*_leftImg8bit.png, and of root/gtFine the files
+  //               *_gtFine_labelIds.png
+  //   voc         root/JPEGImages, root/SegmentationClass, and the lists train and val of
+  //               root/ImageSets/Segmentation; `splits` may name others of them
+  std::string layout;
+  std::filesystem::path root;
+  // At least two with those of the layout; the first is the picture. A field of the layout's gets
+  // the folder that is given for it here.
+  std::vector<PairedFolder> folders;
+  // By field: what stands behind the name and before the ending, "_gtFine_labelIds", or with the
+  // ending, "_mask.png". Files without it are left out, with a note. Comes before the layout's.
+  std::map<std::string, std::string> suffixes;
+  // Text files of one name a line, which may end as a picture's file does: these alone, in their
+  // order. Below `root`, or as given.
+  std::vector<std::filesystem::path> lists;
+  // What to convert; empty: all.
+  std::vector<std::string> splits;
+  // Fields whose colours are numbers, red + 256 green + 65536 blue: PNGs of three channels.
+  std::vector<std::string> panoptic;
+  bool skip_unpaired = false;     // names without all files are left out, with a note
+  StoreAs store = StoreAs::jpeg;  // of the pictures; or dct
+};
+std::vector<std::string> pair_layouts();
+// Throws Error(invalid_argument) for options that no data could make right.
+void validate(const PairsOptions& options);
+std::unique_ptr<Source> open_pairs(const PairsOptions& options);
+
 // Shards of the webdataset package: a folder of tar files, of folders of them (train/*.tar), or one
 // tar, read in place. Compressed ones (.tar.gz, .tgz, .tar.zst, .tar.bz2, .tar.xz) are decompressed
 // once, into temporary files. The split is the folder, or what the names say:
@@ -122,6 +174,10 @@ std::unique_ptr<Source> open_webdataset(const std::filesystem::path& path,
 //                   the classes
 //   segmentation    string, when asked for: JSON array of the annotations' segmentations (polygons
 //                   or RLE), null for those without
+//   semantic        image, when asked for: a PNG of the category's id of each pixel, 0 for none; of
+//                   8 bits, or of 16 where an id is above 255
+//   instances       image, when asked for: a PNG of 16 bits with k + 1 for the annotation k of the
+//                   arrays, 0 for none
 //   area f32 [N], num_keypoints i64 [N], keypoints f32 [N, K, 3]     when all annotations have them
 //   keypoints_cam   f32 [N, K, 3]   as sets of poses like MuCo have them, when all have them; of
 //   keypoints_img   f32 [N, K, 2]   the shape that they have in the file. f and c are the picture's
@@ -136,8 +192,19 @@ struct CocoOptions {
   // of one split, with `images`: instead of looking for them; below `path`, or as given
   std::filesystem::path annotations;
   std::filesystem::path images;
-  bool keypoints = false;         // person_keypoints_*.json even if there is instances_*.json
-  bool segmentation = false;      // field `segmentation`
+  // Instead of annotations/instances_*.json: a folder, below `path` or as given, with
+  // panoptic_<split>.json and the PNGs in panoptic_<split>/; with `annotations`, the folder of its
+  // PNGs. The annotations are the segments then, `segment_ids` stands for `annotation_ids`, and
+  // `panoptic` is an image: the PNG as it is, whose red + 256 green + 65536 blue is a segment's id.
+  std::filesystem::path panoptic;
+  bool keypoints = false;     // person_keypoints_*.json even if there is instances_*.json
+  bool segmentation = false;  // field `segmentation`
+  // Fields `semantic` and `instances`: the pixels that pycocotools gives polygons and RLE, painted
+  // one over the other, crowds first, then the others in the order of the file. A segmentation that
+  // is none, or of another size than its picture, makes a bad sample; annotations without one are
+  // counted in the report. Error(unsupported) for ids of categories that are not 1 .. 65535.
+  bool semantic_masks = false;
+  bool instance_masks = false;
   bool allow_missing = false;     // pictures whose file is missing are left out, with a note
   StoreAs store = StoreAs::jpeg;  // or dct; pictures stay as they are otherwise
 };

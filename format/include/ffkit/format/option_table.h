@@ -33,6 +33,9 @@ namespace ffkit {
 using OptionValue =
     std::variant<bool, int64_t, uint64_t, double, std::string, std::vector<std::string>>;
 
+// Texts by name.
+using NamedValues = std::vector<std::pair<std::string, std::string>>;
+
 // One value of an option: most have one, a range has two.
 struct OptionPart {
   std::string key;  // in JSON: "crop_min"
@@ -61,6 +64,8 @@ struct Option {
   bool is_path = false;         // or paths, each perhaps with more behind it
   bool is_repeated = false;     // may be given several times; its value is a text, or several
   bool is_list = false;         // several names: "train,val" on the command line
+  bool is_named = false;        // several values by name: "mask=FOLDER", a mapping in Python
+  bool is_argument = false;     // on the command line its values stand without the option's name
   bool is_size = false;         // bytes, also as "256M"
   bool allows_zero = false;     // beside its range: 0 turns it off
   std::optional<double> unset;  // stands for "not given" in the struct, beside its range
@@ -87,6 +92,7 @@ struct Option {
   Option& set_stored(bool on);
   Option& set_local();
   Option& set_names_model();
+  Option& set_argument();
 
   // Sets the value as a caller gives it. Throws Error(invalid_argument) when it is none of the
   // choices, or out of range.
@@ -156,6 +162,10 @@ class OptionTable {
 
   // Names: a list in Python and files, "train,val" on the command line.
   Option& add_names(std::string name, std::vector<std::string>& value, std::string help);
+
+  // Values by name, in the order in which they are given: "image=FOLDER mask=FOLDER" on the command
+  // line. Refuses what is no NAME=VALUE, and a name that is there twice.
+  Option& add_named(std::string name, NamedValues& value, std::string help);
 
   // A text that stands for other values.
   Option& add_words(std::string name, std::function<std::string()> get,

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include <ffkit/image/image_info.h>
+#include <ffkit/image/mask.h>
 
 namespace ffkit {
 
@@ -122,6 +123,11 @@ class JpegEncoder {
 // Encodes RGB pixels as an 8-bit RGB PNG without loss. The same pixels give the same bytes. Throws
 // Error(invalid_argument) for less than 1 or more than 1,000,000 pixels each way.
 std::vector<std::byte> encode_png(const RgbView& pixels);
+
+// Encodes the numbers of a mask as a grey PNG of 8 (u8) or 16 bits (u16), unfiltered and without
+// loss. The same numbers give the same bytes. Throws Error(invalid_argument) for other types, and
+// for less than 1 or more than 1,000,000 pixels each way.
+std::vector<std::byte> encode_mask_png(const MaskView& mask);
 
 // Writes RGB pixels as they are, behind a header of a few bytes: a binary PPM ("P6", maxval 255).
 // It decodes as fast as memory is copied. Replaces the content of `out`. Throws

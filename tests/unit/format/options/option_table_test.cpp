@@ -45,6 +45,23 @@ TEST(OptionTable, ReadsAndWritesTheValuesItIsBuiltOver) {
   EXPECT_EQ(table.find("none"), nullptr);
 }
 
+TEST(OptionTable, TakesValuesByName) {
+  using Words = std::vector<std::string>;
+  NamedValues values;
+  OptionTable table;
+  Option& option = table.add_named("folders", values, "Folders").set_argument();
+  EXPECT_TRUE(option.is_argument && option.is_named && option.is_repeated);
+  EXPECT_EQ(option.text(), "");
+  option.give(Words{"mask=a=b", "image=c"});
+  EXPECT_EQ(values, (NamedValues{{"mask", "a=b"}, {"image", "c"}}));
+  EXPECT_EQ(option.text(), "mask=a=b image=c");
+  EXPECT_ERROR(option.give(Words{"mask"}), invalid_argument, .name = "folders");
+  EXPECT_ERROR(option.give(Words{"=a"}), invalid_argument);
+  option.give(Words{"mask="});
+  EXPECT_EQ(values, (NamedValues{{"mask", ""}}));
+  EXPECT_ERROR(option.give(Words{"mask=a", "mask=b"}), invalid_argument);
+}
+
 TEST(OptionTable, ChecksEveryOption) {
   TableValues values;
   table_of(values).check();

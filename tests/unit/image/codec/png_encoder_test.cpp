@@ -3,6 +3,7 @@
 #include <ffkit/format/error.h>
 #include <ffkit/image/image_codec.h>
 
+#include "codec/mask_decoder.h"
 #include "expect_error.h"
 #include "test_images.h"
 
@@ -46,6 +47,37 @@ TEST(EncodePng, RefusesImpossibleSizes) {
   EXPECT_ERROR(encode_png({pixel, 0, 1, 3}), invalid_argument);
   EXPECT_ERROR(encode_png({pixel, 1, -1, 3}), invalid_argument);
   EXPECT_ERROR(encode_png({pixel, 1, 1'000'001, 0}), invalid_argument);
+}
+
+TEST(EncodeMaskPng, DecodesToTheSameNumbers) {
+  std::vector<uint8_t> narrow;
+  std::vector<uint16_t> wide;
+  for (int i = 0; i < 7 * 5; ++i) {
+    narrow.push_back(static_cast<uint8_t>(i * 7));
+    wide.push_back(static_cast<uint16_t>(i * 1871));
+  }
+  MaskDecoder decoder;
+  // Without the last two columns.
+  MaskView mask{.data = narrow.data(), .dtype = DType::u8, .width = 5, .height = 5, .stride = 7};
+  MaskView decoded = decoder.decode(encode_mask_png(mask), MaskNumbers::values);
+  ASSERT_EQ(decoded.dtype, DType::u8);
+  EXPECT_EQ(decoded.width, 5);
+  EXPECT_EQ(static_cast<const uint8_t*>(decoded.data)[2 * decoded.stride + 4], narrow[2 * 7 + 4]);
+  mask.data = wide.data();
+  mask.dtype = DType::u16;
+  decoded = decoder.decode(encode_mask_png(mask), MaskNumbers::values);
+  ASSERT_EQ(decoded.dtype, DType::u16);
+  for (int i = 0; i < 25; ++i) {
+    const int x = i % 5, y = i / 5;
+    EXPECT_EQ(static_cast<const uint16_t*>(decoded.data)[y * decoded.stride + x],
+              wide[static_cast<size_t>(7 * y + x)]);
+  }
+  EXPECT_EQ(encode_mask_png(mask), encode_mask_png(mask));
+  mask.dtype = DType::i32;
+  EXPECT_ERROR(encode_mask_png(mask), invalid_argument);
+  mask.dtype = DType::u16;
+  mask.height = 0;
+  EXPECT_ERROR(encode_mask_png(mask), invalid_argument);
 }
 
 }  // namespace
