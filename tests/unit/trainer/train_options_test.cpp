@@ -173,7 +173,7 @@ TEST(OptionsJson, KeepsEveryOption) {
   classification(o).eval_size = 36;
   classification(o).eval_resize = 40;
   classification(o).interpolation = Interpolation::bicubic;
-  classification(o).auto_augment = AutoAugment::randaugment;
+  classification(o).auto_augment = AutoAugmentMethod::randaugment;
   classification(o).randaugment_ops = 3;
   classification(o).randaugment_magnitude = 7;
   classification(o).jitter_brightness = 0.4;

@@ -55,7 +55,7 @@ TEST_F(TrainedWeights, EndsWithTheSameBitsWhenResumedWhateverTheRecipe) {
        [](auto& o) {
          classification(o).mixup_alpha = 0.2;
          classification(o).cutmix_alpha = 1;
-         classification(o).auto_augment = AutoAugment::trivialaugment;
+         classification(o).auto_augment = AutoAugmentMethod::trivialaugment;
          classification(o).random_erasing = 0.5;
          classification(o).image_size = 64;
          classification(o).progressive_size = 32;

@@ -110,15 +110,15 @@ std::vector<std::string> arch_names() {
   return ModelRegistry::instance().names();
 }
 
-constexpr EnumName<AutoAugment> kAutoAugmentNames[] = {
-    {AutoAugment::none, "none"},
-    {AutoAugment::randaugment, "randaugment"},
-    {AutoAugment::trivialaugment, "trivialaugment"}};
-std::string_view to_string(AutoAugment policy) {
+constexpr EnumName<AutoAugmentMethod> kAutoAugmentNames[] = {
+    {AutoAugmentMethod::none, "none"},
+    {AutoAugmentMethod::randaugment, "randaugment"},
+    {AutoAugmentMethod::trivialaugment, "trivialaugment"}};
+std::string_view to_string(AutoAugmentMethod policy) {
   return name_of(kAutoAugmentNames, policy);
 }
 
-AutoAugment parse_auto_augment(std::string_view name) {
+AutoAugmentMethod parse_auto_augment(std::string_view name) {
   return value_of(kAutoAugmentNames, name, "auto augmentation");
 }
 

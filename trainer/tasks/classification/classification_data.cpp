@@ -33,9 +33,9 @@ std::vector<Augmentation> augmentations(const ClassificationOptions& o) {
                               .saturation = o.jitter_saturation,
                               .hue = o.jitter_hue});
   }
-  if (o.auto_augment == AutoAugment::randaugment) {
+  if (o.auto_augment == AutoAugmentMethod::randaugment) {
     out.push_back(RandAugment{.num_ops = o.randaugment_ops, .magnitude = o.randaugment_magnitude});
-  } else if (o.auto_augment == AutoAugment::trivialaugment) {
+  } else if (o.auto_augment == AutoAugmentMethod::trivialaugment) {
     out.push_back(TrivialAugmentWide{});
   }
   return out;

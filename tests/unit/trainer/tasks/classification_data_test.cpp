@@ -72,7 +72,7 @@ TEST_F(ClassificationData, PassesTheAugmentationsOnToTheLoader) {
   EXPECT_FALSE(plain.mixing.is_on());
   classification(options_).jitter_brightness = 0.4;
   classification(options_).jitter_hue = 0.1;
-  classification(options_).auto_augment = AutoAugment::randaugment;
+  classification(options_).auto_augment = AutoAugmentMethod::randaugment;
   classification(options_).randaugment_ops = 3;
   classification(options_).randaugment_magnitude = 5;
   classification(options_).random_erasing = 0.25;

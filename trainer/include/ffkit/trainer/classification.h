@@ -15,13 +15,13 @@ namespace ffkit {
 // All models, by torchvision's names.
 std::vector<std::string> arch_names();
 
-enum class AutoAugment {
+enum class AutoAugmentMethod {
   none,
   randaugment,     // torchvision's RandAugment
   trivialaugment,  // torchvision's TrivialAugmentWide
 };
-std::string_view to_string(AutoAugment policy);
-AutoAugment parse_auto_augment(std::string_view name);
+std::string_view to_string(AutoAugmentMethod policy);
+AutoAugmentMethod parse_auto_augment(std::string_view name);
 
 struct ClassificationOptions : OwnOptions<ClassificationOptions> {
   std::string arch = "resnet50";  // one of arch_names()
@@ -41,8 +41,8 @@ struct ClassificationOptions : OwnOptions<ClassificationOptions> {
   double crop_scale_max = 1.0;
   int64_t eval_size = 0;    // side of the central crop in validation; 0: image_size
   int64_t eval_resize = 0;  // short side of the picture before that crop; 0: eval_size * 256 / 224
-  Interpolation interpolation = Interpolation::bilinear;  // of all resizing
-  AutoAugment auto_augment = AutoAugment::none;           // of training pictures
+  Interpolation interpolation = Interpolation::bilinear;     // of all resizing
+  AutoAugmentMethod auto_augment = AutoAugmentMethod::none;  // of training pictures
   int randaugment_ops = 2;        // randaugment only: operations a picture, 0 .. 100
   int randaugment_magnitude = 9;  // randaugment only: their strength, 0 .. 30
   // Brightness, contrast and saturation of training pictures are multiplied by 1 - x .. 1 + x, x >=
