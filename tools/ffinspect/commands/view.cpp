@@ -47,6 +47,7 @@ struct ViewOptions {
   std::optional<int64_t> record;
   std::optional<uint64_t> seed;
   std::string field;
+  std::string mask;
   std::string output;
   SheetOptions sheet;
   bool size_is_given = false;
@@ -160,7 +161,8 @@ std::vector<SheetPoint> read_joints(const Schema& schema, const RecordView& reco
 }
 
 // Reads the record; what is wrong with it becomes the entry's problem.
-SheetEntry make_entry(const Dataset& dataset, int64_t index, size_t image_field, Json& json) {
+SheetEntry make_entry(const Dataset& dataset, int64_t index, size_t image_field,
+                      std::optional<size_t> mask_field, Json& json) {
   SheetEntry entry;
   const int64_t number = dataset.index_in_split(index);
   entry.lines.push_back(fmt::format("#{}", number));
@@ -178,6 +180,14 @@ SheetEntry make_entry(const Dataset& dataset, int64_t index, size_t image_field,
     }
     const auto image = record.bytes(image_field);
     entry.image.assign(image.begin(), image.end());
+    if (mask_field) {
+      if (record.is_null(*mask_field)) {
+        entry.lines.emplace_back("no mask");
+      } else {
+        const auto mask = record.bytes(*mask_field);
+        entry.mask.assign(mask.begin(), mask.end());
+      }
+    }
     if (dataset.schema().index_of("boxes") >= 0) {
       entry.boxes = read_boxes(dataset, record);
       json["num_boxes"] = entry.boxes.size();
@@ -245,6 +255,9 @@ int view(const ViewOptions& options) {
   std::optional<int64_t> chosen;
   if (options.record) chosen = find_record(dataset, *options.record);
   if (chosen && options.field.empty() && has_scenes(dataset.schema())) {
+    if (!options.mask.empty()) {
+      throw CLI::ValidationError("--mask", "keyframes of nuScenes have no masks; leave it out");
+    }
     return view_scene(options, dataset, *chosen);
   }
   std::optional<RootResults> roots;
@@ -280,10 +293,12 @@ int view(const ViewOptions& options) {
   if (records.empty()) {
     throw error_at(dataset.path(), ErrorCode::invalid_argument, "has no records to look at");
   }
+  std::optional<size_t> mask_field;
+  if (!options.mask.empty()) mask_field = find_image_field(dataset, options.mask);
   std::vector<SheetEntry> entries;
   std::vector<Json> samples(records.size());
   for (size_t i = 0; i < records.size(); ++i) {
-    entries.push_back(make_entry(dataset, records[i], image_field, samples[i]));
+    entries.push_back(make_entry(dataset, records[i], image_field, mask_field, samples[i]));
     if (roots) roots->add(dataset.index_in_split(records[i]), entries.back(), samples[i]);
     if (classes) classes->add(dataset.index_in_split(records[i]), entries.back(), samples[i]);
   }
@@ -349,6 +364,12 @@ void add_view_command(CLI::App& app, Action& action) {
   command
       ->add_option("--field", options->field,
                    "Field with the pictures; default: the first one of type image")
+      ->option_text("NAME");
+  command
+      ->add_option(
+          "--mask", options->mask,
+          "Field with a PNG of numbers, whose colours lie over the pictures: those of VOC, "
+          "0 is left clear")
       ->option_text("NAME");
   command->add_option("--columns", options->sheet.columns, "Pictures in a row")
       ->check(CLI::Range(1, 1000))

@@ -9,6 +9,7 @@
 
 #include "draw/text.h"
 #include "format/make_error.h"
+#include "image/codec/mask_decoder.h"
 
 namespace ffkit {
 namespace {
@@ -105,6 +106,55 @@ void draw_boxes(Canvas& canvas, const SheetEntry& entry, const Rect& picture, co
   }
 }
 
+int64_t number_at(const MaskView& mask, int x, int y) {
+  const ptrdiff_t at = y * mask.stride + x;
+  switch (mask.dtype) {
+    case DType::u8:
+      return static_cast<const uint8_t*>(mask.data)[at];
+    case DType::u16:
+      return static_cast<const uint16_t*>(mask.data)[at];
+    default:
+      return static_cast<const int32_t*>(mask.data)[at];
+  }
+}
+
+// The colour of a number as VOC has it: its bits, from the lowest on, are the highest bits of red,
+// green and blue in turn.
+Color color_of_mask(int64_t number) {
+  Color color = {0, 0, 0};
+  for (int shift = 7; shift >= 0; --shift, number >>= 3) {
+    for (size_t c = 0; c < 3; ++c) {
+      color[c] = static_cast<uint8_t>(color[c] | ((number >> c & 1) << shift));
+    }
+  }
+  return color;
+}
+
+// Mixes the colours of `mask`, a PNG of numbers, half and half into the picture at `to`, which shows
+// `region` of it. 0 leaves the picture as it is.
+void draw_mask(Canvas& canvas, std::span<const std::byte> mask, const ImageInfo& info,
+               const Rect& to, const Rect& region) {
+  const bool has_colors = read_image_info(mask).num_components == 3;
+  MaskDecoder decoder;
+  const MaskView numbers =
+      decoder.decode(mask, has_colors ? MaskNumbers::panoptic : MaskNumbers::values);
+  if (numbers.width != info.width || numbers.height != info.height) {
+    throw error_of(ErrorCode::corrupt, "the mask has {} x {} pixels, its picture {} x {}",
+                   numbers.width, numbers.height, info.width, info.height);
+  }
+  for (int y = 0; y < to.height; ++y) {
+    const int row = region.y + static_cast<int>(int64_t{y} * region.height / to.height);
+    for (int x = 0; x < to.width; ++x) {
+      const int column = region.x + static_cast<int>(int64_t{x} * region.width / to.width);
+      const int64_t number = number_at(numbers, column, row);
+      if (number == 0) continue;
+      auto& pixel = canvas.pixels().at<cv::Vec3b>(to.y + y, to.x + x);
+      const Color color = color_of_mask(number);
+      for (int c = 0; c < 3; ++c) pixel[c] = static_cast<uint8_t>((pixel[c] + color[c]) / 2);
+    }
+  }
+}
+
 struct PointStyle {
   Color color;
   double arm;  // of the cross, in heights of the picture
@@ -159,6 +209,7 @@ void draw_picture(Canvas& canvas, ImageDecoder& decoder, SheetEntry& entry, cons
     canvas.draw_picture(
         decoder.read_region({region.x, region.y, region.width, region.height}, to.width, to.height),
         to);
+    if (!entry.mask.empty()) draw_mask(canvas, entry.mask, info, to, region);
     draw_boxes(canvas, entry, to, region);
     draw_points(canvas, entry, to, region);
   } catch (const Error& error) {

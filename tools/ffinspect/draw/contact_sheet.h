@@ -34,7 +34,8 @@ struct SheetPoint {
 };
 
 struct SheetEntry {
-  std::vector<std::byte> image;    // encoded
+  std::vector<std::byte> image;  // encoded
+  std::vector<std::byte> mask;   // encoded, of the picture's size; its colours lie over the picture
   std::vector<std::string> lines;  // under the picture
   std::vector<SheetBox> boxes;     // drawn into the picture
   std::vector<SheetPoint> points;  // likewise, as crosses

@@ -30,6 +30,42 @@ while read -r record id; do
   "$FFINSPECT" cat dst "$record" --split train --field mask | cmp - "masks/${id%.jpg}.png" || exit 1
 done <list || fail "a record differs from its files"
 
+# Masks lie over their pictures: 0 leaves one as it is, and other numbers have colours of their own.
+mkdir one zero
+cp pictures/0000.jpg one/a.jpg
+cp pictures/0000.jpg one/b.jpg
+mask zero/a.png 0
+mask zero/b.png 1
+run 0 "$FFCONVERT" pairs shown image=one mask=zero --quiet
+run 0 "$FFINSPECT" view shown --size 32 --columns 2 --output plain.png
+run 0 "$FFINSPECT" view shown --size 32 --columns 2 --mask mask --output masked.png --json
+json '[s["problem"] for s in d["samples"]] == [None, None]'
+check python3 -c 'import struct, sys, zlib
+def pixels(name):
+    data, rows, at = open(name, "rb").read(), b"", 8
+    width, height = struct.unpack(">II", data[16:24])
+    while at < len(data):
+        length, kind = struct.unpack(">I4s", data[at : at + 8])
+        rows += data[at + 8 : at + 8 + length] if kind == b"IDAT" else b""
+        at += 12 + length
+    raw, before, lines = zlib.decompress(rows), [0] * (3 * width), []
+    for y in range(height):  # undo the filters of PNG
+        line, kind = list(raw[y * (3 * width + 1) + 1 : (y + 1) * (3 * width + 1)]), raw[y * (3 * width + 1)]
+        for i in range(3 * width):
+            left, up, corner = (line[i - 3] if i > 2 else 0), before[i], (before[i - 3] if i > 2 else 0)
+            guess = min((left, up, corner), key=lambda p: abs(left + up - corner - p))
+            line[i] = line[i] + (0, left, up, (left + up) // 2, guess)[kind] & 255
+        lines.append(line)
+        before = line
+    return lines
+plain, masked = pixels("plain.png"), pixels("masked.png")
+changed = [(y, i) for y, line in enumerate(plain) for i, value in enumerate(line) if masked[y][i] != value]
+assert 2000 < len(changed) <= 3 * 32 * 32, len(changed)
+assert min(i for _, i in changed) >= 3 * 40, changed[0]  # the second picture alone
+assert all(masked[y][i] == (plain[y][i] + (128, 0, 0)[i % 3]) // 2 for y, i in changed)' || fail "the colours of a mask are others"
+run 1 "$FFINSPECT" view shown --mask id --output x.png
+one_line_err "holds no pictures but string"
+
 # The same data whatever the threads, from options in a file, in parts, and after --resume.
 printf 'folders = ["image=pictures", "mask=masks"]\n' >pairs.toml
 run 0 "$FFCONVERT" pairs same --config pairs.toml --threads 1 --quiet
