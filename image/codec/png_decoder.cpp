@@ -116,7 +116,8 @@ ImageInfo read_png_info(std::span<const std::byte> data) {
   ImageInfo info{.encoding = ImageEncoding::png,
                  .width = static_cast<int>(width),
                  .height = static_cast<int>(height),
-                 .has_16_bits = data[24] == std::byte{16}};
+                 .has_16_bits = data[24] == std::byte{16},
+                 .has_palette = data[25] == std::byte{PNG_COLOR_TYPE_PALETTE}};
   switch (std::to_integer<int>(data[25])) {
     case PNG_COLOR_TYPE_GRAY:
     case PNG_COLOR_TYPE_PALETTE:

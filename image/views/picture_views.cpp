@@ -95,6 +95,14 @@ ViewMatrix PictureViews::matrix(size_t i) const {
   return matrix_of(moves(i));
 }
 
+bool PictureViews::mixes_pixels(size_t i) const {
+  return std::ranges::any_of(impl_->pictures[i].own_moves(), [](const Move& move) {
+    if (const auto* plan = std::get_if<CropPlan>(&move.what)) return plan->resizes();
+    const auto* warp = std::get_if<Warp>(&move.what);
+    return warp != nullptr && warp->filter != WarpFilter::nearest;
+  });
+}
+
 PictureViews::MovedBox PictureViews::move_box(size_t i, const BoxEdges& box) const {
   const auto area = [](const BoxEdges& b) { return (b[2] - b[0]) * (b[3] - b[1]); };
   MovedBox moved{.edges = box};

@@ -53,6 +53,9 @@ class PictureViews {
   const std::vector<Move>& moves(size_t i) const;
   ViewMatrix matrix(size_t i) const;
 
+  // Whether its pixels are mixed of several: resized, or turned with a filter.
+  bool mixes_pixels(size_t i) const;
+
   // What becomes of a box or a point of the stored picture. Each move clips boxes to its canvas.
   struct MovedBox {
     BoxEdges edges;      // within the view, upright
@@ -93,6 +96,10 @@ class ImagePipeline {
     views_.begin(encoded, {&first, 1}, {&key, 1}, times);
     views_.write(0, out, times);
   }
+
+  // Of the picture that run() was told last.
+  const ImageInfo& info() const { return views_.info(); }
+  bool mixes_pixels() const { return views_.mixes_pixels(0); }
 
  private:
   PictureViews views_;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include <ffkit/format/error.h>
 #include <ffkit/loader/field_decoder.h>
 
 #include "image/views/picture_views.h"
@@ -49,7 +50,14 @@ class ImageFieldDecoder final : public FieldDecoder {
   }
   void decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
               void* out) const override {
-    static_cast<ImageScratch&>(*scratch).run(record.bytes(field_), key, out);
+    auto& own = static_cast<ImageScratch&>(*scratch);
+    own.run(record.bytes(field_), key, out);
+    if (!own.pipeline.info().has_palette || !own.pipeline.mixes_pixels()) return;
+    throw Error(
+        ErrorCode::unsupported,
+        "a PNG with a palette, whose pixels are numbers, as masks have them; a resize would "
+        "mix their colours, so load it with a MaskField, or, if it is a picture, with a "
+        "PictureField or as the loader's picture");
   }
 
  private:

@@ -13,7 +13,10 @@ from ._transforms import Resize
 
 @dataclass(frozen=True, slots=True)
 class ImageField:
-    """A picture: [N, 3, H, W] or [N, H, W, 3]. Pictures of one record with the same options get the same crop and flip, where their sizes agree."""
+    """A picture: [N, 3, H, W] or [N, H, W, 3]. Pictures of one record with the same options get the same crop and flip, where their sizes agree.
+
+    A PNG with a palette is a bad sample where it would be resized: its pixels are numbers of classes more often than colours, and MaskField keeps them.
+    """
 
     field: str
     image: ImageOptions = ImageOptions()

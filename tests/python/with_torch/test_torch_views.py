@@ -265,3 +265,12 @@ def test_masks_are_tensors_too_and_panoptic(tmp_path: pathlib.Path) -> None:
     assert np.array_equal(batch["bits"][0].numpy(), ids % 2000 == 0)
     with pytest.raises(ffkit.CorruptError, match="which u16 cannot hold"):
         next(iter(ffkit.Loader(ffkit.Dataset(tmp_path / "d", "train"), 1, image=ffkit.Resize((12, 10)), label_field=None, fields={"ids": ffkit.MaskField("ids", dtype="u16")})))
+
+
+def test_a_mask_with_a_palette_is_not_resized_as_a_picture(data: ffkit.Dataset) -> None:
+    mixed = {"mask": ffkit.ImageField("mask", ffkit.ImageOptions(ffkit.Resize(32), dtype="u8"))}
+    with pytest.raises(ffkit.UnsupportedError, match="record 0.*PNG with a palette.*MaskField"):
+        next(iter(ffkit.Loader(data, 2, image=ffkit.Resize(32), fields=mixed, order="sequential")))
+    kept = {"mask": ffkit.ImageField("mask", ffkit.ImageOptions(ffkit.RandomCrop(32), dtype="u8"))}
+    assert next(iter(ffkit.Loader(data, 2, image=ffkit.Resize(32), fields=kept)))["mask"].shape == (2, 3, 32, 32)
+    assert next(iter(ffkit.Loader(data, 2, image=ffkit.Resize(32), image_field="mask")))["mask"].shape == (2, 3, 32, 32)

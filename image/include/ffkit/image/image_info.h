@@ -20,6 +20,7 @@ struct ImageInfo {
   bool has_16_bits = false;   // a channel: a PNG of 16 bits, a PPM or PGM with values above 255
   bool is_animation = false;  // its first picture is taken
   bool is_raw = false;        // RGB as encode_ppm() writes it
+  bool has_palette = false;   // a PNG whose pixels are numbers of colours
 };
 
 // Pixels [height, width, 3] u8 RGB, rows `stride` bytes apart. Does not own them. 64 bytes behind

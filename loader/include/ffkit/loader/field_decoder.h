@@ -162,7 +162,8 @@ class TextDecoder : public FieldDecoder {
 
 // A picture: [3, H, W] or [H, W, 3] of options.output.dtype. `field` is an image or bytes. Pictures
 // of one record that are decoded with the same options get the same crop and flip, where their
-// sizes agree.
+// sizes agree. A PNG with a palette is a bad sample, Error(unsupported), where it would be resized:
+// its pixels are numbers of classes more often than colours, and MaskField keeps them.
 std::shared_ptr<const FieldDecoder> decode_image(const Schema& schema, const std::string& field,
                                                  const ImageOptions& options);
 // Pictures of several fields, the cameras of a vehicle, as one array: [number of fields, 3, H, W]
