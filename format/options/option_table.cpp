@@ -215,7 +215,8 @@ Option& OptionTable::add_named(std::string name, NamedValues& value, std::string
   option.parts.push_back({.key = option.key(),
                           .get = [&value]() -> OptionValue {
                             std::vector<std::string> words;
-                            for (const auto& [of, text] : value) words.push_back(of + "=" + text);
+                            for (const auto& [of, text] : value)
+                              words.push_back(fmt::format("{}={}", of, text));
                             return words;
                           },
                           .set =

@@ -187,7 +187,8 @@ std::optional<ViewMatrix> draw_source(const RandomPerspective& perspective, int 
                                       CounterRandom& random) {
   if (random.uniform() >= perspective.probability) return std::nullopt;
   const auto range = [&](int length) {
-    return static_cast<int>(perspective.distortion * (length / 2));
+    const int half = length / 2;
+    return static_cast<int>(perspective.distortion * half);
   };
   const auto near = [&](int length) {
     return static_cast<double>(random.below(range(length) + 1));

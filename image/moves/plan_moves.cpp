@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "format/make_error.h"
 #include "moves/draw_steps.h"
@@ -76,22 +75,21 @@ class StepPlanner {
   ImageSize size() const { return {height_, width_}; }
 
   // The map or matrix is what this step does to boxes.
-  void push(Move move, const ImageMap& map) {
-    push(std::move(move), {map.scale_x, 0, map.offset_x, 0, map.scale_y, map.offset_y, 0, 0, 1});
+  void push(const Move& move, const ImageMap& map) {
+    push(move, {map.scale_x, 0, map.offset_x, 0, map.scale_y, map.offset_y, 0, 0, 1});
   }
-  void push(Move move, const ViewMatrix& matrix) {
+  void push(const Move& move, const ViewMatrix& matrix) {
     width_ = static_cast<int>(move.size.width);
     height_ = static_cast<int>(move.size.height);
     for (BoxEdges& box : boxes_) box = clipped(map_box(matrix, box), move.size);
-    moves_.push_back(std::move(move));
+    moves_.push_back(move);
   }
 
   void warp(const ViewMatrix& source, WarpFilter filter, RgbColor fill) {
     if (source == Warp{}.source) return;
     need_canvas();
-    Move move{.what = Warp{.source = source, .filter = filter, .fill = fill}, .size = size()};
-    const ViewMatrix matrix = move.matrix();
-    push(std::move(move), matrix);
+    const Move move{.what = Warp{.source = source, .filter = filter, .fill = fill}, .size = size()};
+    push(move, move.matrix());
   }
   void window(int x, int y, ImageSize size, RgbColor fill, bool drops_boxes_outside = false) {
     add_plan(plan_window(width_, height_, x, y, size, fill), size, drops_boxes_outside);
@@ -108,9 +106,8 @@ class StepPlanner {
   void run(const RandomVerticalFlip& flip, const SampleKey& key) {
     if (!is_true(flip.probability, key)) return;
     need_canvas();
-    Move move{.what = UpsideDown{}, .size = size()};
-    const ViewMatrix matrix = move.matrix();
-    push(std::move(move), matrix);
+    const Move move{.what = UpsideDown{}, .size = size()};
+    push(move, move.matrix());
   }
   void run(const RandomRotation& rotation, const SampleKey& key) {
     CounterRandom random(key);

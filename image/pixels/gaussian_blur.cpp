@@ -138,8 +138,8 @@ void GaussianBlurrer::blur_as_torchvision(const RgbImage& image, int kernel_size
       }
       convolve_row(middle, num_values, kernel, place_of(num_made));
     }
-    for (int k = -radius; k <= radius; ++k) {
-      rows_[static_cast<size_t>(k + radius)] = place_of(mirrored(y + k, image.height));
+    for (int k = 0; k <= 2 * radius; ++k) {
+      rows_[static_cast<size_t>(k)] = place_of(mirrored(y + k - radius, image.height));
     }
     convolve_rows(rows_.data(), num_values, kernel, bytes_.data());
     std::memcpy(image.row(y), bytes_.data(), num_values);

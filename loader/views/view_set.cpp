@@ -13,6 +13,7 @@ namespace {
 
 std::vector<ImageOptions> options_of(const std::vector<View>& views) {
   std::vector<ImageOptions> all;
+  all.reserve(views.size());
   for (const View& view : views) all.push_back(view.image);
   return all;
 }

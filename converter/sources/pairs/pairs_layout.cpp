@@ -76,6 +76,7 @@ std::vector<PairsFolder> named_folders(const PairsOptions& options) {
 void require_field(const char* option, const std::vector<PairsFolder>& folders,
                    const std::string& field) {
   std::vector<std::string> fields;
+  fields.reserve(folders.size());
   for (const PairsFolder& folder : folders) fields.push_back(folder.field);
   if (std::ranges::find(fields, field) != fields.end()) return;
   throw argument_error(option, fmt::format("{}: there is no field '{}'; there are {}",
@@ -83,7 +84,7 @@ void require_field(const char* option, const std::vector<PairsFolder>& folders,
 }
 
 fs::path found_folder(const PairsOptions& options, const PairsFolder& folder) {
-  const fs::path below = options.root / folder.path;
+  fs::path below = options.root / folder.path;
   refuse_dangling_link(below);
   std::error_code none;
   if (fs::is_directory(below, none)) return below;
@@ -129,6 +130,7 @@ std::vector<fs::path> lists_of_layout(const PairsOptions& options, const fs::pat
 
 std::vector<std::string> pair_layouts() {
   std::vector<std::string> names;
+  names.reserve(std::size(kLayouts));
   for (const KnownLayout& layout : kLayouts) names.emplace_back(layout.name);
   return names;
 }
