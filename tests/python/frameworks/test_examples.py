@@ -4,6 +4,7 @@ import io
 import json
 import os
 import pathlib
+import subprocess
 import sys
 
 import numpy
@@ -90,6 +91,14 @@ def test_ssl_recipes(data, capsys):
         loader = module.main(name, data, 8)
         assert {name: tuple(array.shape) for name, array in next(iter(loader)).items()} == shapes
     capsys.readouterr()
+
+
+def test_bench_views(data):
+    """The benchmark runs, and prints a row for each work."""
+    script = EXAMPLES.parents[1] / "bench" / "views"
+    done = subprocess.run([sys.executable, script, data, "--pictures", "6", "--batch", "3", "--repetitions", "1"], check=True, capture_output=True, text=True)
+    rows = [line.split(" | ")[0] for line in done.stdout.splitlines() if line.startswith("| ")]
+    assert [row for row in rows if row not in ("| work", "| ---")] == ["| dino", "| segmentation", "| detection", "| views of 224"]
 
 
 @pytest.fixture(scope="module")
