@@ -9,10 +9,11 @@
 namespace ffkit {
 namespace {
 
-// torchvision computes factors as f32, and truncates.
-ImageSize size_by(float factor, int width, int height) {
+// Truncated, in the precision of the factor: torchvision has some as f32.
+template <typename Factor>
+ImageSize size_by(Factor factor, int width, int height) {
   const auto scaled = [factor](int length) {
-    return std::max<int64_t>(1, static_cast<int64_t>(static_cast<float>(length) * factor));
+    return std::max<int64_t>(1, static_cast<int64_t>(static_cast<Factor>(length) * factor));
   };
   return {scaled(height), scaled(width)};
 }
@@ -55,17 +56,10 @@ ViewMatrix take_back(const std::array<MovedCorner, 4>& corners) {
 }
 
 double iou(const BoxEdges& a, const BoxEdges& b) {
-  const auto area = [](const BoxEdges& box) { return (box[2] - box[0]) * (box[3] - box[1]); };
   const double width = std::min(a[2], b[2]) - std::max(a[0], b[0]);
   const double height = std::min(a[3], b[3]) - std::max(a[1], b[1]);
   const double common = std::max(width, 0.0) * std::max(height, 0.0);
-  return common / (area(a) + area(b) - common);
-}
-
-bool has_centre(const BoxEdges& crop, const BoxEdges& box) {
-  const double x = 0.5 * (box[0] + box[2]);
-  const double y = 0.5 * (box[1] + box[3]);
-  return crop[0] < x && x < crop[2] && crop[1] < y && y < crop[3];
+  return common / (area_of(a) + area_of(b) - common);
 }
 
 }  // namespace
@@ -85,10 +79,7 @@ ImageSize draw_size(const RandomShortestSize& shortest, int width, int height,
   if (shortest.max_size > 0) {
     factor = std::min(factor, static_cast<double>(shortest.max_size) / std::max(width, height));
   }
-  const auto scaled = [factor](int length) {
-    return std::max<int64_t>(1, static_cast<int64_t>(length * factor));
-  };
-  return {scaled(height), scaled(width)};
+  return size_by(factor, width, height);
 }
 
 ImageSize size_by_short_side(const ResizeShortSide& resize, int width, int height) {
@@ -155,7 +146,7 @@ std::optional<Rect> draw_crop(const RandomIoUCrop& crop, int width, int height,
                               static_cast<double>(rect.x + rect.width),
                               static_cast<double>(rect.y + rect.height)};
       const auto is_covered = [&](const BoxEdges& box) {
-        return has_centre(edges, box) && iou(edges, box) >= overlap;
+        return is_centre_within(box, edges) && iou(edges, box) >= overlap;
       };
       if (std::ranges::any_of(boxes, is_covered)) return rect;
     }

@@ -222,11 +222,14 @@ BoxEdges clipped(const BoxEdges& box, ImageSize size) {
           std::clamp(box[2], 0.0, width), std::clamp(box[3], 0.0, height)};
 }
 
-bool is_centre_within(const BoxEdges& box, ImageSize size) {
+double area_of(const BoxEdges& box) {
+  return (box[2] - box[0]) * (box[3] - box[1]);
+}
+
+bool is_centre_within(const BoxEdges& box, const BoxEdges& area) {
   const double x = 0.5 * (box[0] + box[2]);
   const double y = 0.5 * (box[1] + box[3]);
-  return x > 0 && y > 0 && x < static_cast<double>(size.width) &&
-         y < static_cast<double>(size.height);
+  return area[0] < x && x < area[2] && area[1] < y && y < area[3];
 }
 
 }  // namespace ffkit

@@ -23,6 +23,7 @@ void plan_moves(const ImageTransform& transform, int width, int height, const Sa
 std::array<double, 2> map_point(const ViewMatrix& matrix, double x, double y);
 BoxEdges map_box(const ViewMatrix& matrix, const BoxEdges& box);
 BoxEdges clipped(const BoxEdges& box, ImageSize size);
-bool is_centre_within(const BoxEdges& box, ImageSize size);
+double area_of(const BoxEdges& box);
+bool is_centre_within(const BoxEdges& box, const BoxEdges& area);
 
 }  // namespace ffkit

@@ -56,17 +56,17 @@ void check(const RandomCrop& crop) {
   check_probability("RandomCrop flip_probability", crop.flip_probability);
 }
 
-void check_order(const char* name, double min, double low, double high, double max) {
-  if (low >= min && high >= low && high <= max) return;
+void check_range(const char* what, double min, double max, double lowest, double highest) {
+  if (min >= lowest && max >= min && max <= highest) return;
   throw Error(ErrorCode::invalid_argument,
-              fmt::format("ResizeCrop {} is {:g} to {:g}; expected {:g} <= min <= max <= {:g}",
-                          name, low, high, min, max));
+              fmt::format("{} is {:g} to {:g}; expected {:g} <= min <= max <= {:g}", what, min, max,
+                          lowest, highest));
 }
 
 void check(const ResizeCrop& crop) {
   check_size("ResizeCrop", crop.size);
-  check_order("factor", 1.0 / kMaxSize, crop.factor_min, crop.factor_max, kMaxResize);
-  check_order("bottom", 0, crop.bottom_min, crop.bottom_max, 0.999);
+  check_range("ResizeCrop factor", crop.factor_min, crop.factor_max, 1.0 / kMaxSize, kMaxResize);
+  check_range("ResizeCrop bottom", crop.bottom_min, crop.bottom_max, 0, 0.999);
   check_probability("ResizeCrop flip_probability", crop.flip_probability);
 }
 
@@ -95,13 +95,6 @@ void check(const RandomHorizontalFlip& flip) {
 
 void check(const RandomVerticalFlip& flip) {
   check_probability("RandomVerticalFlip probability", flip.probability);
-}
-
-void check_range(const char* what, double min, double max, double lowest, double highest) {
-  if (min >= lowest && max >= min && max <= highest) return;
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("{} is {:g} to {:g}; expected {:g} <= min <= max <= {:g}", what, min, max,
-                          lowest, highest));
 }
 
 void check(const RandomRotation& rotation) {

@@ -104,15 +104,16 @@ bool PictureViews::mixes_pixels(size_t i) const {
 }
 
 PictureViews::MovedBox PictureViews::move_box(size_t i, const BoxEdges& box) const {
-  const auto area = [](const BoxEdges& b) { return (b[2] - b[0]) * (b[3] - b[1]); };
   MovedBox moved{.edges = box};
   for (const Move& move : moves(i)) {
     const BoxEdges whole = map_box(move.matrix(), moved.edges);
     moved.edges = clipped(whole, move.size);
-    const double left = area(moved.edges);
-    if (move.drops_boxes_outside && !is_centre_within(whole, move.size)) moved.is_left = false;
+    const double left = area_of(moved.edges);
+    const BoxEdges canvas = {0, 0, static_cast<double>(move.size.width),
+                             static_cast<double>(move.size.height)};
+    if (move.drops_boxes_outside && !is_centre_within(whole, canvas)) moved.is_left = false;
     if (left <= 0) moved.is_left = false;
-    moved.visible *= left / area(whole);
+    moved.visible *= left / area_of(whole);
     if (!moved.is_left) break;
   }
   return moved;

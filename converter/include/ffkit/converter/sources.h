@@ -91,8 +91,8 @@ std::unique_ptr<Source> open_image_folder(const std::filesystem::path& path,
 // or "train". With `lists` each list is a split, named after its file.
 //
 // A name without a file in one of the folders is an Error(not_found) that counts such names; so is
-// a name of a list without any file. Two files of one name are an Error(invalid_argument). A mask is
-// a bad sample when it is not a PNG of one channel, or is not as large as its picture: headers
+// a name of a list without any file. Two files of one name are an Error(invalid_argument). A mask
+// is a bad sample when it is not a PNG of one channel, or is not as large as its picture: headers
 // alone are read. Links, hidden files and files of other endings are as in open_image_folder().
 struct PairedFolder {
   std::string field;             // "mask"
