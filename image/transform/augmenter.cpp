@@ -70,10 +70,7 @@ std::vector<Augmenter::Step> Augmenter::make_steps(const std::vector<Augmentatio
 }
 
 Augmenter::Augmenter(const std::vector<Augmentation>& augmentations, ImageSize size)
-    : size_(size), steps_(make_steps(augmentations, kTopPlace)) {
-  if (augmentations.empty()) return;
-  scratch_.resize(static_cast<size_t>(3 * size.height * size.width) + kScratchSlack);
-}
+    : size_(size), steps_(make_steps(augmentations, kTopPlace)) {}
 
 void Augmenter::draw_ops(const SampleKey& key, std::vector<PlacedOp>& ops) const {
   for (const Step& step : steps_) draw_ops(step, key, ops);
@@ -100,6 +97,8 @@ void Augmenter::draw_ops(const Step& step, const SampleKey& key, std::vector<Pla
 }
 
 void Augmenter::run(const RgbImage& image, const SampleKey& key) {
+  // Not where places alone are asked for.
+  if (!steps_.empty()) scratch_.resize(image.num_bytes() + kScratchSlack);
   for (const Step& step : steps_) run(step, image, key);
 }
 
