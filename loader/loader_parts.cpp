@@ -42,9 +42,8 @@ SlabLayout slab_layout(const BatchFields& fields, const LoaderOptions& options) 
   SlabLayout layout = make_slab_layout(fields.fields, options.batch_size);
   layout.num_visible = fields.num_visible;
   layout.views = fields.views;
-  const size_t num_views = fields.views.size();
-  if (num_views > 0 && options.views.empty()) layout.image = 0;
-  if (!options.label_field.empty()) layout.label = static_cast<int>(num_views);
+  if (fields.num_pictures > 0 && options.views.empty()) layout.image = 0;
+  if (!options.label_field.empty()) layout.label = static_cast<int>(fields.num_pictures);
   layout.image_layout = options.image.output.layout;
   return layout;
 }

@@ -15,6 +15,7 @@ constexpr uint8_t kCropStream = 0;     // crop, then flip
 constexpr uint8_t kErasingStream = 1;  // RandomErasing
 constexpr uint8_t kMixingStream = 2;   // MixOptions, of the batch
 // 3: BevAugmentation of ffkit::nuscenes_loader
+constexpr uint8_t kFramesStream = 4;  // which frames of a video a clip has
 
 // The n-th augmentation of the kind that is number `kind` in the variant Augmentation, for those
 // kinds that were there before GaussianBlur, the first kind of nested_key().

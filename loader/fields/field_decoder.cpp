@@ -145,9 +145,14 @@ class StringCopier final : public TextDecoder {
 }  // namespace
 
 void refuse_field(const Field& field, const std::string& expected) {
+  const std::string items = field.type == FieldType::list
+                                ? fmt::format(" of {}{}", to_string(field.item),
+                                              field.item == FieldType::bytes ? "" : "s")
+                                : "";
   const std::string dtype = has_dtype(field) ? fmt::format(" of {}", to_string(field.dtype)) : "";
-  throw error_of(ErrorCode::invalid_argument, "field '{}' is a {}{}; expected {}", field.name,
-                 to_string(field.type), dtype, expected);
+  throw error_of(ErrorCode::invalid_argument, "field '{}' is {} {}{}{}; expected {}", field.name,
+                 field.type == FieldType::image ? "an" : "a", to_string(field.type), items, dtype,
+                 expected);
 }
 
 size_t require_image(const Schema& schema, const std::string& field, const std::string& expected) {

@@ -20,6 +20,15 @@ inline std::vector<int64_t> picture_shape(const ImageOutput& output, ImageSize s
   return {size.height, size.width, 3};
 }
 
+// Throws Error(unsupported) where the colours of a palette were mixed.
+inline void refuse_mixed_palette(const ImageInfo& info, bool mixes_pixels) {
+  if (!info.has_palette || !mixes_pixels) return;
+  throw Error(ErrorCode::unsupported,
+              "a PNG with a palette, whose pixels are numbers, as masks have them; a resize would "
+              "mix their colours, so load it with a MaskField, or, if it is a picture, with a "
+              "PictureField or as the loader's picture");
+}
+
 class ImageFieldDecoder final : public FieldDecoder {
  public:
   struct ImageScratch final : Scratch {
@@ -52,12 +61,7 @@ class ImageFieldDecoder final : public FieldDecoder {
               void* out) const override {
     auto& own = static_cast<ImageScratch&>(*scratch);
     own.run(record.bytes(field_), key, out);
-    if (!own.pipeline.info().has_palette || !own.pipeline.mixes_pixels()) return;
-    throw Error(
-        ErrorCode::unsupported,
-        "a PNG with a palette, whose pixels are numbers, as masks have them; a resize would "
-        "mix their colours, so load it with a MaskField, or, if it is a picture, with a "
-        "PictureField or as the loader's picture");
+    refuse_mixed_palette(own.pipeline.info(), own.pipeline.mixes_pixels());
   }
 
  private:

@@ -128,7 +128,7 @@ std::string describe_mixture(const Mixture& mixture, int64_t epoch_size) {
   return text;
 }
 
-std::string describe(const SamplerOptions& options, int64_t epoch_size) {
+std::string describe(const SamplerOptions& options, int64_t batch_size, int64_t epoch_size) {
   const auto text = [&]() -> std::string {
     switch (options.order) {
       case Order::sequential:
@@ -180,7 +180,7 @@ Sampler::Sampler(int64_t num_records, int64_t batch_size, SamplerOptions options
     : num_records_(num_records),
       epoch_size_(check_sampler(num_records, batch_size, options)),
       batch_size_(batch_size),
-      description_(describe(options, epoch_size_)),
+      description_(describe(options, batch_size, epoch_size_)),
       options_(std::move(options)) {
   if (options_.order == Order::weighted) {
     table_ = errors_only({}, [&] { return std::make_shared<AliasTable>(*options_.weights); });

@@ -70,7 +70,7 @@ class FurtherPictureDecoder final : public OfView {
         field_(field),
         options_(std::move(options)) {
     validate(options_);
-    refuse_lost_values();
+    refuse_moves_of_follower(options_, set->views()[view].image, set->views()[view].name);
   }
   std::unique_ptr<Scratch> make_scratch() const override {
     return std::make_unique<PictureScratch>(set(), options_);
@@ -90,22 +90,6 @@ class FurtherPictureDecoder final : public OfView {
   }
 
  private:
-  void refuse_lost_values() const {
-    if (moves_pixels(options_.augmentations)) {
-      throw Error(ErrorCode::invalid_argument,
-                  "a PictureField follows the geometry of its view, and cannot have a RandAugment, "
-                  "TrivialAugmentWide or AutoAugment of its own; take augmentations of colours");
-    }
-    const DType dtype = options_.output.dtype;
-    const bool has_numbers = dtype == DType::u16 || dtype == DType::i32;
-    if (!has_numbers || !moves_pixels(set()->views()[view()].image.augmentations)) return;
-    throw error_of(
-        ErrorCode::invalid_argument,
-        "an augmentation that moves pixels in the view '{}' makes bytes of values, which "
-        "a PictureField of {} would lose; give it as a MaskField, which keeps numbers",
-        set()->views()[view()].name, to_string(dtype));
-  }
-
   struct PictureScratch final : ViewScratch {
     PictureScratch(const ViewSetPtr& set, const ImageOptions& options)
         : ViewScratch(set), pictures({options}) {}
@@ -217,6 +201,22 @@ class SourceSizeDecoder final : public FieldDecoder {
 };
 
 }  // namespace
+
+void refuse_moves_of_follower(const ImageOptions& follower, const ImageOptions& leader,
+                              const std::string& view) {
+  if (moves_pixels(follower.augmentations)) {
+    throw Error(ErrorCode::invalid_argument,
+                "a PictureField follows the geometry of its view, and cannot have a RandAugment, "
+                "TrivialAugmentWide or AutoAugment of its own; take augmentations of colours");
+  }
+  const DType dtype = follower.output.dtype;
+  const bool has_numbers = dtype == DType::u16 || dtype == DType::i32;
+  if (!has_numbers || !moves_pixels(leader.augmentations)) return;
+  throw error_of(ErrorCode::invalid_argument,
+                 "an augmentation that moves pixels in the view '{}' makes bytes of values, which "
+                 "a PictureField of {} would lose; give it as a MaskField, which keeps numbers",
+                 view, to_string(dtype));
+}
 
 std::shared_ptr<const FieldDecoder> decode_view(const ViewSetPtr& set, size_t view) {
   return std::make_shared<ViewDecoder>(set, view);

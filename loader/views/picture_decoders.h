@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include <ffkit/format/schema.h>
 #include <ffkit/loader/field_decoder.h>
@@ -26,5 +27,10 @@ std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema, cons
 std::shared_ptr<const FieldDecoder> decode_geometry(const ViewSetPtr& set, size_t view);
 // [2] i64: height and width of the picture.
 std::shared_ptr<const FieldDecoder> decode_source_size(ViewSetPtr set);
+
+// Throws Error(invalid_argument) for augmentations that a picture which follows `leader`, the
+// options of `view`, cannot have.
+void refuse_moves_of_follower(const ImageOptions& follower, const ImageOptions& leader,
+                              const std::string& view);
 
 }  // namespace ffkit

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -10,6 +11,7 @@
 #include "fields/image_field_decoder.h"
 #include "format/make_error.h"
 #include "views/box_decoders.h"
+#include "views/clips.h"
 #include "views/picture_decoders.h"
 
 namespace ffkit {
@@ -20,14 +22,19 @@ bool is_random_picture(const ImageOptions& options) {
          options.erasing.has_value();
 }
 
-// The view that an array follows.
-size_t view_of(const std::vector<View>& views, const std::string& array, const std::string& name) {
-  if (name.empty() && views.size() == 1) return 0;
-  std::vector<std::string_view> names;
-  for (size_t i = 0; i < views.size(); ++i) {
-    if (views[i].name == name) return i;
-    names.push_back(views[i].name);
+// The view that an array follows. `views` has the names of all.
+size_t view_of(const std::vector<std::string>& names, const std::string& array,
+               const std::string& name) {
+  if (names.empty()) {
+    throw error_of(
+        ErrorCode::invalid_argument,
+        "the batch's field '{}' follows a view, and the loader has neither a picture nor "
+        "a clip; give image_field, or a FramesField",
+        array);
   }
+  if (name.empty() && names.size() == 1) return 0;
+  const auto found = std::ranges::find(names, name);
+  if (found != names.end()) return static_cast<size_t>(found - names.begin());
   if (name.empty()) {
     throw error_of(ErrorCode::invalid_argument,
                    "the batch's field '{}' does not say which view it follows; the loader has {}",
@@ -39,28 +46,91 @@ size_t view_of(const std::vector<View>& views, const std::string& array, const s
       array, name, fmt::join(names, ", "));
 }
 
-// Makes the decoders of what follows the views.
+std::vector<View> views_of_picture(const LoaderOptions& options) {
+  std::vector<View> views = options.views;
+  if (views.empty() && !options.image_field.empty()) {
+    views.push_back({.name = options.image_field, .image = options.image});
+  }
+  return views;
+}
+
+// Views of the picture, then clips.
+std::vector<std::string> names_of_views(const LoaderOptions& options) {
+  std::vector<std::string> names;
+  for (const View& view : views_of_picture(options)) names.push_back(view.name);
+  for (const ViewField& field : options.view_fields) {
+    if (std::holds_alternative<FramesField>(field.what)) names.push_back(field.name);
+  }
+  return names;
+}
+
+std::vector<ClipPtr> make_clips(const Schema& schema, const LoaderOptions& options) {
+  std::vector<ClipPtr> clips;
+  for (const ViewField& field : options.view_fields) {
+    const auto* frames = std::get_if<FramesField>(&field.what);
+    if (frames == nullptr) continue;
+    clips.push_back(std::make_shared<const Clip>(schema, field.name, *frames));
+  }
+  return clips;
+}
+
+// Makes the decoders of what follows the views, and of clips.
 class Followers {
  public:
-  Followers(const Schema& schema, ViewSetPtr set, const LoaderOptions& options)
-      : schema_(schema), set_(std::move(set)), options_(options) {}
+  Followers(const Schema& schema, ViewSetPtr set, const std::vector<ClipPtr>& clips,
+            const std::vector<std::string>& views, const LoaderOptions& options)
+      : schema_(schema), set_(std::move(set)), clips_(clips), views_(views), options_(options) {}
 
   std::shared_ptr<const FieldDecoder> make(const ViewField& field) const {
     return std::visit(
         [&](const auto& what) -> std::shared_ptr<const FieldDecoder> {
-          if constexpr (requires { what.view; }) {
-            return decode_view_field(schema_, set_, view_of(set_->views(), field.name, what.view),
-                                     what);
-          } else {
+          using What = std::decay_t<decltype(what)>;
+          if constexpr (std::is_same_v<What, FramesField>) {
+            return decode_clip(
+                *std::ranges::find(clips_, field.name, [](const ClipPtr& c) { return c->name(); }));
+          } else if constexpr (requires { what.boxes; }) {
             const BoxesField& boxes = boxes_of(field.name, what.boxes);
-            return decode_view_field(schema_, set_, view_of(set_->views(), field.name, boxes.view),
-                                     what, boxes);
+            const size_t view = view_of(views_, field.name, boxes.view);
+            if (const ClipPtr clip = clip_at(view)) return follow(field.name, clip, what);
+            return decode_view_field(schema_, set_, view, what, boxes);
+          } else {
+            const size_t view = view_of(views_, field.name, what.view);
+            if (const ClipPtr clip = clip_at(view)) return follow(field.name, clip, what);
+            if constexpr (std::is_same_v<What, FrameNumbersField>) {
+              throw error_of(ErrorCode::invalid_argument,
+                             "the batch's field '{}' is of a clip's frames, and the view '{}' is "
+                             "no clip; name the array of a FramesField",
+                             field.name, views_[view]);
+            } else {
+              return decode_view_field(schema_, set_, view, what);
+            }
           }
         },
         field.what);
   }
 
  private:
+  // Null for a view of the picture.
+  ClipPtr clip_at(size_t view) const {
+    const size_t num_views = set_ == nullptr ? 0 : set_->views().size();
+    return view < num_views ? nullptr : clips_[view - num_views];
+  }
+
+  template <typename What>
+  std::shared_ptr<const FieldDecoder> follow(const std::string& array, const ClipPtr& clip,
+                                             const What& what) const {
+    if constexpr (std::is_same_v<What, FrameNumbersField>) {
+      return decode_frame_numbers(clip);
+    } else if constexpr (requires { decode_clip_field(schema_, clip, what); }) {
+      return decode_clip_field(schema_, clip, what);
+    } else {
+      throw error_of(ErrorCode::invalid_argument,
+                     "the batch's field '{}' follows the clip '{}', and only masks and pictures "
+                     "can; move boxes and points by the geometry of the clip",
+                     array, clip->name());
+    }
+  }
+
   const BoxesField& boxes_of(const std::string& array, const std::string& name) const {
     for (const ViewField& field : options_.view_fields) {
       const auto* boxes = std::get_if<BoxesField>(&field.what);
@@ -74,26 +144,30 @@ class Followers {
 
   const Schema& schema_;
   ViewSetPtr set_;
+  const std::vector<ClipPtr>& clips_;
+  const std::vector<std::string>& views_;
   const LoaderOptions& options_;
 };
 
-std::vector<ViewBoxes> boxes_of_views(const Schema& schema, const std::vector<View>& views,
+// Those that follow a clip are among them, and no view is theirs.
+std::vector<ViewBoxes> boxes_of_views(const Schema& schema, const std::vector<std::string>& names,
                                       const LoaderOptions& options) {
   std::vector<ViewBoxes> all;
   for (const ViewField& field : options.view_fields) {
     const auto* boxes = std::get_if<BoxesField>(&field.what);
     if (boxes == nullptr) continue;
     all.push_back(
-        {view_of(views, field.name, boxes->view), require_tensor(schema, boxes->field), *boxes});
+        {view_of(names, field.name, boxes->view), require_tensor(schema, boxes->field), *boxes});
   }
   return all;
 }
 
-ViewSetPtr make_views(const Schema& schema, const LoaderOptions& options) {
+// Null without a picture.
+ViewSetPtr make_views(const Schema& schema, const std::vector<std::string>& names,
+                      const LoaderOptions& options) {
   if (options.image_field.empty()) {
-    if (options.views.empty() && options.view_fields.empty()) return nullptr;
-    throw Error(ErrorCode::invalid_argument,
-                "views and what follows them need a picture; give image_field");
+    if (options.views.empty()) return nullptr;
+    throw Error(ErrorCode::invalid_argument, "views need a picture; give image_field");
   }
   const size_t at = require_image(schema, options.image_field);
   const bool is_default = options.views.empty();
@@ -101,10 +175,8 @@ ViewSetPtr make_views(const Schema& schema, const LoaderOptions& options) {
     throw Error(ErrorCode::invalid_argument,
                 "mixing mixes the pictures of a loader without views; leave it out, or the views");
   }
-  std::vector<View> views = options.views;
-  if (is_default) views.push_back({.name = options.image_field, .image = options.image});
-  std::vector<ViewBoxes> boxes = boxes_of_views(schema, views, options);
-  return std::make_shared<const ViewSet>(at, std::move(views), std::move(boxes), is_default);
+  return std::make_shared<const ViewSet>(at, views_of_picture(options),
+                                         boxes_of_views(schema, names, options), is_default);
 }
 
 // Two arrays of one picture that draw the same numbers would show the same crop.
@@ -139,29 +211,37 @@ void refuse_equal_pictures(const Schema& schema, const LoaderOptions& options) {
 BatchFields batch_fields(const Schema& schema, const LoaderOptions& options) {
   BatchFields made;
   std::vector<BatchField>& fields = made.fields;
-  const ViewSetPtr set = make_views(schema, options);
+  made.views = names_of_views(options);
+  const ViewSetPtr set = make_views(schema, made.views, options);
+  const std::vector<ClipPtr> clips = make_clips(schema, options);
   refuse_equal_pictures(schema, options);
   if (set != nullptr) {
     for (size_t i = 0; i < set->views().size(); ++i) {
-      made.views.push_back(set->views()[i].name);
-      fields.push_back({made.views.back(), decode_view(set, i)});
+      fields.push_back({made.views[i], decode_view(set, i)});
     }
+    made.num_pictures = fields.size();
   }
   if (!options.label_field.empty()) {
     fields.push_back({options.label_field, decode_integer(schema, options.label_field)});
   }
   fields.insert(fields.end(), options.fields.begin(), options.fields.end());
-  const Followers followers(schema, set, options);
+  const Followers followers(schema, set, clips, made.views, options);
   for (const ViewField& field : options.view_fields) {
     fields.push_back({field.name, followers.make(field)});
   }
   made.num_visible = fields.size();
-  if (set == nullptr) return made;
+  if (made.views.empty()) return made;
   // Names that no user's field has: those are not empty.
-  fields.push_back({"\nsource size", decode_source_size(set)});
-  for (size_t i = 0; i < made.views.size(); ++i) {
-    fields.push_back({"\ngeometry of " + made.views[i], decode_geometry(set, i)});
+  fields.push_back({"\nsource size",
+                    set != nullptr ? decode_source_size(set) : decode_frame_size(clips.front())});
+  const auto add_geometry = [&](const std::string& view,
+                                std::shared_ptr<const FieldDecoder> decoder) {
+    fields.push_back({fmt::format("\ngeometry of {}", view), std::move(decoder)});
+  };
+  for (size_t i = 0; set != nullptr && i < set->views().size(); ++i) {
+    add_geometry(set->views()[i].name, decode_geometry(set, i));
   }
+  for (const ClipPtr& clip : clips) add_geometry(clip->name(), decode_clip_geometry(clip));
   return made;
 }
 

@@ -18,7 +18,9 @@ namespace ffkit {
 struct BatchFields {
   std::vector<BatchField> fields;
   size_t num_visible = 0;
-  std::vector<std::string> views;  // their geometry is field num_visible + 1 + i
+  size_t num_pictures = 0;  // the first ones: the views of the picture
+  std::vector<std::string>
+      views;  // of the picture, then clips; their geometry is field num_visible + 1 + i
 };
 
 // Throws Error(invalid_argument) for options that do not fit together, and as the decoders of

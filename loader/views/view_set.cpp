@@ -79,6 +79,19 @@ std::vector<int64_t> ViewSet::with_copies(size_t view, std::vector<int64_t> shap
   return shape;
 }
 
+MaskView mask_of_tensor(const TensorView& tensor, std::vector<std::byte>& memory) {
+  if (tensor.shape.size() != 2) {
+    throw error_of(ErrorCode::corrupt, "the mask has {} dimensions; expected 2, height and width",
+                   tensor.shape.size());
+  }
+  memory.assign(tensor.data.begin(), tensor.data.end());
+  return {.data = memory.data(),
+          .dtype = tensor.dtype,
+          .width = static_cast<int>(tensor.shape[1]),
+          .height = static_cast<int>(tensor.shape[0]),
+          .stride = tensor.shape[1]};
+}
+
 SampleViews::SampleViews(const ViewSet& set) : set_(set), pictures_(options_of(set.views())) {}
 
 void SampleViews::begin(const RecordView& record, const SampleKey& key, int64_t record_index,
@@ -104,18 +117,7 @@ void SampleViews::begin(const RecordView& record, const SampleKey& key, int64_t 
 MaskView SampleViews::mask(const RecordView& record, size_t field, bool is_tensor,
                            MaskNumbers numbers) {
   if (is_tensor) {
-    const TensorView tensor = record.tensor(field);
-    if (tensor.shape.size() != 2) {
-      throw error_of(ErrorCode::corrupt, "the mask has {} dimensions; expected 2, height and width",
-                     tensor.shape.size());
-    }
-    // Copied to where numbers of any size may lie.
-    tensor_.assign(tensor.data.begin(), tensor.data.end());
-    const MaskView view{.data = tensor_.data(),
-                        .dtype = tensor.dtype,
-                        .width = static_cast<int>(tensor.shape[1]),
-                        .height = static_cast<int>(tensor.shape[0]),
-                        .stride = tensor.shape[1]};
+    const MaskView view = mask_of_tensor(record.tensor(field), tensor_);
     require_size_of_picture("mask", view.width, view.height, pictures_.info());
     return view;
   }

@@ -59,6 +59,10 @@ class ViewSet {
   std::vector<size_t> view_of_;        // by picture
 };
 
+// The mask that is a tensor [height, width], copied to `memory`, where numbers of any size may lie.
+// Throws Error(corrupt) for another shape.
+MaskView mask_of_tensor(const TensorView& tensor, std::vector<std::byte>& memory);
+
 // Not thread-safe: one per thread.
 class SampleViews {
  public:
@@ -82,7 +86,6 @@ class SampleViews {
     bool is_decoded = false;
     MaskView view;
   };
-  void check_size(int width, int height) const;
 
   const ViewSet& set_;
   PictureViews pictures_;

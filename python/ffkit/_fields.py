@@ -62,8 +62,8 @@ class MaskField:
 
     Args:
         field: of the record: an image or bytes that are a PNG (a palette gives its indices, grey of 1 to 16 bits its values), or a tensor [height, width] of u8, u16 or i32. Its size
-            must be that of the view's picture, else it is a bad sample.
-        view: name of the view; "": the loader's only one.
+            must be that of the view's picture, else it is a bad sample. For a clip a list of these, one for each frame.
+        view: name of the view, or of the array of a FramesField; "": the loader's only one.
         dtype: "u8", "u16", "i32" or "i64". An id that it cannot hold makes a bad sample.
         fill: where the view has no picture; a number of the batch, which `ids` does not change.
         ids: what each id becomes: a dict, or a sequence for the ids 0, 1, ... An id that is not in it makes a bad sample. None: ids stay.
@@ -166,6 +166,43 @@ class PointsField:
 
 
 @dataclass(frozen=True, slots=True)
+class FramesField:
+    """A clip, frames of a video: [N, count, 3, H, W] or [N, count, H, W, 3].
+
+    All frames of a clip get one crop, flip and colours. A clip is a view, called as its array: `MaskField(..., view="clip")` and `PictureField(..., view="clip")` of a list with one item
+    for each frame follow it, [N, count, H, W] and [N, count, 3, H, W], and `batch.geometry("clip")` is [N, 3, 3]. Two clips of one video are two FramesFields. Frames that differ in size
+    make a bad sample. The whole record is read, but only the clip's frames are decoded.
+
+    Args:
+        field: of the record: a list of images (`list[image]`) or of bytes.
+        count: frames of the clip.
+        stride: from one frame to the next, in frames of the video. 0: the video is cut into `count` parts of equal length, and each gives one frame.
+        jitter: the clip begins anywhere in the video, and with a stride of 0 a frame is any of its part. False: the clip in the middle, and the frame in the middle of its part.
+        if_short: what becomes of a video with too few frames: "bad": a bad sample; "loop": it begins anew behind its last frame; "repeat": its last frame is repeated, with a stride of 0
+            each frame as often as needed.
+        image: what is done to each frame.
+    """
+
+    field: str = "frames"
+    count: int = 16
+    stride: int = 1
+    jitter: bool = True
+    if_short: Literal["bad", "loop", "repeat"] = "bad"
+    image: ImageOptions = ImageOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class FrameNumbersField:
+    """The numbers of a clip's frames in the video, from 0: [N, count] i64.
+
+    Args:
+        view: name of the FramesField's array; "": the loader's only view.
+    """
+
+    view: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class IntegerField:
     """A scalar of any integer type: [N] i64."""
 
@@ -230,6 +267,6 @@ class PythonField:
 
 
 BatchField = (
-    ImageField | ImagesField | PictureField | MaskField | PixelMaskField | BoxesField | BoxRowsField | PointsField | IntegerField | CopyField | TextField | ValidField | ZerosWhereNull | PythonField | _ffkit.FieldDecoder
+    ImageField | ImagesField | PictureField | MaskField | PixelMaskField | BoxesField | BoxRowsField | PointsField | FramesField | FrameNumbersField | IntegerField | CopyField | TextField | ValidField | ZerosWhereNull | PythonField | _ffkit.FieldDecoder
 )
 Fields = Mapping[str, BatchField]

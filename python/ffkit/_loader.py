@@ -86,7 +86,7 @@ class Loader:
         image_field, label_field: fields of the records, and their names in the batch; None: no such array.
         mixing: MixUp and CutMix.
         fields: further arrays by name: ImageField, ImagesField, IntegerField, CopyField, TextField, PythonField, ffkit.nuscenes.keyframe_fields(); and those that follow the crop and flip of
-            the picture, or of a view: MaskField, BoxesField, BoxRowsField, PointsField, PictureField.
+            the picture, or of a view: MaskField, BoxesField, BoxRowsField, PointsField, PictureField; and clips of videos: FramesField.
 
         Which samples, in which order:
 

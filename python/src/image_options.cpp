@@ -1,5 +1,7 @@
 #include "image_options.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <memory>
 #include <optional>
@@ -130,7 +132,10 @@ Layout parse_layout(const std::string& name) {
 
 ImageOptions image_options_from_python(nb::handle options) {
   if (class_of(options) != "ImageOptions") {
-    throw nb::type_error("the image options are no ffkit.ImageOptions");
+    throw nb::type_error(fmt::format("the image options are {}; expected ffkit.ImageOptions, whose "
+                                     "first argument is the transform",
+                                     class_of(options))
+                             .c_str());
   }
   ImageOptions image;
   image.transform = transform_from_python(options.attr("transform"));

@@ -74,6 +74,15 @@ PointsField points_field(nb::handle o) {
           .mirrored = get<std::vector<std::pair<int64_t, int64_t>>>(o, "mirrored")};
 }
 
+FramesField frames_field(nb::handle o) {
+  return {.field = get<std::string>(o, "field"),
+          .count = get<int64_t>(o, "count"),
+          .stride = get<int64_t>(o, "stride"),
+          .jitter = get<bool>(o, "jitter"),
+          .if_short = get_name(o, "if_short", [](const auto& n) { return parse_short_video(n); }),
+          .image = image_options_from_python(o.attr("image"))};
+}
+
 }  // namespace
 
 std::vector<View> views_from_python(nb::handle views) {
@@ -95,6 +104,9 @@ std::optional<ViewField> view_field_from_python(nb::handle field, const std::str
   if (kind == "BoxesField") return ViewField{name, boxes_field(field)};
   if (kind == "BoxRowsField") return ViewField{name, box_rows_field(field)};
   if (kind == "PointsField") return ViewField{name, points_field(field)};
+  if (kind == "FramesField") return ViewField{name, frames_field(field)};
+  if (kind == "FrameNumbersField")
+    return ViewField{name, FrameNumbersField{get<std::string>(field, "view")}};
   return std::nullopt;
 }
 

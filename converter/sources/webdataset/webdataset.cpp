@@ -29,6 +29,7 @@ namespace fs = std::filesystem;
 
 struct Member {
   size_t field = 0;
+  uint64_t number = 0;  // of a frame
   FileRange data;
 };
 
@@ -118,6 +119,7 @@ class WebDataset : public ListedSource {
   WebDataset(const fs::path& path, const WebDatasetOptions& options)
       : path_(path),
         max_sample_bytes_(options.max_sample_bytes),
+        takes_frames_(options.numbered_frames),
         storer_(as_they_are(options.store, options.exif)) {
     ShardListing listing = find_shards(path, ".tar", /*takes_compressed=*/true);
     notes_ = std::move(listing.notes);
@@ -163,9 +165,7 @@ class WebDataset : public ListedSource {
   }
 
   bool checks_headers_only() const override {
-    const bool has_images =
-        std::ranges::find(fields_, WebDatasetKind::image, &WebDatasetField::kind) != fields_.end();
-    return has_images && storer_.checks_headers_only();
+    return std::ranges::any_of(fields_, has_pictures) && storer_.checks_headers_only();
   }
 
   std::vector<fs::path> roots() const override {
@@ -213,6 +213,7 @@ class WebDataset : public ListedSource {
     }
     const std::span<std::byte> bytes = buffers.bytes(static_cast<size_t>(range.num_bytes));
     read_file(from, found.file, range.offset, bytes);
+    std::map<size_t, Frames> frames;  // by field
     for (size_t i = found.first_member; i < found.first_member + found.num_members; ++i) {
       const Member& member = from.members[i];
       const WebDatasetField& field = fields_[member.field];
@@ -220,6 +221,12 @@ class WebDataset : public ListedSource {
           bytes.subspan(static_cast<size_t>(member.data.offset - range.offset),
                         static_cast<size_t>(member.data.num_bytes));
       try {
+        if (field.kind == WebDatasetKind::frames) {
+          const std::string name = fmt::format("{}/{}", field.name, member.number);
+          frames[member.field].emplace_back(member.number,
+                                            storer_.store(data, found.key, buffers, name).bytes);
+          continue;
+        }
         if (field.kind == WebDatasetKind::image) {
           data =
               storer_.store(data, found.key, buffers, has_several_images_ ? field.name : "").bytes;
@@ -231,10 +238,40 @@ class WebDataset : public ListedSource {
             .within({.path = describe(split, index)});
       }
     }
+    for (auto& [field, numbered] : frames) {
+      set_frames(record, field, numbered, describe(split, index));
+    }
     record.set_string(fields_.size(), found.key);
   }
 
  private:
+  using Frames = std::vector<std::pair<uint64_t, std::span<const std::byte>>>;
+
+  static bool has_pictures(const WebDatasetField& field) {
+    return field.kind == WebDatasetKind::image || field.kind == WebDatasetKind::frames;
+  }
+
+  void set_frames(RecordBuilder& record, size_t field, Frames& frames,
+                  const std::string& origin) const {
+    const auto number_of = [](const auto& frame) { return frame.first; };
+    std::ranges::sort(frames, {}, number_of);
+    const auto twice = std::ranges::adjacent_find(frames, {}, number_of);
+    if (twice != frames.end()) {
+      throw error_at(origin, ErrorCode::invalid_argument,
+                     "field '{}': two frames have the number {}; a frame must have one picture",
+                     fields_[field].name, twice->first);
+    }
+    std::vector<std::span<const std::byte>> pictures;
+    pictures.reserve(frames.size());
+    for (const auto& frame : frames) pictures.push_back(frame.second);
+    record.set_list(field, pictures);
+  }
+
+  // The frame that a member is, where frames are taken.
+  std::optional<FrameName> frame_of(const std::string& extension) const {
+    return takes_frames_ ? frame_of_extension(extension) : std::nullopt;
+  }
+
   static void read_file(const WebDatasetSplit& split, size_t file, int64_t offset,
                         std::span<std::byte> out) {
     if (const auto place = split.decompressed.find(file)) {
@@ -265,10 +302,12 @@ class WebDataset : public ListedSource {
     for (const std::string& extension : extensions) {
       WebDatasetField field{.name = field_of_extension(extension, rivals.contains(extension)),
                             .kind = kind_of_extension(extension)};
+      if (const std::optional<FrameName> frame = frame_of(extension)) {
+        field = {.name = frame->field, .kind = WebDatasetKind::frames};
+      }
       const auto same = std::ranges::find(fields_, field.name, &WebDatasetField::name);
-      const bool is_image = field.kind == WebDatasetKind::image;
       if (field.name == "id" ||
-          (same != fields_.end() && (!is_image || same->kind != field.kind))) {
+          (same != fields_.end() && (!has_pictures(field) || same->kind != field.kind))) {
         throw source_error(
             path_, ErrorCode::unsupported,
             "members '.{}' would become a second field '{}'; write the tars with another extension",
@@ -277,8 +316,7 @@ class WebDataset : public ListedSource {
       if (same == fields_.end()) fields_.push_back(field);
       names_[extension] = field.name;
     }
-    has_several_images_ =
-        std::ranges::count(fields_, WebDatasetKind::image, &WebDatasetField::kind) > 1;
+    has_several_images_ = std::ranges::count_if(fields_, has_pictures) > 1;
     std::ranges::stable_sort(fields_, {}, [](const WebDatasetField& field) {
       return std::pair(std::min(field.kind, WebDatasetKind::text), field.name);
     });
@@ -297,10 +335,13 @@ class WebDataset : public ListedSource {
     for (size_t file = 0; file < shards.size(); ++file) {
       const WebDatasetShard shard = std::exchange(shards[file], {});
       num_ignored += shard.num_ignored;
-      std::vector<size_t> fields;
+      std::vector<Member> kinds;  // by extension
       for (const std::string& extension : shard.extensions) {
         const auto field = std::ranges::find(fields_, names_.at(extension), &WebDatasetField::name);
-        fields.push_back(static_cast<size_t>(field - fields_.begin()));
+        const std::optional<FrameName> frame = frame_of(extension);
+        kinds.push_back({.field = static_cast<size_t>(field - fields_.begin()),
+                         .number = frame ? frame->number : 0,
+                         .data = {}});
       }
       size_t first = split.members.size();
       for (const WebDatasetSample& found : shard.samples) {
@@ -309,7 +350,8 @@ class WebDataset : public ListedSource {
         first += found.num_members;
       }
       for (const WebDatasetMember& member : shard.members) {
-        split.members.push_back({fields[member.extension], member.data});
+        split.members.push_back(kinds[member.extension]);
+        split.members.back().data = member.data;
         info.num_bytes += member.data.num_bytes;
       }
     }
@@ -341,6 +383,17 @@ class WebDataset : public ListedSource {
                     path_.string(), split.name, *same));
   }
 
+  // What else helps where a field is one of numbered pictures.
+  std::string frames_remedy(size_t field) const {
+    if (takes_frames_) return {};
+    for (const auto& [extension, name] : names_) {
+      if (name != fields_[field].name || !frame_of_extension(extension)) continue;
+      return fmt::format("; if '{}' and others are frames of a video, make them one list with {}",
+                         extension, option_on("numbered_frames"));
+    }
+    return {};
+  }
+
   void require_all_fields(bool allow_missing) {
     std::vector<int64_t> num_missing(fields_.size(), 0);
     for (size_t s = 0; s < splits_.size(); ++s) {
@@ -356,8 +409,8 @@ class WebDataset : public ListedSource {
           if (allow_missing) continue;
           throw error_at(describe(s, static_cast<int64_t>(i)), ErrorCode::invalid_argument,
                          "has no member for field '{}', which other samples have; complete it, or "
-                         "leave such fields empty with {}",
-                         fields_[field].name, option_on("allow_missing"));
+                         "leave such fields empty with {}{}",
+                         fields_[field].name, option_on("allow_missing"), frames_remedy(field));
         }
       }
     }
@@ -399,6 +452,7 @@ class WebDataset : public ListedSource {
 
   const fs::path path_;
   const int64_t max_sample_bytes_;
+  const bool takes_frames_;
   const ImageStorer storer_;
   bool has_several_images_ = false;
   std::vector<WebDatasetField> fields_;

@@ -1,5 +1,6 @@
 #include "sources/webdataset/webdataset_fields.h"
 
+#include <fmt/format.h>
 #include <simdjson.h>
 
 #include <algorithm>
@@ -62,10 +63,31 @@ std::string field_of_extension(const std::string& extension, bool keeps_extensio
   return name;
 }
 
+std::optional<FrameName> frame_of_extension(const std::string& extension) {
+  if (kind_of_extension(extension) != WebDatasetKind::image) return std::nullopt;
+  const size_t dot = extension.rfind('.');
+  if (dot == std::string::npos) return std::nullopt;
+  const std::string_view name = std::string_view(extension).substr(0, dot);
+  const size_t last = name.find_last_not_of("0123456789");
+  const size_t begin = last == std::string_view::npos ? 0 : last + 1;
+  constexpr size_t kMaxDigits = 18;
+  if (begin == name.size() || name.size() - begin > kMaxDigits) return std::nullopt;
+  FrameName frame;
+  std::from_chars(name.data() + begin, name.data() + name.size(), frame.number);
+  std::string_view list = name.substr(0, begin);
+  while (list.ends_with('_') || list.ends_with('-') || list.ends_with('.')) list.remove_suffix(1);
+  const bool is_plain = list.empty() || list == "frame" || list == "frames";
+  frame.field = is_plain ? "frames" : fmt::format("{}/frames", list);
+  std::ranges::replace(frame.field, '.', '/');
+  return frame;
+}
+
 Field WebDatasetField::field() const {
   switch (kind) {
     case WebDatasetKind::image:
       return {name, FieldType::image};
+    case WebDatasetKind::frames:
+      return {name, FieldType::list, DType::u8, false, FieldType::image};
     case WebDatasetKind::label:
       return {name, FieldType::scalar, DType::i64, true};
     case WebDatasetKind::text:
@@ -102,6 +124,7 @@ void set_webdataset_field(RecordBuilder& record, size_t position, const WebDatas
       return;
     }
     case WebDatasetKind::image:
+    case WebDatasetKind::frames:
     case WebDatasetKind::bytes:
       record.set_bytes(position, bytes);
       return;

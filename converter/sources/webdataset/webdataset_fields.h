@@ -8,11 +8,13 @@
 //
 // A field is called as its extension where nothing else is said, with "/" for ".": "seg.png" is
 // `seg/image`, "depth.npy" `depth/npy`. Where a sample has several pictures that would be one field
-// (jpg and png), all of them keep their extensions: `jpg`, `png`.
+// (jpg and png), all of them keep their extensions: `jpg`, `png`. Numbered pictures, "0001.jpg" or
+// "depth_0001.png", may be frames, items of a list: `frames`, `depth/frames`.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -20,13 +22,21 @@
 
 namespace ffkit {
 
-enum class WebDatasetKind : uint8_t { image, label, text, tensor, bytes };
+enum class WebDatasetKind : uint8_t { image, frames, label, text, tensor, bytes };
 
 WebDatasetKind kind_of_extension(const std::string& extension);
 
 // The field that members of `extension` become; `keeps_extension` for pictures that share a sample
 // with another.
 std::string field_of_extension(const std::string& extension, bool keeps_extension);
+
+// Of a member that is a numbered picture: the list that it belongs to, and its number.
+struct FrameName {
+  std::string field;
+  uint64_t number = 0;
+};
+// Nothing for other members. Numbers have up to 18 digits.
+std::optional<FrameName> frame_of_extension(const std::string& extension);
 
 struct WebDatasetField {
   std::string name;
@@ -36,7 +46,7 @@ struct WebDatasetField {
   Field field() const;
 };
 
-// Sets field `position` of `record` from a member's bytes, or from those that are stored of a
+// Sets field `position`, which is no list, of `record` from a member's bytes, or from those that are stored of a
 // picture, which must live until the record is encoded. `num_classes`: labels must be below; 0:
 // any. Throws Error, without a path, for what the bytes cannot be.
 void set_webdataset_field(RecordBuilder& record, size_t position, const WebDatasetField& field,

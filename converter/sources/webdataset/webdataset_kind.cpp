@@ -13,6 +13,10 @@ class WebDatasetSourceKind final : public SourceOptions {
               "Text file with one class name on each line; without it, labels have no names");
     table.add("allow-missing", options_.allow_missing,
               "Accepts samples that lack a member which others have: the field is null");
+    table.add("numbered-frames", options_.numbered_frames,
+              "Pictures of a sample whose names end in numbers, such as 0001.jpg or "
+              "depth_0001.png, are frames of a video: one list in the order of their numbers, "
+              "frames or depth/frames");
     table
         .add("max-sample-bytes", options_.max_sample_bytes,
              "Largest sample; a larger one counts as bad. Each thread holds one sample in memory")

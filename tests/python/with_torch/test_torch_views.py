@@ -240,7 +240,7 @@ def test_options_that_do_not_fit_say_what_to_write(data: ffkit.Dataset) -> None:
         ({"views": {"label": crop}}, "two fields 'label'"),
         ({"fields": {"mask": ffkit.MaskField("mask", dtype="f32")}}, "the mask's dtype is f32"),
         ({"fields": {"mask": ffkit.MaskField("labels")}}, "expected a PNG, or a tensor of u8, u16 or i32"),
-        ({"image": None, "fields": {"mask": ffkit.MaskField("mask")}}, "need a picture"),
+        ({"image": None, "fields": {"mask": ffkit.MaskField("mask")}}, "has neither a picture nor a clip"),
     ):
         with pytest.raises(ffkit.InvalidArgumentError, match=message):
             ffkit.Loader(data, 2, **options)

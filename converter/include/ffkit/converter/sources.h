@@ -148,6 +148,10 @@ struct WebDatasetOptions {
   std::filesystem::path classes;  // file with the name of one class a line; empty: none
   // samples that lack a member which others have get a null field; otherwise that is an error
   bool allow_missing = false;
+  // Pictures whose names end in numbers, such as 0001.jpg or depth_0001.png, are frames of a video:
+  // a list in the order of their numbers, the field "frames" or "depth/frames". Otherwise each of
+  // them is a field.
+  bool numbered_frames = false;
   // The most bytes of a sample's members together, >= 1 KiB; a larger sample is a bad one. Each
   // thread holds a sample in memory.
   int64_t max_sample_bytes = 1LL << 30;

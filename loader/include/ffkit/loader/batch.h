@@ -89,16 +89,15 @@ class Batch {
   // a field without texts.
   [[nodiscard]] std::vector<std::string_view> strings(std::string_view name) const;
 
-  // The names of the views, in order: those of LoaderOptions::views; without such the image field;
-  // none for a loader without pictures.
+  // The names of the views, in order: those of LoaderOptions::views, without such the image field;
+  // then the clips, which are the arrays of FramesFields. None for a loader without pictures.
   [[nodiscard]] std::span<const std::string> views() const noexcept;
   // Where the pixels of each picture went in a view: [size, 3, 3] f64, or [size, copies, 3, 3] of a
-  // view with copies; see ViewMatrix. It is that of the transform: what RandAugment and
-  // TrivialAugmentWide turn and shift is not in it. The array is none of field(i). Throws
-  // Error(not_found), which lists the views.
+  // view with copies; see ViewMatrix. A clip has one for all of its frames. The array is none of
+  // field(i). Throws Error(not_found), which lists the views.
   [[nodiscard]] BatchArray geometry(std::string_view view) const;
-  // Height and width of each picture as it is stored: [size, 2] i64. Throws Error(not_found) for a
-  // loader without pictures.
+  // Height and width of each picture as it is stored: [size, 2] i64. Without an image field, those
+  // of the first clip's frames. Throws Error(not_found) for a loader without pictures.
   [[nodiscard]] BatchArray source_sizes() const;
 
   // The number of the field that images() gives; nothing without one, and with views.

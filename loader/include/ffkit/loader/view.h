@@ -115,9 +115,44 @@ struct PointsField {
   std::vector<std::pair<int64_t, int64_t>> mirrored = {};
 };
 
+// What becomes of a video that has too few frames for a clip.
+enum class ShortVideo : uint8_t {
+  bad,     // it is a bad sample
+  loop,    // it begins anew behind its last frame
+  repeat,  // its last frame is repeated; with a stride of 0 each frame as often as needed
+};
+std::string_view to_string(ShortVideo what);
+// Throws Error(invalid_argument) for another name.
+ShortVideo parse_short_video(std::string_view name);
+
+// Frames of a video: [N, count, 3, H, W]. The field is a list of images or bytes. A clip is a view
+// with the name of its array: all of its frames get one crop, flip and colours, drawn from random
+// numbers of its own. Frames that differ in size make a bad sample. Of the fields above, MaskField
+// and PictureField may follow a clip: their fields are lists too, with one item for each frame. The
+// whole record is read, but only the frames of the clip are decoded.
+struct FramesField {
+  std::string field = "frames";
+  int64_t count = 16;
+  // From one frame of the clip to the next, in frames of the video. 0: the video is cut into
+  // `count` parts of equal length, and each gives one frame.
+  int64_t stride = 1;
+  // The clip begins anywhere in the video, and with a stride of 0 a frame is any of its part. Not:
+  // the clip in the middle, and the frame in the middle of its part.
+  bool jitter = true;
+  ShortVideo if_short = ShortVideo::bad;
+  ImageOptions image = {};
+};
+
+// The numbers of a clip's frames in the video, from 0: [N, count] i64.
+struct FrameNumbersField {
+  std::string view = {};
+};
+
 struct ViewField {
   std::string name;  // of the array in the batch
-  std::variant<PictureField, MaskField, PixelMaskField, BoxesField, BoxRowsField, PointsField> what;
+  std::variant<PictureField, MaskField, PixelMaskField, BoxesField, BoxRowsField, PointsField,
+               FramesField, FrameNumbersField>
+      what;
 };
 
 }  // namespace ffkit

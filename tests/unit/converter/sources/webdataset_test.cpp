@@ -63,6 +63,40 @@ TEST(WebDataset, RefusesSamplesBeyondTheLimit) {
   record_of(*source, 0, 1);
 }
 
+TEST(WebDataset, MakesListsOfFrames) {
+  const TempDir dir;
+  write_file(dir / "0.tar", TarBuilder()
+                                .add("a.10.jpg", jpeg_picture(3))
+                                .add("a.9.jpg", jpeg_picture(2))
+                                .add("a.depth_1.png", jpeg_picture(5))
+                                .add("b.frame_0001.jpg", jpeg_picture(4))
+                                .add("b.depth.0007.jpg", jpeg_picture(1))
+                                .finish());
+  EXPECT_ERROR(open_webdataset(dir.path()), invalid_argument);
+  const auto source = open_webdataset(dir.path(), {.numbered_frames = true});
+  EXPECT_THAT(field_names(*source), ElementsAre("depth/frames", "frames", "id"));
+  const Schema schema = source->schema();
+  EXPECT_EQ(schema.fields[1].type, FieldType::list);
+  EXPECT_EQ(schema.fields[1].item, FieldType::image);
+  const std::vector<std::byte> record = record_of(*source, 0, 0);
+  const ListView frames = RecordView(schema, record).list(1);
+  ASSERT_EQ(frames.size(), 2U);
+  EXPECT_EQ(text_of(frames.bytes(0)), jpeg_picture(2));
+  EXPECT_EQ(text_of(frames.bytes(1)), jpeg_picture(3));
+  const std::vector<std::byte> other = record_of(*source, 0, 1);
+  EXPECT_EQ(text_of(RecordView(schema, other).list(1).bytes(0)), jpeg_picture(4));
+  EXPECT_EQ(text_of(RecordView(schema, other).list(0).bytes(0)), jpeg_picture(1));
+}
+
+TEST(WebDataset, RefusesTwoFramesOfOneNumber) {
+  const TempDir dir;
+  write_file(
+      dir / "0.tar",
+      TarBuilder().add("a.1.jpg", jpeg_picture(3)).add("a.01.jpg", jpeg_picture(2)).finish());
+  const auto source = open_webdataset(dir.path(), {.numbered_frames = true});
+  EXPECT_ERROR(record_of(*source, 0, 0), invalid_argument);
+}
+
 TEST(WebDataset, ReadsPicturesWithLabels) {
   const TempDir dir;
   write_file(dir / "set-train-000001.tar",

@@ -1,0 +1,401 @@
+#include "views/clips.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include <ffkit/image/image_codec.h>
+
+#include "fields/array_bytes.h"
+#include "fields/field_lookup.h"
+#include "fields/image_field_decoder.h"
+#include "format/enum_names.h"
+#include "format/make_error.h"
+#include "format/refuse.h"
+#include "image/codec/mask_decoder.h"
+#include "image/random_numbers/random_streams.h"
+#include "image/views/mask_scaler.h"
+#include "views/picture_decoders.h"
+
+namespace ffkit {
+namespace {
+
+constexpr EnumName<ShortVideo> kShortVideoNames[] = {
+    {ShortVideo::bad, "bad"}, {ShortVideo::loop, "loop"}, {ShortVideo::repeat, "repeat"}};
+
+bool is_list_of(const Field& field, std::initializer_list<FieldType> items) {
+  return field.type == FieldType::list &&
+         std::ranges::find(items, field.item) != std::end(items);
+}
+
+size_t require_pictures(const Schema& schema, const std::string& field) {
+  const size_t at = schema.require(field);
+  if (!is_list_of(schema.fields[at], {FieldType::image, FieldType::bytes})) {
+    refuse_field(schema.fields[at], "a list of images, the frames of a video");
+  }
+  return at;
+}
+
+// The frames of one sample.
+struct ChosenFrames {
+  ListView video;
+  std::vector<int64_t> numbers;
+  std::span<const std::byte> frame(int64_t part) const {
+    return video.bytes(static_cast<size_t>(numbers[static_cast<size_t>(part)]));
+  }
+};
+
+ChosenFrames choose_frames(const Clip& clip, const RecordView& record, const SampleKey& key) {
+  ListView video = record.list(clip.field());
+  std::vector<int64_t> numbers = clip.choose(std::ssize(video), key);
+  return {std::move(video), std::move(numbers)};
+}
+
+// One frame after another, where the first one says which size all have.
+struct FrameScratch : FieldDecoder::Scratch {
+  explicit FrameScratch(const ImageOptions& options) : pictures({options}) {}
+
+  // Plans the frame that is `part` of the clip.
+  void begin(const ChosenFrames& frames, int64_t part, const SampleKey& key,
+             PipelineTimes& times) {
+    const size_t view = 0;
+    pictures.begin(frames.frame(part), {&view, 1}, {&key, 1}, times);
+    const int64_t first = frames.numbers.front();
+    const int64_t number = frames.numbers[static_cast<size_t>(part)];
+    if (number == first) return;
+    const ImageInfo expected = read_image_info(frames.frame(0));
+    const ImageInfo& info = pictures.info();
+    if (info.width == expected.width && info.height == expected.height) return;
+    throw error_of(ErrorCode::corrupt,
+                   "frame {} is {} x {}, but frame {} is {} x {}; all frames of a clip must have "
+                   "one size",
+                   number, info.width, info.height, first, expected.width, expected.height);
+  }
+
+  PictureViews pictures;
+};
+
+// What all of them have: an array with an item for each frame.
+class OfFrames : public PartsDecoder {
+ public:
+  OfFrames(ClipPtr clip, DType dtype, std::vector<int64_t> shape)
+      : clip_(std::move(clip)),
+        dtype_(dtype),
+        bytes_per_frame_(array_bytes(dtype, shape)),
+        shape_(std::move(shape)) {
+    shape_.insert(shape_.begin(), clip_->count());
+  }
+  DType dtype() const override { return dtype_; }
+  std::vector<int64_t> shape() const override { return shape_; }
+  int64_t num_parts() const override { return clip_->count(); }
+  std::unique_ptr<Scratch> make_scratch() const override {
+    return std::make_unique<FrameScratch>(clip_->options().image);
+  }
+  void decode_part(const RecordView& record, const SampleKey& key, int64_t part, Scratch* scratch,
+                   void* out) const override {
+    decode_frame(record, choose_frames(*clip_, record, key), clip_->key_of(key), part, *scratch,
+                 static_cast<std::byte*>(out) + static_cast<size_t>(part) * bytes_per_frame_);
+  }
+
+ protected:
+  const Clip& clip() const { return *clip_; }
+  // `key` is the clip's.
+  virtual void decode_frame(const RecordView& record, const ChosenFrames& frames,
+                            const SampleKey& key, int64_t part, Scratch& scratch,
+                            std::byte* out) const = 0;
+
+ private:
+  ClipPtr clip_;
+  DType dtype_;
+  size_t bytes_per_frame_;
+  std::vector<int64_t> shape_;
+};
+
+class ClipDecoder final : public OfFrames {
+ public:
+  explicit ClipDecoder(const ClipPtr& clip)
+      : OfFrames(clip, clip->options().image.output.dtype,
+                 picture_shape(clip->options().image.output,
+                               image_size(clip->options().image.transform))) {}
+
+ private:
+  void decode_frame(const RecordView& /*record*/, const ChosenFrames& frames, const SampleKey& key,
+                    int64_t part, Scratch& scratch, std::byte* out) const override {
+    auto& own = static_cast<FrameScratch&>(scratch);
+    PipelineTimes times;
+    own.begin(frames, part, key, times);
+    own.pictures.write(0, out, times);
+    own.work.transform_ns += times.transform_ns;
+    refuse_mixed_palette(own.pictures.info(), own.pictures.mixes_pixels(0));
+  }
+};
+
+// The item of a further list that belongs to a frame. Throws Error(corrupt) unless there is one for
+// each frame.
+size_t item_of(const ListView& items, const std::string& name, const ChosenFrames& frames,
+               int64_t part) {
+  if (items.size() == frames.video.size()) {
+    return static_cast<size_t>(frames.numbers[static_cast<size_t>(part)]);
+  }
+  throw error_of(ErrorCode::corrupt,
+                 "field '{}' has {} items, but the video has {} frames; there must be one for each",
+                 name, items.size(), frames.video.size());
+}
+
+class FramePictureDecoder final : public OfFrames {
+ public:
+  FramePictureDecoder(const ClipPtr& clip, size_t field, std::string name, ImageOptions options)
+      : OfFrames(clip, options.output.dtype,
+                 picture_shape(options.output, image_size(options.transform))),
+        field_(field),
+        name_(std::move(name)),
+        options_(std::move(options)) {
+    validate(options_);
+    refuse_moves_of_follower(options_, clip->options().image, clip->name());
+  }
+  std::unique_ptr<Scratch> make_scratch() const override {
+    return std::make_unique<FollowerScratch>(clip().options().image, options_);
+  }
+
+ private:
+  struct FollowerScratch final : FrameScratch {
+    FollowerScratch(const ImageOptions& leader, const ImageOptions& options)
+        : FrameScratch(leader), followers({options}) {}
+    PictureViews followers;
+  };
+  void decode_frame(const RecordView& record, const ChosenFrames& frames, const SampleKey& key,
+                    int64_t part, Scratch& scratch, std::byte* out) const override {
+    auto& own = static_cast<FollowerScratch&>(scratch);
+    PipelineTimes times;
+    own.begin(frames, part, key, times);
+    const ListView items = record.list(field_);
+    own.followers.follow(items.bytes(item_of(items, name_, frames, part)), own.pictures, 0,
+                         {&key, 1}, times);
+    own.followers.write(0, out, times);
+    own.work.transform_ns += times.transform_ns;
+  }
+
+  size_t field_;
+  std::string name_;
+  ImageOptions options_;
+};
+
+class FrameMaskDecoder final : public OfFrames {
+ public:
+  FrameMaskDecoder(const ClipPtr& clip, size_t field, const Field& description, MaskOptions options)
+      : OfFrames(clip, options.dtype, {size_of(*clip).height, size_of(*clip).width}),
+        field_(field),
+        name_(description.name),
+        is_tensor_(description.item == FieldType::tensor),
+        options_(std::move(options)) {
+    validate(options_);
+  }
+  std::unique_ptr<Scratch> make_scratch() const override {
+    return std::make_unique<MaskScratch>(clip().options().image, options_);
+  }
+
+ private:
+  struct MaskScratch final : FrameScratch {
+    MaskScratch(const ImageOptions& leader, const MaskOptions& options)
+        : FrameScratch(leader), scaler(options) {}
+    MaskScaler scaler;
+    MaskDecoder decoder;
+    std::vector<std::byte> tensor;
+  };
+  static ImageSize size_of(const Clip& clip) { return image_size(clip.options().image.transform); }
+
+  void decode_frame(const RecordView& record, const ChosenFrames& frames, const SampleKey& key,
+                    int64_t part, Scratch& scratch, std::byte* out) const override {
+    auto& own = static_cast<MaskScratch&>(scratch);
+    PipelineTimes times;
+    own.begin(frames, part, key, times);
+    const ListView items = record.list(field_);
+    const size_t item = item_of(items, name_, frames, part);
+    const MaskView mask = is_tensor_ ? mask_of_tensor(items.tensor(item), own.tensor)
+                                     : own.decoder.decode(items.bytes(item), options_.numbers);
+    require_size_of_picture("mask", mask.width, mask.height, own.pictures.info());
+    own.scaler.run(mask, own.pictures.moves(0), out);
+  }
+
+  size_t field_;
+  std::string name_;
+  bool is_tensor_;
+  MaskOptions options_;
+};
+
+class FrameNumbersDecoder final : public FieldDecoder {
+ public:
+  explicit FrameNumbersDecoder(ClipPtr clip) : clip_(std::move(clip)) {}
+  DType dtype() const override { return DType::i64; }
+  std::vector<int64_t> shape() const override { return {clip_->count()}; }
+  void decode(const RecordView& record, const SampleKey& key, Scratch*, void* out) const override {
+    const std::vector<int64_t> numbers = choose_frames(*clip_, record, key).numbers;
+    std::memcpy(out, numbers.data(), numbers.size() * sizeof(int64_t));
+  }
+
+ private:
+  ClipPtr clip_;
+};
+
+// Of what is equal for all frames of a clip: from its first one.
+class OfFirstFrame : public FieldDecoder {
+ public:
+  OfFirstFrame(ClipPtr clip, DType dtype, std::vector<int64_t> shape)
+      : clip_(std::move(clip)), dtype_(dtype), shape_(std::move(shape)) {}
+  DType dtype() const override { return dtype_; }
+  std::vector<int64_t> shape() const override { return shape_; }
+  std::unique_ptr<Scratch> make_scratch() const override {
+    return std::make_unique<FrameScratch>(clip_->options().image);
+  }
+  void decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
+              void* out) const override {
+    auto& own = static_cast<FrameScratch&>(*scratch);
+    PipelineTimes times;
+    own.begin(choose_frames(*clip_, record, key), 0, clip_->key_of(key), times);
+    write(own.pictures, out);
+  }
+
+ protected:
+  virtual void write(const PictureViews& pictures, void* out) const = 0;
+
+ private:
+  ClipPtr clip_;
+  DType dtype_;
+  std::vector<int64_t> shape_;
+};
+
+class ClipGeometryDecoder final : public OfFirstFrame {
+ public:
+  explicit ClipGeometryDecoder(ClipPtr clip)
+      : OfFirstFrame(std::move(clip), DType::f64, {3, 3}) {}
+
+ private:
+  void write(const PictureViews& pictures, void* out) const override {
+    const ViewMatrix matrix = pictures.matrix(0);
+    std::memcpy(out, matrix.data(), sizeof(matrix));
+  }
+};
+
+class FrameSizeDecoder final : public OfFirstFrame {
+ public:
+  explicit FrameSizeDecoder(ClipPtr clip) : OfFirstFrame(std::move(clip), DType::i64, {2}) {}
+
+ private:
+  void write(const PictureViews& pictures, void* out) const override {
+    const std::array<int64_t, 2> size = {pictures.info().height, pictures.info().width};
+    std::memcpy(out, size.data(), sizeof(size));
+  }
+};
+
+}  // namespace
+
+std::string_view to_string(ShortVideo what) {
+  return name_of(kShortVideoNames, what);
+}
+
+ShortVideo parse_short_video(std::string_view name) {
+  return value_of(kShortVideoNames, name, "if_short");
+}
+
+Clip::Clip(const Schema& schema, std::string name, FramesField options)
+    : name_(std::move(name)),
+      options_(std::move(options)),
+      field_(require_pictures(schema, options_.field)) {
+  check_between("count", static_cast<double>(options_.count), 1, 1 << 16);
+  check_between("stride", static_cast<double>(options_.stride), 0, 1 << 16);
+  validate(options_.image);
+  if (needs_boxes(options_.image.transform)) {
+    throw error_of(ErrorCode::invalid_argument,
+                   "the clip '{}' has a RandomIoUCrop, which needs boxes; frames have none", name_);
+  }
+}
+
+SampleKey Clip::key_of(const SampleKey& sample) const {
+  return view_key(sample, name_);
+}
+
+// With a stride of 0.
+int64_t Clip::frame_of_part(int64_t part, int64_t num_frames, CounterRandom& random) const {
+  const int64_t begin = part * num_frames / count();
+  const int64_t end = (part + 1) * num_frames / count();
+  if (end <= begin) return begin;
+  return options_.jitter ? begin + random.below(end - begin) : (begin + end - 1) / 2;
+}
+
+std::vector<int64_t> Clip::choose(int64_t num_frames, const SampleKey& sample) const {
+  if (num_frames == 0) {
+    throw error_of(ErrorCode::corrupt, "field '{}' has no frames, so no clip can be made of it",
+                   options_.field);
+  }
+  const bool is_spread = options_.stride == 0;
+  const int64_t needed = is_spread ? count() : (count() - 1) * options_.stride + 1;
+  const bool is_short = num_frames < needed;
+  if (is_short && options_.if_short == ShortVideo::bad) {
+    throw error_of(ErrorCode::unsupported,
+                   "a clip of {} frames{} needs {} frames, but the video has {}; leave such records "
+                   "out, or set if_short to loop or repeat",
+                   count(), is_spread ? "" : fmt::format(" with a stride of {}", options_.stride),
+                   needed, num_frames);
+  }
+  CounterRandom random(key_of(sample), kFramesStream);
+  const bool loops = is_short && options_.if_short == ShortVideo::loop;
+  // Where a clip may begin.
+  const int64_t num_begins = loops ? num_frames : is_short ? 1 : num_frames - needed + 1;
+  int64_t begin = loops ? 0 : (num_begins - 1) / 2;
+  if (options_.jitter && !is_spread) begin = random.below(num_begins);
+  std::vector<int64_t> numbers;
+  numbers.reserve(static_cast<size_t>(count()));
+  for (int64_t i = 0; i < count(); ++i) {
+    const int64_t at = begin + i * std::max<int64_t>(options_.stride, 1);
+    if (loops) {
+      numbers.push_back(at % num_frames);
+    } else if (is_spread) {
+      numbers.push_back(frame_of_part(i, num_frames, random));
+    } else {
+      numbers.push_back(std::min(at, num_frames - 1));
+    }
+  }
+  return numbers;
+}
+
+std::shared_ptr<const FieldDecoder> decode_clip(ClipPtr clip) {
+  return std::make_shared<ClipDecoder>(std::move(clip));
+}
+
+std::shared_ptr<const FieldDecoder> decode_clip_field(const Schema& schema, ClipPtr clip,
+                                                      const MaskField& field) {
+  const size_t at = schema.require(field.field);
+  const Field& description = schema.fields[at];
+  const DType dtype = description.dtype;
+  const bool has_numbers = dtype == DType::u8 || dtype == DType::u16 || dtype == DType::i32;
+  if (!is_list_of(description, {FieldType::image, FieldType::bytes}) &&
+      !(is_list_of(description, {FieldType::tensor}) && has_numbers)) {
+    refuse_field(description, "a list of PNGs, or of tensors of u8, u16 or i32");
+  }
+  return std::make_shared<FrameMaskDecoder>(std::move(clip), at, description, field.mask);
+}
+
+std::shared_ptr<const FieldDecoder> decode_clip_field(const Schema& schema, ClipPtr clip,
+                                                      const PictureField& field) {
+  const size_t at = require_pictures(schema, field.field);
+  ImageOptions options{.transform = clip->options().image.transform,
+                       .augmentations = field.augmentations,
+                       .output = field.output};
+  return std::make_shared<FramePictureDecoder>(std::move(clip), at, field.field,
+                                               std::move(options));
+}
+
+std::shared_ptr<const FieldDecoder> decode_frame_numbers(ClipPtr clip) {
+  return std::make_shared<FrameNumbersDecoder>(std::move(clip));
+}
+
+std::shared_ptr<const FieldDecoder> decode_clip_geometry(ClipPtr clip) {
+  return std::make_shared<ClipGeometryDecoder>(std::move(clip));
+}
+
+std::shared_ptr<const FieldDecoder> decode_frame_size(ClipPtr clip) {
+  return std::make_shared<FrameSizeDecoder>(std::move(clip));
+}
+
+}  // namespace ffkit
