@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <numeric>
 #include <unordered_map>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "format/errors_only.h"
 #include "format/mix64.h"
 #include "sampling/alias_table.h"
+#include "sampling/bucket_order.h"
 #include "sampling/group_order.h"
 #include "sampling/mixed_order.h"
 #include "sampling/windowed_order.h"
@@ -48,6 +50,15 @@ void check_groups(const std::vector<int64_t>& groups, int64_t num_records, Order
         fmt::format("group {} begins at record {}; groups must ascend and begin before record {}",
                     i, groups[i], num_records));
   }
+}
+
+void check_buckets(int64_t num_records, const SamplerOptions& options) {
+  if (options.order != Order::shuffle || options.groups != nullptr || options.mixture) {
+    refuse_sampler("buckets need the order 'shuffle' without groups and mixture");
+  }
+  if (std::ssize(*options.buckets) == num_records) return;
+  refuse_sampler(fmt::format("there are buckets of {} records, but there are {} records",
+                             options.buckets->size(), num_records));
 }
 
 // The length of an epoch.
@@ -102,6 +113,7 @@ int64_t check_sampler(int64_t num_records, int64_t batch_size, const SamplerOpti
   if (options.share_randomness && options.groups == nullptr) {
     refuse_sampler("share_randomness needs groups");
   }
+  if (options.buckets != nullptr) check_buckets(num_records, options);
   if (options.mixture) return check_mixture_of(num_records, options);
   if (options.epoch_size < 0 || (options.epoch_size > num_records && !weighted)) {
     refuse_sampler(
@@ -144,7 +156,11 @@ std::string describe(const SamplerOptions& options, int64_t batch_size, int64_t 
   };
   const std::string groups =
       options.groups == nullptr ? "" : " of the groups " + hash_of(*options.groups);
-  return fmt::format("{}{}, {} samples", text(), groups, epoch_size);
+  const std::string buckets = options.buckets == nullptr
+                                  ? ""
+                                  : fmt::format(" in batches of {} of the buckets {}", batch_size,
+                                                hash_of(*options.buckets));
+  return fmt::format("{}{}{}, {} samples", text(), groups, buckets, epoch_size);
 }
 
 // Candidate number `attempt` of the neighbours of a record that has `before` and `after` of them:
@@ -170,6 +186,36 @@ std::vector<double> class_balanced_weights(std::span<const int64_t> labels) {
   });
 }
 
+std::vector<int64_t> aspect_ratio_buckets(std::span<const int64_t> widths,
+                                          std::span<const int64_t> heights, int factor) {
+  if (widths.size() != heights.size()) {
+    refuse_sampler(fmt::format("there are {} widths and {} heights; give one of each for a picture",
+                               widths.size(), heights.size()));
+  }
+  constexpr int kMaxFactor = 64;
+  if (factor < 0 || factor > kMaxFactor) {
+    refuse_sampler(fmt::format("factor is {}, must be 0 .. {}", factor, kMaxFactor));
+  }
+  return errors_only({}, [&] {
+    std::vector<double> bounds = {1};
+    if (factor > 0) bounds.clear();
+    for (int i = 0; factor > 0 && i <= 2 * factor; ++i) {
+      bounds.push_back(std::exp2(static_cast<double>(i) / factor - 1));
+    }
+    std::vector<int64_t> buckets;
+    buckets.reserve(widths.size());
+    for (size_t i = 0; i < widths.size(); ++i) {
+      if (widths[i] < 1 || heights[i] < 1) {
+        refuse_sampler(fmt::format("picture {} has {} x {} pixels, and no aspect ratio", i,
+                                   widths[i], heights[i]));
+      }
+      const double ratio = static_cast<double>(widths[i]) / static_cast<double>(heights[i]);
+      buckets.push_back(std::ranges::upper_bound(bounds, ratio) - bounds.begin());
+    }
+    return buckets;
+  });
+}
+
 int64_t random_record(const SamplerOptions& options, int64_t record_index) {
   if (!options.share_randomness || options.groups == nullptr) return record_index;
   const std::vector<int64_t>& groups = *options.groups;
@@ -185,6 +231,11 @@ Sampler::Sampler(int64_t num_records, int64_t batch_size, SamplerOptions options
   if (options_.order == Order::weighted) {
     table_ = errors_only({}, [&] { return std::make_shared<AliasTable>(*options_.weights); });
     options_.weights = nullptr;
+  }
+  if (options_.buckets != nullptr) {
+    buckets_ = errors_only(
+        {}, [&] { return std::make_shared<RecordBuckets>(*options_.buckets, batch_size_); });
+    options_.buckets = nullptr;
   }
   if (options_.mixture) {
     sets_ = std::make_shared<MixedSets>(*options_.mixture,
@@ -282,6 +333,11 @@ void Sampler::add_records(int64_t epoch, int64_t first, int64_t count, std::vect
         });
         break;
       }
+      if (buckets_ != nullptr) {
+        const BucketOrder order(*buckets_, key);
+        for_positions(first, count, [&](int64_t position) { out.push_back(order(position)); });
+        break;
+      }
       if (options_.groups != nullptr) {
         GroupOrder order(*options_.groups, num_records_, key);
         for_positions(first, count, [&](int64_t position) { out.push_back(order(position)); });
@@ -317,6 +373,11 @@ int64_t Sampler::replacement(int64_t epoch, int64_t bad, int attempt) const {
   if (options_.order == Order::weighted) {
     const auto column = static_cast<int64_t>(drawn % static_cast<uint64_t>(table_->size()));
     return table_->draw(column, static_cast<uint32_t>(mix64(drawn) >> 32));
+  }
+  if (buckets_ != nullptr) {
+    const RecordBuckets::Bucket& bucket = buckets_->of_record(bad);
+    return buckets_->record(bucket,
+                            static_cast<int64_t>(drawn % static_cast<uint64_t>(bucket.size)));
   }
   if (sets_ != nullptr) {
     const MixedSets::Set& set = (*sets_)[sets_->of_record(bad)];

@@ -24,7 +24,7 @@ from ._errors import (
     NotFoundError,
     UnsupportedError,
 )
-from ._ffkit import FieldDecoder, Random, SampleKey, Statistics, class_balanced_weights
+from ._ffkit import FieldDecoder, Random, SampleKey, Statistics, aspect_ratio_buckets, class_balanced_weights
 from ._ffkit import version as __version__
 from ._fields import (
     BoxesField,
@@ -184,6 +184,7 @@ __all__ = [
     "Writer",
     "ZerosWhereNull",
     "__version__",
+    "aspect_ratio_buckets",
     "class_balanced_weights",
     "convert",
     "decode_image",

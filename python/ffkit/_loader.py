@@ -101,6 +101,8 @@ class Loader:
         epoch_size: samples in an epoch; 0: as many as records.
         window_block, window_blocks: of "windowed": records in a block, blocks in a window.
         weights: of "weighted": a number for each record; see `class_balanced_weights`.
+        buckets: of "shuffle": a number for each record; the samples of a batch are of one bucket, as pictures of a like shape, `aspect_ratio_buckets(ds.column("width"), ds.column("height"))`
+            of a set made from COCO, or `aspect_ratio_buckets(*ds.picture_sizes())`. What fills no batch of its bucket comes last in the epoch, and a batch there may be of several.
         groups: the first record of each group of records that stay together in their order, ascending from 0.
         mixture: of a `Dataset.chain()`, with order "shuffle": a weight for each data set, or "equal" for equal shares, the smaller ones repeated as often as the largest
             needs. Each epoch has exact counts of each, and `batch.source` says which data set a sample is of.
@@ -162,6 +164,7 @@ class Loader:
         window_blocks: int = 64,
         weights: Iterable[float] | None = None,
         groups: Iterable[int] | None = None,
+        buckets: Iterable[int] | None = None,
         mixture: Literal["equal"] | Iterable[float] | None = None,
         share_randomness: bool = False,
         num_threads: int = 0,
@@ -209,7 +212,7 @@ class Loader:
                 "batch_size": batch_size, "image_field": image_field or "", "image": options, "views": views_given, "label_field": label_field or "",
                 "mixup_alpha": mixing.mixup, "cutmix_alpha": mixing.cutmix, "fields": fields, "order": order, "tail": tail, "seed": seed, "rank": self._share.rank,
                 "world_size": self._share.world_size, "epoch_size": epoch_size, "window_block": window_block, "window_blocks": window_blocks,
-                "weights": _numbers(weights), "groups": None if groups is None else numbers_of(groups, len(dataset), "groups"), "mixture": _mixture(mixture), "share_randomness": share_randomness,
+                "weights": _numbers(weights), "groups": None if groups is None else numbers_of(groups, len(dataset), "groups"), "buckets": _numbers(buckets), "mixture": _mixture(mixture), "share_randomness": share_randomness,
                 "num_threads": num_threads, "prefetch_batches": prefetch_batches, "held_batches": held_batches, "verify_checksums": verify_checksums, "bad_samples": bad_samples,
                 "engine": io.engine, "direct": io.direct, "queue_depth": io.queue_depth, "max_bytes_in_flight": io.max_bytes_in_flight,
                 "num_retries": io.num_retries, "read_timeout_s": io.read_timeout_s, "sqpoll": io.sqpoll, "decoders_read_cache": io.decoders_read_cache,

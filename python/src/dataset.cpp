@@ -11,6 +11,7 @@
 #include <ffkit/format/filter.h>
 #include <ffkit/format/machine.h>
 #include <ffkit/image/image_codec.h>
+#include <ffkit/loader/picture_sizes.h>
 
 #include "bindings.h"
 #include "values.h"
@@ -163,7 +164,15 @@ void bind_dataset(nb::module_& module) {
           nb::arg("filter"), Release())
       .def("read", &read_record, nb::arg("record_index"))
       .def("read_field", &read_field, nb::arg("record_index"), nb::arg("field"))
-      .def("column", &column, nb::arg("field"));
+      .def("column", &column, nb::arg("field"))
+      .def(
+          "picture_sizes",
+          [](const Dataset& d, const std::string& field) {
+            PictureSizes sizes = without_gil([&] { return picture_sizes(d, field); });
+            return nb::make_tuple(numpy_vector(std::move(sizes.widths)),
+                                  numpy_vector(std::move(sizes.heights)));
+          },
+          nb::arg("field"));
   module.def("list_splits", &list_splits, nb::arg("folder"), Release());
   module.def("decode_picture", &decode_picture, nb::arg("data"));
   module.def("usable_cores", &usable_cores);

@@ -205,6 +205,16 @@ void bind_loader(nb::module_& module) {
       nb::arg("labels"),
       "Weights for order=\"weighted\" under which every class is drawn equally often: of each "
       "record 1 / (number of records with its label), as numpy.ndarray [len(labels)] f64.");
+  module.def(
+      "aspect_ratio_buckets",
+      [](const std::vector<int64_t>& widths, const std::vector<int64_t>& heights,
+         int factor) -> nb::any {
+        return any_of(numpy_vector(aspect_ratio_buckets(widths, heights, factor)));
+      },
+      nb::arg("widths"), nb::arg("heights"), nb::arg("factor") = 3,
+      "For Loader(buckets=...): the numbers of the buckets of pictures by aspect ratio, width / "
+      "height, as numpy.ndarray [len(widths)] i64: 2 * factor + 2 buckets, as torchvision's "
+      "references for detection have them with --aspect-ratio-group-factor.");
   nb::class_<LoaderStatistics>(module, "Statistics",
                                "Where a loader's time went: a snapshot. str() has one line a "
                                "stage, the verdict last.")

@@ -82,6 +82,7 @@ SamplerOptions sampler_options(const nb::dict& options) {
           .window_blocks = option<int64_t>(options, "window_blocks"),
           .weights = shared_numbers<double>(options, "weights"),
           .groups = shared_numbers<int64_t>(options, "groups"),
+          .buckets = shared_numbers<int64_t>(options, "buckets"),
           .mixture = mixture_option(options),
           .share_randomness = option<bool>(options, "share_randomness")};
 }

@@ -11,7 +11,7 @@
 // All functions throw Error(io) when there is not enough memory.
 //
 // A position is found in O(1) time and O(1) memory, with two exceptions: Order::weighted keeps a
-// table, and with groups of different sizes a batch takes O(number of groups). Immutable, so
+// table, as buckets do, and with groups of different sizes a batch takes O(number of groups). Immutable, so
 // thread-safe; copies share the table of the weights.
 #pragma once
 
@@ -96,6 +96,14 @@ struct SamplerOptions {
   // orders for it. A batch holds whole groups where all are of one size that batch_size is a
   // multiple of. A LoaderState knows them by their hash: resume with the same ones.
   std::shared_ptr<const std::vector<int64_t>> groups = nullptr;
+  // A number for each record, such as that of aspect_ratio_buckets(): the samples of a batch are of
+  // one bucket. Of Order::shuffle alone, without groups and mixture. The records of a bucket are
+  // permuted and cut into batches, and the batches of all buckets are permuted, anew each epoch.
+  // What fills no batch of its bucket comes last, bucket by bucket, so that the last batches may be
+  // of several; they are left out under Tail::drop where they fill no step. They become tables of
+  // 12 bytes a record. A LoaderState knows them and batch_size by their hash: resume with the same
+  // ones, on any number of ranks.
+  std::shared_ptr<const std::vector<int64_t>> buckets = nullptr;
   // Several data sets behind one another, such as those of a Dataset::chain(): the epoch has as
   // many samples of each as mixture_counts() says. Of Order::shuffle without groups alone. Where
   // and in which order the samples of a data set come is keyed by (seed, epoch). A data set of R
@@ -118,7 +126,16 @@ int64_t random_record(const SamplerOptions& options, int64_t record_index);
 // for each record.
 std::vector<double> class_balanced_weights(std::span<const int64_t> labels);
 
+// For pictures of these sizes the numbers of their buckets by aspect ratio, width / height:
+// 2 * `factor` + 2 buckets between 2^-1 and 2^1, spaced evenly in the exponent, and beyond; 0: below
+// 1, and from 1 on. As torchvision's references for detection have it with
+// --aspect-ratio-group-factor. Throws Error(invalid_argument) for sizes below 1, another number of
+// widths than heights, and a factor that is not 0 .. 64.
+std::vector<int64_t> aspect_ratio_buckets(std::span<const int64_t> widths,
+                                          std::span<const int64_t> heights, int factor = 3);
+
 class AliasTable;
+class RecordBuckets;
 class MixedSets;
 
 class Sampler {
@@ -153,7 +170,7 @@ class Sampler {
   // The record that takes the place of record `bad` in `epoch` when it cannot be decoded; `attempt`
   // 0, 1, ... are those to try one after another. It depends on nothing else of the batch, and is
   // one that the order could give: under Order::weighted it is drawn with the weights; with a
-  // mixture it is of the same data set; with groups it is the nearest of the group of `bad` (of
+  // mixture it is of the same data set; with buckets it is of the same bucket; with groups it is the nearest of the group of `bad` (of
   // eight tried, the earlier first), then the one at its place in other groups, the same ones for
   // the whole group. Else every record is equally likely. It may be `bad` itself.
   [[nodiscard]] int64_t replacement(int64_t epoch, int64_t bad, int attempt) const;
@@ -199,6 +216,7 @@ class Sampler {
   SamplerOptions options_;
   std::shared_ptr<const AliasTable> table_;  // of Order::weighted
   std::shared_ptr<const MixedSets> sets_;    // of a mixture
+  std::shared_ptr<const RecordBuckets> buckets_;
 };
 
 }  // namespace ffkit
