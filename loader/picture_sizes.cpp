@@ -38,8 +38,9 @@ ImageInfo read_info_of(const Dataset& dataset, int64_t index, size_t field,
   try {
     return read_image_info(picture);
   } catch (const Error& error) {
-    throw error.within({.path = name.file == nullptr ? dataset.path().string() : name.file->string(),
-                        .record = name.record});
+    throw error.within(
+        {.path = name.file == nullptr ? dataset.path().string() : name.file->string(),
+         .record = name.record});
   }
 }
 

@@ -27,6 +27,7 @@ struct Move {
   std::variant<CropPlan, UpsideDown, Warp> what;
   ImageSize size = 0;                // of the canvas that it makes
   bool drops_boxes_outside = false;  // those whose centres lie outside of the new canvas
+  ImageSize picture = 0;             // the part of it at the top left, of a PadToLargest; 0: all
 
   // From the old canvas to the new one.
   ViewMatrix matrix() const;

@@ -153,6 +153,17 @@ class StepPlanner {
     const auto [x, y] = draw_corner(crop, width_, height_, random);
     window(x, y, crop.size, crop.fill);
   }
+  void run(const PadToLargest& pad, const SampleKey& /*key*/) {
+    const ImageSize picture = size();
+    if (picture.width > pad.size.width || picture.height > pad.size.height) {
+      throw error_of(ErrorCode::unsupported,
+                     "the picture has {} x {} pixels before PadToLargest, whose size is {} x {}; "
+                     "make the size larger, or the picture smaller",
+                     picture.width, picture.height, pad.size.width, pad.size.height);
+    }
+    window(0, 0, pad.size, {});
+    moves_.back().picture = picture;
+  }
   void run(const CenterCrop& crop, const SampleKey& key) {
     // As after a resize that changes nothing.
     add_plan(plan_crop(ResizeCenterCrop{.resize = std::min(width_, height_), .size = crop.size},

@@ -221,6 +221,12 @@ void check(const RandomErasing& erasing, DType dtype) {
 void validate(const ImageOptions& options) {
   validate(options.transform, options.output);
   check_list(options.augmentations, 0);
+  if (padding_of(options.transform) != nullptr && moves_pixels(options.augmentations)) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        "RandAugment, TrivialAugmentWide and AutoAugment would move what PadToLargest adds; "
+        "leave one of both out, or end the Compose with a step that gives one size");
+  }
   check_floats(options);
   check_values(options);
   if (options.erasing) check(*options.erasing, options.output.dtype);

@@ -168,6 +168,11 @@ void check(const ResizeShortSide& resize) {
                 static_cast<double>(resize.size + 1), kMaxSize);
 }
 
+void check(const PadToLargest& pad) {
+  check_size("PadToLargest", pad.size);
+  check_between("PadToLargest multiple", static_cast<double>(pad.multiple), 1, 1024);
+}
+
 // The size of pictures after the steps, where it is one for all.
 std::optional<ImageSize> common_size(const Compose& compose) {
   std::optional<ImageSize> size;
@@ -217,6 +222,11 @@ void check(const Compose& compose) {
   }
   for (const GeometryStep& step : compose.steps) {
     std::visit([](const auto& one) { check_with_filter(one); }, step);
+    if (std::holds_alternative<PadToLargest>(step) && &step != &compose.steps.back()) {
+      throw Error(ErrorCode::invalid_argument,
+                  "PadToLargest is not the last step of Compose; it pads what is finished, so put "
+                  "it behind all others");
+    }
   }
   check_size("Compose", size_after(compose));
 }
@@ -228,6 +238,9 @@ bool has_floats(DType dtype) {
 void check(const ImageOutput& output) {
   if (output.layout != Layout::nchw && output.layout != Layout::nhwc) {
     refuse("image output layout", static_cast<double>(output.layout), "nchw or nhwc");
+  }
+  if (output.channels != 1 && output.channels != 3) {
+    refuse("image output channels", output.channels, "1, grey, or 3");
   }
   switch (output.dtype) {
     case DType::u8:
@@ -250,6 +263,12 @@ void check(const ImageOutput& output) {
                               to_string(output.dtype)));
   }
   if (!output.normalize) return;
+  const auto all_equal = [](const std::array<float, 3>& v) { return v[0] == v[1] && v[0] == v[2]; };
+  if (output.channels == 1 && !(all_equal(output.mean) && all_equal(output.std))) {
+    throw Error(ErrorCode::invalid_argument,
+                "one channel has one mean and one std, and those given differ between channels; "
+                "expected the same three times, or normalize = false");
+  }
   for (size_t c = 0; c < 3; ++c) {
     if (!std::isfinite(output.mean[c])) refuse("mean", output.mean[c], "a finite number");
     if (!(output.std[c] > 0 && std::isfinite(output.std[c]))) {
@@ -283,7 +302,8 @@ bool is_random(const ImageTransform& transform) {
   const auto is_random_one = []<typename T>(const T& /*t*/) {
     return !std::is_same_v<T, Resize> && !std::is_same_v<T, ResizeCenterCrop> &&
            !std::is_same_v<T, ScalePad> && !std::is_same_v<T, Pad> &&
-           !std::is_same_v<T, CenterCrop> && !std::is_same_v<T, ResizeShortSide>;
+           !std::is_same_v<T, CenterCrop> && !std::is_same_v<T, ResizeShortSide> &&
+           !std::is_same_v<T, PadToLargest>;
   };
   const auto* compose = std::get_if<Compose>(&transform);
   if (compose == nullptr) return std::visit(is_random_one, transform);
@@ -298,9 +318,19 @@ bool needs_boxes(const ImageTransform& transform) {
          });
 }
 
+const PadToLargest* padding_of(const ImageTransform& transform) {
+  const auto* compose = std::get_if<Compose>(&transform);
+  if (compose == nullptr || compose->steps.empty()) return nullptr;
+  return std::get_if<PadToLargest>(&compose->steps.back());
+}
+
 void validate(const ImageTransform& transform, const ImageOutput& output) {
   std::visit([](const auto& t) { check_with_filter(t); }, transform);
   check(output);
+  if (std::holds_alternative<ScalePad>(transform) && output.channels == 1) {
+    throw Error(ErrorCode::invalid_argument,
+                "ScalePad makes pictures of 3 channels; expected channels = 3, or a ResizeCrop");
+  }
   if (std::holds_alternative<ScalePad>(transform) && !has_floats(output.dtype)) {
     throw Error(
         ErrorCode::invalid_argument,

@@ -95,6 +95,11 @@ ViewMatrix PictureViews::matrix(size_t i) const {
   return matrix_of(moves(i));
 }
 
+ImageSize PictureViews::picture_size(size_t i) const {
+  const Move& last = moves(i).back();
+  return last.picture.width > 0 ? last.picture : last.size;
+}
+
 bool PictureViews::mixes_pixels(size_t i) const {
   return std::ranges::any_of(impl_->pictures[i].own_moves(), [](const Move& move) {
     if (const auto* plan = std::get_if<CropPlan>(&move.what)) return plan->resizes();
@@ -261,6 +266,7 @@ void PictureViews::write(size_t i, void* out, PipelineTimes& times) {
   } else {
     renderer.run(impl.part_of(picture.wanted.rect), picture.own_moves(), picture.key, out);
   }
+  renderer.clear_padding(picture_size(i), out);
   times.decode_ns += nanoseconds(begin, end);
   times.transform_ns += nanoseconds(end, Clock::now());
 }

@@ -52,6 +52,8 @@ class PictureViews {
   // where pixels go.
   const std::vector<Move>& moves(size_t i) const;
   ViewMatrix matrix(size_t i) const;
+  // How much of the view, from the top left, is the picture's: all but what PadToLargest adds.
+  ImageSize picture_size(size_t i) const;
 
   // Whether its pixels are mixed of several: resized, or turned with a filter.
   bool mixes_pixels(size_t i) const;

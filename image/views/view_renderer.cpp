@@ -1,10 +1,13 @@
 #include "views/view_renderer.h"
 
+#include <cstring>
 #include <optional>
 #include <variant>
 #include <vector>
 
+#include "format/make_error.h"
 #include "moves/canvas_mover.h"
+#include "pixels/pixel_ops.h"
 #include "pixels/pixel_writer.h"
 #include "pixels/wide_writer.h"
 #include "random_numbers/random_streams.h"
@@ -25,6 +28,18 @@ Interpolation interpolation_of(const ImageTransform& transform) {
         return Interpolation::bilinear;
       },
       transform);
+}
+
+void require_grey(const WideRgbView& pixels) {
+  for (int y = 0; y < pixels.height; ++y) {
+    const uint16_t* row = pixels.data + y * pixels.stride;
+    for (int x = 0; x < pixels.width; ++x, row += 3) {
+      if (row[0] == row[1] && row[0] == row[2]) continue;
+      throw Error(ErrorCode::unsupported,
+                  "a picture of 16 bits in colours, whose values have no grey; load it with 3 "
+                  "channels, or as bytes");
+    }
+  }
 }
 
 // u16 or i32
@@ -49,10 +64,16 @@ struct ViewRenderer::Impl {
         writer(size, image_options.output),
         number_writer(size, image_options.output),
         wide_scaler(interpolation_of(image_options.transform), size, image_options.output),
-        float_scaler(size, image_options.output) {}
+        float_scaler(size, image_options.output) {
+    if (is_grey())
+      colours.resize(static_cast<size_t>(3 * size.width * size.height) * value_bytes());
+  }
+
+  bool is_grey() const { return options.output.channels == 1; }
+  size_t value_bytes() const { return size_of(options.output.dtype); }
 
   bool makes_pixels(std::span<const Move> moves) const {
-    return moves.size() > 1 || augments || has_numbers(options.output);
+    return moves.size() > 1 || augments || is_grey() || has_numbers(options.output);
   }
 
   void run_bytes(const ImageDecoder::Region& region, std::span<const Move> moves,
@@ -62,8 +83,12 @@ struct ViewRenderer::Impl {
       return scalers.of(plan, size).run(region, plan, out);
     }
     const RgbImage pixels = mover.run(region, moves);
-    if (has_numbers(options.output)) return number_writer.run(pixels.data, out);
+    if (has_numbers(options.output)) {
+      if (is_grey()) grayscale(pixels);
+      return number_writer.run(pixels.data, out);
+    }
     augmenter.run(pixels, key);
+    if (is_grey()) grayscale(pixels);
     writer.run(pixels.data, ptrdiff_t{3} * size.width, out);
   }
 
@@ -85,6 +110,19 @@ struct ViewRenderer::Impl {
     erase(*options.erasing, options.output, size, random, out);
   }
 
+  // The first of three equal channels.
+  void write_grey(void* out) const {
+    const size_t num_pixels = static_cast<size_t>(size.width) * static_cast<size_t>(size.height);
+    if (options.output.layout == Layout::nchw) {
+      std::memcpy(out, colours.data(), num_pixels * value_bytes());
+      return;
+    }
+    auto* to = static_cast<std::byte*>(out);
+    for (size_t i = 0; i < num_pixels; ++i) {
+      std::memcpy(to + i * value_bytes(), &colours[3 * i * value_bytes()], value_bytes());
+    }
+  }
+
   ImageOptions options;
   ImageSize size;
   bool is_float;
@@ -97,6 +135,7 @@ struct ViewRenderer::Impl {
   WideWriter number_writer;
   WideScaler wide_scaler;
   FloatScaler float_scaler;
+  std::vector<std::byte> colours;  // of grey output: three channels of it
 };
 
 ViewRenderer::ViewRenderer(const ImageOptions& options) : impl_(std::make_unique<Impl>(options)) {}
@@ -120,18 +159,40 @@ WantedPixels ViewRenderer::wanted(std::span<const Move> moves, bool is_wide) {
 
 void ViewRenderer::run(const ImageDecoder::Region& region, std::span<const Move> moves,
                        const SampleKey& key, void* out) {
+  void* to = impl_->is_grey() ? impl_->colours.data() : out;
   if (impl_->is_float) {
-    impl_->run_floats(region.pixels, std::get<CropPlan>(moves.front().what), key, out);
+    impl_->run_floats(region.pixels, std::get<CropPlan>(moves.front().what), key, to);
   } else {
-    impl_->run_bytes(region, moves, key, out);
+    impl_->run_bytes(region, moves, key, to);
   }
-  impl_->erase_part(key, out);
+  impl_->erase_part(key, to);
+  if (impl_->is_grey()) impl_->write_grey(out);
 }
 
 void ViewRenderer::run_wide(const WideRgbView& pixels, const CropPlan& plan, const SampleKey& key,
                             void* out) {
-  impl_->wide_scaler.run(pixels, plan, out);
-  impl_->erase_part(key, out);
+  void* to = impl_->is_grey() ? impl_->colours.data() : out;
+  if (impl_->is_grey()) require_grey(pixels);
+  impl_->wide_scaler.run(pixels, plan, to);
+  impl_->erase_part(key, to);
+  if (impl_->is_grey()) impl_->write_grey(out);
+}
+
+void ViewRenderer::clear_padding(ImageSize picture, void* out) const {
+  const ImageSize& size = impl_->size;
+  if (picture.width == size.width && picture.height == size.height) return;
+  const ImageOutput& output = impl_->options.output;
+  const bool is_planar = output.layout == Layout::nchw;
+  const int64_t num_planes = is_planar ? output.channels : 1;
+  const size_t pixel_bytes =
+      impl_->value_bytes() * static_cast<size_t>(is_planar ? 1 : output.channels);
+  auto* row = static_cast<std::byte*>(out);
+  for (int64_t i = 0; i < num_planes * size.height; ++i) {
+    const int64_t kept = i % size.height < picture.height ? picture.width : 0;
+    std::memset(row + static_cast<size_t>(kept) * pixel_bytes, 0,
+                static_cast<size_t>(size.width - kept) * pixel_bytes);
+    row += static_cast<size_t>(size.width) * pixel_bytes;
+  }
 }
 
 }  // namespace ffkit

@@ -33,7 +33,11 @@ class ViewRenderer {
   // which was called last.
   void run(const ImageDecoder::Region& region, std::span<const Move> moves, const SampleKey& key,
            void* out);
+  // Throws Error(unsupported) for colours of 16 bits that are to be grey.
   void run_wide(const WideRgbView& pixels, const CropPlan& plan, const SampleKey& key, void* out);
+
+  // Zeros right of and below the `picture`, which is a part of the view.
+  void clear_padding(ImageSize picture, void* out) const;
 
  private:
   struct Impl;

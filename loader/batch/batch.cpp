@@ -190,7 +190,7 @@ std::span<const std::string> Batch::views() const noexcept {
   return slab_->pool->layout().views;
 }
 
-BatchArray Batch::geometry(std::string_view view) const {
+size_t Batch::index_of_view(std::string_view view) const {
   const std::span<const std::string> names = views();
   const auto found = std::ranges::find(names, view);
   if (found == names.end()) {
@@ -199,7 +199,36 @@ BatchArray Batch::geometry(std::string_view view) const {
         fmt::format("the batch has no view '{}'; there are: {}", view, fmt::join(names, ", ")),
         {.subject = ErrorSubject::field, .name = std::string(view)});
   }
-  return array(num_fields() + 1 + static_cast<size_t>(found - names.begin()));
+  return static_cast<size_t>(found - names.begin());
+}
+
+BatchArray Batch::geometry(std::string_view view) const {
+  return array(num_fields() + 1 + index_of_view(view));
+}
+
+BatchArray Batch::unpadded_sizes(std::string_view view) const {
+  const size_t index = index_of_view(view);
+  for (const PaddedView& padded : slab_->pool->layout().padded) {
+    if (padded.view == index) return array(padded.sizes);
+  }
+  throw Error(
+      ErrorCode::not_found,
+      fmt::format("the view '{}' is not padded: all of its pictures fill their arrays", view),
+      {.subject = ErrorSubject::field, .name = std::string(view)});
+}
+
+std::vector<PaddedArray> Batch::padded_arrays() const {
+  std::vector<PaddedArray> all;
+  if (slab_ == nullptr) return all;
+  const SlabLayout& layout = slab_->pool->layout();
+  for (const PaddedView& padded : layout.padded) {
+    for (const auto& [field, axis] : padded.arrays) {
+      all.push_back({.name = layout.fields[field].name,
+                     .view = layout.views[padded.view],
+                     .height_axis = 1 + axis});
+    }
+  }
+  return all;
 }
 
 BatchArray Batch::source_sizes() const {

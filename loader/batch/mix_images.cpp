@@ -21,12 +21,13 @@ class MixSpans {
   MixSpans(const MixDraw& draw, ImageSize size, const ImageOutput& output)
       : box_(draw.box), is_cutmix_(draw.is_cutmix) {
     const auto area = static_cast<size_t>(size.height * size.width);
-    sample_bytes_ = 3 * area * size_of(output.dtype);
+    const auto channels = static_cast<size_t>(output.channels);
+    sample_bytes_ = channels * area * size_of(output.dtype);
     const bool is_planar = output.layout == Layout::nchw;
-    pixel_bytes_ = (is_planar ? 1 : 3) * size_of(output.dtype);
+    pixel_bytes_ = (is_planar ? 1 : channels) * size_of(output.dtype);
     row_bytes_ = static_cast<size_t>(size.width) * pixel_bytes_;
     plane_bytes_ = area * pixel_bytes_;
-    const auto box_rows = static_cast<size_t>(box_.height) * (is_planar ? 3 : 1);
+    const auto box_rows = static_cast<size_t>(box_.height) * (is_planar ? channels : 1);
     count_ = is_cutmix_ ? box_rows : (sample_bytes_ + kBlockBytes - 1) / kBlockBytes;
   }
 
@@ -61,7 +62,7 @@ void mix_images(const MixDraw& draw, void* images, int64_t num_samples, ImageSiz
                 const ImageOutput& output, void* scratch, const MixSlice& slice) {
   if (num_samples == 0) return;
   const size_t sample_bytes =
-      static_cast<size_t>(3 * size.height * size.width) * size_of(output.dtype);
+      static_cast<size_t>(output.channels * size.height * size.width) * size_of(output.dtype);
   const MixSpans spans(draw, size, output);
   const auto mix = [&](uint8_t* sample, const uint8_t* before, size_t num_bytes) {
     if (draw.is_cutmix) {

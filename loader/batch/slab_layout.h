@@ -12,6 +12,7 @@
 
 #include <ffkit/format/schema.h>
 #include <ffkit/image/image_output.h>
+#include <ffkit/image/rgb_image.h>
 #include <ffkit/loader/field_decoder.h>
 
 namespace ffkit {
@@ -35,14 +36,28 @@ struct SlabField {
   bool is_ragged = false;
 };
 
+// Arrays of a view that ends with PadToLargest: they are cut to the largest picture of a batch.
+struct PaddedView {
+  size_t view = 0;   // in SlabLayout::views
+  size_t sizes = 0;  // the field of its pictures' heights and widths, i64 [.., 2]
+  ImageSize canvas = 0;
+  int64_t multiple = 1;
+  struct Array {
+    size_t field;
+    size_t height_axis;  // in the shape of a sample; the width is the next one
+  };
+  std::vector<Array> arrays;
+};
+
 struct SlabLayout {
   std::vector<SlabField> fields;
   int image = -1;          // index in `fields` of what Batch::images() gives, -1: nothing
   int label = -1;          // likewise of Batch::labels()
   size_t num_visible = 0;  // fields that have a number of their own in the batch; they come first
-  // Names of the views. Behind the visible fields come the size of the picture, then the geometry
-  // of each view.
+  // Names of the views. Behind the visible fields come the size of the picture, the geometry of each
+  // view, and the sizes of the pictures of padded views.
   std::vector<std::string> views;
+  std::vector<PaddedView> padded;
   Layout image_layout = Layout::nchw;
   size_t num_bytes = 0;
 };

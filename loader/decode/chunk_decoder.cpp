@@ -4,6 +4,7 @@
 #include <span>
 
 #include "batch/batch_queue.h"
+#include "batch/cut_padding.h"
 #include "batch/slab_pool.h"
 
 namespace ffkit {
@@ -23,6 +24,7 @@ void ChunkDecoder::decode(int worker, Helpers& helpers, const SampleChunk& chunk
   if (is_last) {
     join_rows(uses_.layout, *batch.slab);
     uses_.mixer.run(worker, *batch.slab);
+    cut_padding(uses_.layout, *batch.slab);
   }
   uses_.stats.busy_ns.fetch_add(now_ns() - begin, std::memory_order_relaxed);
   if (is_last) batch.complete();

@@ -8,9 +8,10 @@
 //      goes on, the others are done
 //   4. ragged rows become one array                                      join_rows()
 //   5. the pictures are mixed                                             BatchMixer
-//   6. the batch is complete, and the consumer's                         PendingBatch::complete()
+//   6. arrays of padded views are cut to the largest picture              cut_padding()
+//   7. the batch is complete, and the consumer's                         PendingBatch::complete()
 //
-// The watch knows of each sample while it is decoded. Time counts as busy up to step 6, after which
+// The watch knows of each sample while it is decoded. Time counts as busy up to step 7, after which
 // the consumer may look at it.
 //
 // Thread-safe as long as no two threads are the same `worker` at the same time.

@@ -14,10 +14,10 @@
 
 namespace ffkit {
 
-// Of one picture in a batch: [3, H, W] or [H, W, 3].
+// Of one picture in a batch: [channels, H, W] or [H, W, channels].
 inline std::vector<int64_t> picture_shape(const ImageOutput& output, ImageSize size) {
-  if (output.layout == Layout::nchw) return {3, size.height, size.width};
-  return {size.height, size.width, 3};
+  if (output.layout == Layout::nchw) return {output.channels, size.height, size.width};
+  return {size.height, size.width, output.channels};
 }
 
 // Throws Error(unsupported) where the colours of a palette were mixed.
@@ -46,6 +46,11 @@ class ImageFieldDecoder final : public FieldDecoder {
   ImageFieldDecoder(size_t field, ImageOptions options)
       : field_(field), options_(std::move(options)) {
     validate(options_);
+    if (padding_of(options_.transform) != nullptr) {
+      throw Error(ErrorCode::invalid_argument,
+                  "PadToLargest is for the loader's picture and its views, whose batches are cut; "
+                  "end the Compose of this field with a step that gives one size");
+    }
   }
 
   const ImageOptions& options() const { return options_; }

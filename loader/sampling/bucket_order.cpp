@@ -49,7 +49,8 @@ int64_t BucketOrder::operator()(int64_t position) const {
   const int64_t num_batched = buckets_.num_batches() * size;
   const bool is_batched = position < num_batched;
   const int64_t at = is_batched ? batches_(position / size) : position - num_batched;
-  const auto first = is_batched ? &RecordBuckets::Bucket::first_batch : &RecordBuckets::Bucket::first_rest;
+  const auto first =
+      is_batched ? &RecordBuckets::Bucket::first_batch : &RecordBuckets::Bucket::first_rest;
   // The last bucket that begins there: those before it may be empty.
   const auto next = std::ranges::upper_bound(buckets_.buckets(), at, {}, first);
   const RecordBuckets::Bucket& bucket = *std::prev(next);

@@ -55,7 +55,6 @@ class OfBoxes : public RowsDecoder {
                           const PictureViews& pictures, void* out) const = 0;
   size_t picture() const { return set_->first_picture(view_); }
   const BoxesField& boxes() const { return boxes_; }
-  ImageSize size() const { return set_->size_of(view_); }
 
   // Throws unless there is one entry for each box.
   void require_entries(const TensorView& tensor, const std::string& field,
@@ -82,11 +81,12 @@ class BoxesDecoder final : public OfBoxes {
   std::vector<int64_t> shape() const override { return {4}; }
 
  protected:
-  void write_rows(const RecordView& /*record*/, const KeptBoxes& kept,
-                  const PictureViews& /*pictures*/, void* out) const override {
+  void write_rows(const RecordView& /*record*/, const KeptBoxes& kept, const PictureViews& pictures,
+                  void* out) const override {
+    const ImageSize size = pictures.picture_size(picture());
     auto* to = static_cast<std::byte*>(out);
     for (const BoxEdges& edges : kept.edges) {
-      const std::array<float, 4> box = coordinates_of(edges, boxes().output, size());
+      const std::array<float, 4> box = coordinates_of(edges, boxes().output, size);
       std::memcpy(to, box.data(), sizeof(box));
       to += sizeof(box);
     }

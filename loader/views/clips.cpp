@@ -25,8 +25,7 @@ constexpr EnumName<ShortVideo> kShortVideoNames[] = {
     {ShortVideo::bad, "bad"}, {ShortVideo::loop, "loop"}, {ShortVideo::repeat, "repeat"}};
 
 bool is_list_of(const Field& field, std::initializer_list<FieldType> items) {
-  return field.type == FieldType::list &&
-         std::ranges::find(items, field.item) != std::end(items);
+  return field.type == FieldType::list && std::ranges::find(items, field.item) != std::end(items);
 }
 
 size_t require_pictures(const Schema& schema, const std::string& field) {
@@ -57,8 +56,7 @@ struct FrameScratch : FieldDecoder::Scratch {
   explicit FrameScratch(const ImageOptions& options) : pictures({options}) {}
 
   // Plans the frame that is `part` of the clip.
-  void begin(const ChosenFrames& frames, int64_t part, const SampleKey& key,
-             PipelineTimes& times) {
+  void begin(const ChosenFrames& frames, int64_t part, const SampleKey& key, PipelineTimes& times) {
     const size_t view = 0;
     pictures.begin(frames.frame(part), {&view, 1}, {&key, 1}, times);
     const int64_t first = frames.numbers.front();
@@ -267,8 +265,7 @@ class OfFirstFrame : public FieldDecoder {
 
 class ClipGeometryDecoder final : public OfFirstFrame {
  public:
-  explicit ClipGeometryDecoder(ClipPtr clip)
-      : OfFirstFrame(std::move(clip), DType::f64, {3, 3}) {}
+  explicit ClipGeometryDecoder(ClipPtr clip) : OfFirstFrame(std::move(clip), DType::f64, {3, 3}) {}
 
  private:
   void write(const PictureViews& pictures, void* out) const override {
@@ -305,6 +302,13 @@ Clip::Clip(const Schema& schema, std::string name, FramesField options)
   check_between("count", static_cast<double>(options_.count), 1, 1 << 16);
   check_between("stride", static_cast<double>(options_.stride), 0, 1 << 16);
   validate(options_.image);
+  if (padding_of(options_.image.transform) != nullptr) {
+    throw error_of(
+        ErrorCode::invalid_argument,
+        "the clip '{}' has a PadToLargest, which is for pictures; end its Compose with a "
+        "step that gives one size",
+        name_);
+  }
   if (needs_boxes(options_.image.transform)) {
     throw error_of(ErrorCode::invalid_argument,
                    "the clip '{}' has a RandomIoUCrop, which needs boxes; frames have none", name_);
@@ -332,11 +336,12 @@ std::vector<int64_t> Clip::choose(int64_t num_frames, const SampleKey& sample) c
   const int64_t needed = is_spread ? count() : (count() - 1) * options_.stride + 1;
   const bool is_short = num_frames < needed;
   if (is_short && options_.if_short == ShortVideo::bad) {
-    throw error_of(ErrorCode::unsupported,
-                   "a clip of {} frames{} needs {} frames, but the video has {}; leave such records "
-                   "out, or set if_short to loop or repeat",
-                   count(), is_spread ? "" : fmt::format(" with a stride of {}", options_.stride),
-                   needed, num_frames);
+    throw error_of(
+        ErrorCode::unsupported,
+        "a clip of {} frames{} needs {} frames, but the video has {}; leave such records "
+        "out, or set if_short to loop or repeat",
+        count(), is_spread ? "" : fmt::format(" with a stride of {}", options_.stride), needed,
+        num_frames);
   }
   CounterRandom random(key_of(sample), kFramesStream);
   const bool loops = is_short && options_.if_short == ShortVideo::loop;

@@ -180,6 +180,20 @@ class GeometryDecoder final : public OfView {
   }
 };
 
+class PictureSizeDecoder final : public OfView {
+ public:
+  PictureSizeDecoder(const ViewSetPtr& set, size_t view) : OfView(set, view, DType::i64, {2}) {}
+  void decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
+              void* out) const override {
+    SampleViews& sample = static_cast<ViewScratch&>(*scratch).begin(record, key);
+    for_copies(out, [&](size_t i, void* to) {
+      const ImageSize size = sample.pictures().picture_size(i);
+      const std::array<int64_t, 2> numbers = {size.height, size.width};
+      std::memcpy(to, numbers.data(), sizeof(numbers));
+    });
+  }
+};
+
 class SourceSizeDecoder final : public FieldDecoder {
  public:
   explicit SourceSizeDecoder(ViewSetPtr set) : set_(std::move(set)) {}
@@ -251,6 +265,10 @@ std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& /*schema*/,
 
 std::shared_ptr<const FieldDecoder> decode_geometry(const ViewSetPtr& set, size_t view) {
   return std::make_shared<GeometryDecoder>(set, view);
+}
+
+std::shared_ptr<const FieldDecoder> decode_picture_size(const ViewSetPtr& set, size_t view) {
+  return std::make_shared<PictureSizeDecoder>(set, view);
 }
 
 std::shared_ptr<const FieldDecoder> decode_source_size(ViewSetPtr set) {

@@ -25,6 +25,8 @@ std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema, cons
                                                       size_t view, const PixelMaskField& field);
 // [3, 3] f64, see ViewMatrix.
 std::shared_ptr<const FieldDecoder> decode_geometry(const ViewSetPtr& set, size_t view);
+// [2] i64: height and width of what the picture has of the view; see PadToLargest.
+std::shared_ptr<const FieldDecoder> decode_picture_size(const ViewSetPtr& set, size_t view);
 // [2] i64: height and width of the picture.
 std::shared_ptr<const FieldDecoder> decode_source_size(ViewSetPtr set);
 

@@ -162,6 +162,10 @@ std::vector<ViewBoxes> boxes_of_views(const Schema& schema, const std::vector<st
   return all;
 }
 
+bool mixes(const MixOptions& mixing) {
+  return mixing.mixup_alpha != 0 || mixing.cutmix_alpha != 0;
+}
+
 // Null without a picture.
 ViewSetPtr make_views(const Schema& schema, const std::vector<std::string>& names,
                       const LoaderOptions& options) {
@@ -171,9 +175,13 @@ ViewSetPtr make_views(const Schema& schema, const std::vector<std::string>& name
   }
   const size_t at = require_image(schema, options.image_field);
   const bool is_default = options.views.empty();
-  if (!is_default && (options.mixing.mixup_alpha != 0 || options.mixing.cutmix_alpha != 0)) {
+  if (!is_default && mixes(options.mixing)) {
     throw Error(ErrorCode::invalid_argument,
                 "mixing mixes the pictures of a loader without views; leave it out, or the views");
+  }
+  if (mixes(options.mixing) && padding_of(options.image.transform) != nullptr) {
+    throw Error(ErrorCode::invalid_argument,
+                "mixing would mix pictures with what PadToLargest adds; leave one of both out");
   }
   return std::make_shared<const ViewSet>(at, views_of_picture(options),
                                          boxes_of_views(schema, names, options), is_default);
@@ -203,6 +211,44 @@ void refuse_equal_pictures(const Schema& schema, const LoaderOptions& options) {
           same->name, field.name, schema.fields[picture->field()].name);
     }
     all.push_back({picture->field(), field.name});
+  }
+}
+
+// The arrays of the view `view` that have its pixels.
+std::vector<PaddedView::Array> arrays_of(const ViewSet& set, size_t view,
+                                         const LoaderOptions& options, const BatchFields& made) {
+  const auto array = [&](size_t field, Layout layout) {
+    const size_t rank = made.fields[field].decoder->shape().size();
+    return PaddedView::Array{field, rank - (layout == Layout::nchw ? 2 : 3)};
+  };
+  std::vector<PaddedView::Array> arrays = {array(view, set.views()[view].image.output.layout)};
+  const size_t first = made.num_visible - options.view_fields.size();
+  for (size_t i = 0; i < options.view_fields.size(); ++i) {
+    const ViewField& field = options.view_fields[i];
+    const auto follows = [&](const auto* what) {
+      return what != nullptr && view_of(made.views, field.name, what->view) == view;
+    };
+    const auto* picture = std::get_if<PictureField>(&field.what);
+    if (follows(picture)) arrays.push_back(array(first + i, picture->output.layout));
+    if (follows(std::get_if<MaskField>(&field.what)) ||
+        follows(std::get_if<PixelMaskField>(&field.what))) {
+      arrays.push_back(array(first + i, Layout::nchw));
+    }
+  }
+  return arrays;
+}
+
+void add_padded_views(const ViewSetPtr& set, const LoaderOptions& options, BatchFields& made) {
+  for (size_t view = 0; view < set->views().size(); ++view) {
+    const PadToLargest* padding = padding_of(set->views()[view].image.transform);
+    if (padding == nullptr) continue;
+    made.padded.push_back({.view = view,
+                           .sizes = made.fields.size(),
+                           .canvas = padding->size,
+                           .multiple = padding->multiple,
+                           .arrays = arrays_of(*set, view, options, made)});
+    made.fields.push_back(
+        {fmt::format("\nsizes of {}", made.views[view]), decode_picture_size(set, view)});
   }
 }
 
@@ -242,6 +288,7 @@ BatchFields batch_fields(const Schema& schema, const LoaderOptions& options) {
     add_geometry(set->views()[i].name, decode_geometry(set, i));
   }
   for (const ClipPtr& clip : clips) add_geometry(clip->name(), decode_clip_geometry(clip));
+  if (set != nullptr) add_padded_views(set, options, made);
   return made;
 }
 

@@ -11,6 +11,8 @@
 #include <ffkit/loader/field_decoder.h>
 #include <ffkit/loader/loader_options.h>
 
+#include "batch/slab_layout.h"
+
 namespace ffkit {
 
 // All arrays that LoaderOptions ask for. Those behind `num_visible` are found by Batch::geometry()
@@ -19,8 +21,9 @@ struct BatchFields {
   std::vector<BatchField> fields;
   size_t num_visible = 0;
   size_t num_pictures = 0;  // the first ones: the views of the picture
-  std::vector<std::string>
-      views;  // of the picture, then clips; their geometry is field num_visible + 1 + i
+  // Of the picture, then clips; their geometry is field num_visible + 1 + i.
+  std::vector<PaddedView> padded;
+  std::vector<std::string> views;
 };
 
 // Throws Error(invalid_argument) for options that do not fit together, and as the decoders of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any, Iterable, NamedTuple
 
-from ._errors import FieldNotFoundError
+from ._errors import FieldNotFoundError, InvalidArgumentError
 
 
 class Replacement(NamedTuple):
@@ -29,6 +29,8 @@ class Facts(NamedTuple):
     row_offsets: dict[str, Any]
     geometries: dict[str, Any]
     source_sizes: Any
+    unpadded_sizes: dict[str, Any]
+    padded: dict[str, tuple[str, int]]
 
 
 class Batch(dict[str, Any]):
@@ -114,7 +116,7 @@ class Batch(dict[str, Any]):
         """Where the pixels of each picture went in a view: numpy.ndarray [size, 3, 3] f64, or [size, copies, 3, 3] of a view with copies.
 
         A point (x, y) of the picture as it is stored becomes (u / w, v / w) of the view, with (u, v, w) = matrix @ (x, y, 1). Both count in pixels from the edge of the first one, as boxes
-        do: the centre of the first pixel is (0.5, 0.5). It is that of the transform: what RandAugment and TrivialAugmentWide turn and shift is not in it. FieldNotFoundError (a KeyError) for a view that the loader does not have; the loader's only picture is called as `image_field`.
+        do: the centre of the first pixel is (0.5, 0.5). A clip has one for all of its frames. FieldNotFoundError (a KeyError) for a view that the loader does not have; the loader's only picture is called as `image_field`.
         """
         geometries = self._facts.geometries
         if view not in geometries:
@@ -123,8 +125,27 @@ class Batch(dict[str, Any]):
 
     @property
     def source_sizes(self) -> Any:
-        """numpy.ndarray [size, 2] i64: height and width of each picture as it is stored. None for a loader without pictures."""
+        """numpy.ndarray [size, 2] i64: height and width of each picture as it is stored; without an image field of the first clip's frames. None for a loader without pictures."""
         return self._facts.source_sizes
+
+    def unpadded_sizes(self, view: str = "image") -> Any:
+        """Height and width of each picture in a view that ends with PadToLargest: numpy.ndarray [size, 2] i64, or [size, copies, 2]. FieldNotFoundError (a KeyError) for other views."""
+        sizes = self._facts.unpadded_sizes
+        if view not in sizes:
+            raise FieldNotFoundError(f"the batch has no view '{view}' that ends with PadToLargest; there are: {', '.join(sizes) or 'none'}", "not_found")
+        return sizes[view]
+
+    def unpadded(self, name: str = "image") -> list[Any]:
+        """The pictures or masks of a view that ends with PadToLargest, each of its own size, as a list: [3, H, W] each, which torchvision's detectors take, or [H, W] of masks. They are views of the batch's
+        array: nothing is copied. FieldNotFoundError (a KeyError) for arrays of other views; InvalidArgumentError (a ValueError) for a view with copies."""
+        if name not in self._facts.padded:
+            raise FieldNotFoundError(f"the batch has no array '{name}' of a view that ends with PadToLargest; there are: {', '.join(self._facts.padded) or 'none'}", "not_found")
+        view, axis = self._facts.padded[name]
+        sizes = self.unpadded_sizes(view)
+        if sizes.ndim > 2:
+            raise InvalidArgumentError(f"view '{view}' has copies; index batch['{name}'] and batch.unpadded_sizes('{view}')")
+        before = (slice(None),) * (axis - 1)
+        return [one[(*before, slice(0, int(height)), slice(0, int(width)))] for one, (height, width) in zip(self[name], sizes)]
 
     def replaced(self, arrays: dict[str, Any]) -> Batch:
         """The same batch with other arrays, such as copies on a device."""

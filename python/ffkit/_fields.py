@@ -39,7 +39,7 @@ class PictureField:
     Args:
         field: of the record: an image, or bytes.
         view: name of the view; "": the loader's only one.
-        augment, dtype, layout, normalize, mean, std: as of ImageOptions.
+        augment, dtype, layout, normalize, mean, std, channels: as of ImageOptions.
     """
 
     field: str
@@ -50,10 +50,11 @@ class PictureField:
     normalize: bool | None = None
     mean: float | tuple[float, float, float] = IMAGENET_MEAN
     std: float | tuple[float, float, float] = IMAGENET_STD
+    channels: Literal[1, 3] = 3
 
     def options(self) -> ImageOptions:
         """As ImageOptions, whose transform does not count: the view has its own."""
-        return ImageOptions(Resize(), self.augment, None, self.dtype, self.layout, self.normalize, self.mean, self.std)
+        return ImageOptions(Resize(), self.augment, None, self.dtype, self.layout, self.normalize, self.mean, self.std, self.channels)
 
 
 @dataclass(frozen=True, slots=True)

@@ -249,6 +249,8 @@ class ImageOptions:
         layout: "nchw" for [N, 3, H, W], "nhwc" for [N, H, W, 3] (which `permute(0, 3, 1, 2)` makes torch's channels_last).
         normalize: (pixel / 255 - mean) / std; False: pixel / 255. None: as dtype is; u8, u16 and i32 are never normalised: they have the values of the file.
         mean, std: of each channel, or of all.
+        channels: 3, or 1: grey, Pillow's convert("L") of the finished colours, [N, 1, H, W]; with one mean and std: ImageOptions(Resize(28), mean=0.1307, std=0.3081, channels=1). A picture of 16 bits in
+            colours is a bad sample then.
     """
 
     transform: Transform = RandomResizedCrop()
@@ -259,6 +261,7 @@ class ImageOptions:
     normalize: bool | None = None
     mean: float | tuple[float, float, float] = IMAGENET_MEAN
     std: float | tuple[float, float, float] = IMAGENET_STD
+    channels: Literal[1, 3] = 3
 
     def __post_init__(self) -> None:
         if self.normalize is None:

@@ -79,7 +79,7 @@ class Loader:
         image: a transform, or ImageOptions, which have `augment` and the following five in them; None: no images.
         augment: augmentations in their order.
         erasing: RandomErasing of the finished sample.
-        dtype, layout, normalize, mean, std: see ImageOptions.
+        dtype, layout, normalize, mean, std, channels: see ImageOptions.
         views: several views of the picture by name, instead of `image`: {"global": (RandomResizedCrop(224), 2), "local": (RandomResizedCrop(96, scale=(0.05, 0.4)), 8)} makes
             batch["global"] [N, 2, 3, 224, 224] and batch["local"] [N, 8, 3, 96, 96]. Each is a transform or ImageOptions, alone for one picture ([N, 3, H, W]), or with a number of
             copies. A view draws random numbers of its own; the picture is read and decoded once for all of them. `batch.geometry(name)` says where pixels went.
@@ -149,6 +149,7 @@ class Loader:
         normalize: bool | None = None,
         mean: float | tuple[float, float, float] | None = None,
         std: float | tuple[float, float, float] | None = None,
+        channels: Literal[1, 3] | None = None,
         views: Mapping[str, ViewSpec] | None = None,
         image_field: str | None = "image",
         label_field: str | None = "label",
@@ -187,7 +188,7 @@ class Loader:
         if num_threads == 0 and self._share.ranks_on_node > 1:
             num_threads = _ffkit.core_share(self._share.ranks_on_node)
         given = {"augment": tuple(augment) if augment is not None else None, "erasing": erasing, "dtype": dtype, "layout": layout, "normalize": normalize,
-                 "mean": mean, "std": std}
+                 "mean": mean, "std": std, "channels": channels}
         given = {name: value for name, value in given.items() if value is not None}
         if views is not None and image is not None and image != RandomResizedCrop():
             raise InvalidArgumentError("image is the picture of a loader without views; give it as one of the views, by a name")

@@ -141,6 +141,7 @@ class _Reader:
         self.is_tensor = False
         self.is_float = False
         self.normalize: tuple[Any, Any] | None = None
+        self.is_grey = False
 
     def read(self, step: Any) -> None:
         name = type(step).__name__
@@ -157,8 +158,12 @@ class _Reader:
     def geometry(self, step: Step) -> None:
         _require(not self.is_within, "it is geometry, and ffkit's Apply and OneOf are for augmentations of colours")
         _require(not self.augment, "it comes after an augmentation of colours; put it before")
-        self.pixels()
+        self.colours()
         self.steps.append(step)
+
+    def colours(self) -> None:
+        self.pixels()
+        _require(not self.is_grey, "it comes after Grayscale of one channel, and ffkit makes grey of finished colours; put it before")
 
     def pixels(self) -> None:
         _require(not self.is_tensor, "it comes after the conversion to a tensor; put it before")
@@ -177,7 +182,7 @@ class _Reader:
         last = self.steps[-1] if self.steps else None
         if isinstance(last, ResizeShortSide) and last.max_size is None:
             self.steps[-1] = ResizeCenterCrop(last.size, _size(step.size), last.interpolation)
-            self.pixels()
+            self.colours()
         else:
             self.geometry(CenterCrop(_size(step.size)))
 
@@ -224,7 +229,7 @@ class _Reader:
         self.geometry(RandomShortestSize(tuple(step.min_size), step.max_size, _interpolation(step)))
 
     def augmentation(self, augmentation: Augmentation) -> None:
-        self.pixels()
+        self.colours()
         _require(len(self.steps) > 0, "ffkit augments after the crop or resize")
         self.augment.append(augmentation)
 
@@ -274,8 +279,12 @@ class _Reader:
         self.augmentation(RandomAdjustSharpness(float(step.sharpness_factor), float(step.p)))
 
     def read_Grayscale(self, step: Any) -> None:
-        _require(step.num_output_channels == 3, f"its num_output_channels is {step.num_output_channels}, and batches have 3 channels")
-        self.augmentation(Grayscale())
+        if step.num_output_channels == 3:
+            self.augmentation(Grayscale())
+            return
+        _require(not self.is_within, "it makes one channel of some pictures alone")
+        self.pixels()
+        self.is_grey = True
 
     def read_RandomGrayscale(self, step: Any) -> None:
         self.augmentation(RandomGrayscale(float(step.p)))
@@ -331,8 +340,9 @@ class _Reader:
     def read_Normalize(self, step: Any) -> None:
         _require(self.is_float, "it does not follow the conversion to float32")
         _require(self.normalize is None and self.erasing is None, "it is there twice, or after RandomErasing")
+        channels = 1 if self.is_grey else 3
         self.normalize = tuple(map(float, step.mean)), tuple(map(float, step.std))
-        _require(len(self.normalize[0]) == len(self.normalize[1]) == 3, "its mean and std are not of three channels")
+        _require(len(self.normalize[0]) == len(self.normalize[1]) == channels, f"its mean and std are not of {'one channel' if self.is_grey else 'three channels'}")
 
     def read_RandomErasing(self, step: Any) -> None:
         _require(self.is_float and self.erasing is None, "ffkit erases once, at the end")
@@ -358,6 +368,11 @@ class _Reader:
         if not last_sizes or isinstance(last_sizes[-1], _ANY_SIZE):
             name = type(last_sizes[-1]).__name__ if last_sizes else type(self.steps[-1]).__name__
             raise UnsupportedError(f"these transforms give pictures of several sizes after {name}, which are no batch; end with a crop or resize to (height, width), such as CenterCrop")
-        options = ImageOptions(transform, tuple(self.augment), self.erasing, dtype="f32" if self.is_float else "u8", normalize=self.normalize is not None)
-        return options if self.normalize is None else replace(options, mean=self.normalize[0], std=self.normalize[1])
+        options = ImageOptions(
+            transform, tuple(self.augment), self.erasing, dtype="f32" if self.is_float else "u8", normalize=self.normalize is not None, channels=1 if self.is_grey else 3
+        )
+        if self.normalize is None:
+            return options
+        mean, std = (values[0] if self.is_grey else values for values in self.normalize)
+        return replace(options, mean=mean, std=std)
 

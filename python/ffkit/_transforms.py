@@ -211,6 +211,18 @@ class FixedSizeCrop:
 
 
 @dataclass(frozen=True, slots=True)
+class PadToLargest:
+    """The last step of a Compose whose pictures have many sizes: a batch is as large as its largest picture, rounded up to `multiple`s.
+
+    Pictures lie at the top left, with zeros around them, also behind normalisation. `size` is the largest: a larger picture is a bad sample, and the loader's memory is for it.
+    `batch.unpadded_sizes()` says how large each is, `batch.unpadded()` gives a list of them, and a PixelMaskField which pixels are theirs.
+    """
+
+    size: Size = 1344
+    multiple: int = 32
+
+
+@dataclass(frozen=True, slots=True)
 class CenterCrop:
     """The central `size`; a smaller picture gets black around it."""
 
@@ -257,6 +269,7 @@ Step = (
     | CenterCrop
     | RandomShortestSize
     | ResizeShortSide
+    | PadToLargest
 )
 
 

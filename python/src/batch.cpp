@@ -108,8 +108,8 @@ nb::object copy_of(const BatchArray& array) {
 }
 
 // What ffkit._batch.Facts takes: size, epoch, step, mix_lambda, record_indices, source,
-// replacements, row offsets by name, geometries by view, sizes of the pictures. All of it is
-// copied.
+// replacements, row offsets by name, geometries by view, sizes of the pictures, those in
+// padded views, and of padded arrays view and axis of the height. All of it is copied.
 nb::typed<nb::tuple, nb::any, nb::ellipsis> facts_of(const PyBatch& self) {
   const Batch& batch = self.batch();
   nb::dict offsets;
@@ -121,10 +121,17 @@ nb::typed<nb::tuple, nb::any, nb::ellipsis> facts_of(const PyBatch& self) {
   for (const std::string& view : batch.views()) {
     geometries[text_to_python(view)] = copy_of(batch.geometry(view));
   }
+  nb::dict unpadded;
+  nb::dict padded;
+  for (const PaddedArray& array : batch.padded_arrays()) {
+    unpadded[text_to_python(array.view)] = copy_of(batch.unpadded_sizes(array.view));
+    padded[text_to_python(array.name)] =
+        nb::make_tuple(text_to_python(array.view), array.height_axis);
+  }
   const nb::object sizes = batch.views().empty() ? nb::none() : copy_of(batch.source_sizes());
   return nb::make_tuple(batch.size(), batch.epoch(), batch.step(), batch.mix_lambda(),
                         numbers(batch.record_indices()), numbers(batch.source()),
-                        replacements_of(self), offsets, geometries, sizes);
+                        replacements_of(self), offsets, geometries, sizes, unpadded, padded);
 }
 
 }  // namespace

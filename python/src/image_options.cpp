@@ -145,6 +145,7 @@ ImageOptions image_options_from_python(nb::handle options) {
   image.output.dtype =
       get_name(options, "dtype", [](const auto& name) { return parse_dtype(name); });
   image.output.layout = get_name(options, "layout", parse_layout);
+  image.output.channels = get<int>(options, "channels");
   image.output.normalize = get<bool>(options, "normalize");
   image.output.mean = get_array<float, 3>(options, "mean");
   image.output.std = get_array<float, 3>(options, "std");

@@ -135,6 +135,9 @@ std::optional<GeometryStep> step_from_python(const std::string& name, nb::handle
   if (name == "FixedSizeCrop") {
     return FixedSizeCrop{.size = get_size(o, "size"), .fill = get_fill(o)};
   }
+  if (name == "PadToLargest") {
+    return PadToLargest{.size = get_size(o, "size"), .multiple = get<int64_t>(o, "multiple")};
+  }
   if (name == "CenterCrop") return CenterCrop{get_size(o, "size")};
   if (name == "RandomShortestSize") return random_shortest_size(o);
   if (name == "ResizeShortSide") {

@@ -124,6 +124,15 @@ struct FixedSizeCrop {
   RgbColor fill = {0, 0, 0};
 };
 
+// The last step of a Compose whose pictures have many sizes. Each lies at the top left of a canvas
+// of `size`, with zeros around it in the output, behind normalisation. A loader cuts the canvas of
+// a batch to its largest picture, rounded up to multiples. A picture that is larger than `size` is
+// a bad sample, Error(unsupported).
+struct PadToLargest {
+  ImageSize size = 1344;
+  int64_t multiple = 32;  // 1 .. 1024
+};
+
 // The central `size`; a smaller picture gets black around it.
 struct CenterCrop {
   ImageSize size = 224;

@@ -93,11 +93,12 @@ using GeometryStep =
     std::variant<RandomResizedCrop, ResizeCenterCrop, Resize, RandomCrop, ResizeCrop,
                  RandomHorizontalFlip, RandomVerticalFlip, RandomRotation, RandomAffine,
                  RandomPerspective, Pad, RandomZoomOut, RandomIoUCrop, ScaleJitter, FixedSizeCrop,
-                 CenterCrop, RandomShortestSize, ResizeShortSide>;
+                 CenterCrop, RandomShortestSize, ResizeShortSide, PadToLargest>;
 
 // Several steps, one after the other, each done to the pixels that the one before made. Crops,
 // resizes, flips and padding that follow each other become one, where that changes no pixel. The
-// last steps must give pictures of one size: .steps = {ScaleJitter{}, FixedSizeCrop{}}. The n-th
+// last steps must give pictures of one size, .steps = {ScaleJitter{}, FixedSizeCrop{}}, or canvases
+// of one: PadToLargest. The n-th
 // step of a kind draws numbers of its own, whatever steps of other kinds are there. Values of 16
 // bits become bytes.
 struct Compose {
@@ -126,6 +127,8 @@ ImageSize image_size(const ImageTransform& transform);
 bool is_random(const ImageTransform& transform);
 // Whether it has a RandomIoUCrop, which takes the boxes that follow the view.
 bool needs_boxes(const ImageTransform& transform);
+// The PadToLargest that it ends with; null without.
+const PadToLargest* padding_of(const ImageTransform& transform);
 // Throws Error(invalid_argument) that names the first value out of range.
 void validate(const ImageTransform& transform, const ImageOutput& output);
 

@@ -41,6 +41,13 @@ struct Replacement {
   std::string reason;  // the message of its Error, which names file and record
 };
 
+// An array of a view that ends with PadToLargest.
+struct PaddedArray {
+  std::string_view name;
+  std::string_view view;
+  size_t height_axis = 0;  // of BatchArray::shape; the width is the next one
+};
+
 class Batch {
  public:
   Batch();  // empty, as is a batch that was moved from
@@ -96,6 +103,12 @@ class Batch {
   // view with copies; see ViewMatrix. A clip has one for all of its frames. The array is none of
   // field(i). Throws Error(not_found), which lists the views.
   [[nodiscard]] BatchArray geometry(std::string_view view) const;
+  // Height and width of each picture in a view that ends with PadToLargest, which lies at the top
+  // left of its array: [size, 2] i64, or [size, copies, 2] of a view with copies. Throws
+  // Error(not_found) for other views, whose pictures fill their arrays.
+  [[nodiscard]] BatchArray unpadded_sizes(std::string_view view) const;
+  // The arrays that are as large as the largest picture of the batch.
+  [[nodiscard]] std::vector<PaddedArray> padded_arrays() const;
   // Height and width of each picture as it is stored: [size, 2] i64. Without an image field, those
   // of the first clip's frames. Throws Error(not_found) for a loader without pictures.
   [[nodiscard]] BatchArray source_sizes() const;
@@ -125,6 +138,7 @@ class Batch {
   explicit Batch(std::shared_ptr<BatchSlab> slab);
 
   size_t index_of(std::string_view name) const;
+  size_t index_of_view(std::string_view name) const;
   BatchArray array(size_t i) const;
   BatchArray image_array() const;  // without data and shape where there is none
 

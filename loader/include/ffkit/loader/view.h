@@ -40,6 +40,9 @@ SampleKey view_key(const SampleKey& key, std::string_view view, int64_t copy = 0
 // view with copies have them behind N, as its pictures do. Boxes and points have no arrays of
 // copies: give each such view a name.
 
+// A view whose Compose ends with PadToLargest has arrays, those of MaskField, PictureField and
+// PixelMaskField too, that are as large as the largest picture of each batch.
+
 // Further pictures of the record, such as a second camera or a depth map, which must have the size
 // of the view's picture (else a bad sample, Error(corrupt)): [N, 3, H, W]. They draw the numbers of
 // the view, for colours too.
@@ -75,7 +78,8 @@ BoxFormat parse_box_format(std::string_view name);
 
 struct BoxCoordinates {
   BoxFormat format = BoxFormat::xyxy;
-  // Shares of the picture's, or the view's, width and height instead of pixels.
+  // Shares of the picture's, or the view's, width and height instead of pixels. What PadToLargest
+  // adds to a view does not count.
   bool is_relative = false;
 };
 

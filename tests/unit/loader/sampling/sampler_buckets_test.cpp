@@ -141,12 +141,9 @@ TEST(AspectRatioBuckets, AreTorchvisions) {
   // bisect_right([2 ** x for x in linspace(-1, 1, 2 * k + 1)], width / height)
   const std::vector<int64_t> widths = {100, 499, 500, 640, 480, 1000, 1001, 2000, 2001, 3};
   const std::vector<int64_t> heights = {1000, 1000, 1000, 480, 640, 1000, 1000, 1000, 1000, 3};
-  EXPECT_THAT(aspect_ratio_buckets(widths, heights),
-              ElementsAre(0, 0, 1, 5, 2, 4, 4, 7, 7, 4));
-  EXPECT_THAT(aspect_ratio_buckets(widths, heights, 1),
-              ElementsAre(0, 0, 1, 2, 1, 2, 2, 3, 3, 2));
-  EXPECT_THAT(aspect_ratio_buckets(widths, heights, 0),
-              ElementsAre(0, 0, 0, 1, 0, 1, 1, 1, 1, 1));
+  EXPECT_THAT(aspect_ratio_buckets(widths, heights), ElementsAre(0, 0, 1, 5, 2, 4, 4, 7, 7, 4));
+  EXPECT_THAT(aspect_ratio_buckets(widths, heights, 1), ElementsAre(0, 0, 1, 2, 1, 2, 2, 3, 3, 2));
+  EXPECT_THAT(aspect_ratio_buckets(widths, heights, 0), ElementsAre(0, 0, 0, 1, 0, 1, 1, 1, 1, 1));
   EXPECT_THAT(aspect_ratio_buckets({}, {}), ElementsAre());
   EXPECT_ERROR(aspect_ratio_buckets(widths, std::vector<int64_t>{1}), invalid_argument);
   EXPECT_ERROR(aspect_ratio_buckets(widths, heights, -1), invalid_argument);

@@ -1,4 +1,6 @@
 // Clips: which frames of a video they have, and what they refuse.
+#include "views/clips.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +16,6 @@
 #include "expect_error.h"
 #include "make_dataset.h"
 #include "temp_dir.h"
-#include "views/clips.h"
 
 namespace ffkit {
 namespace {
@@ -24,10 +25,11 @@ using ::testing::ElementsAre;
 using testing::make_picture;
 
 Schema video_schema() {
-  return {{{.name = "frames", .type = FieldType::list, .item = FieldType::image},
-           {.name = "masks", .type = FieldType::list, .dtype = DType::i32, .item = FieldType::tensor},
-           {.name = "boxes", .type = FieldType::tensor, .dtype = DType::f32},
-           {.name = "image", .type = FieldType::image}}};
+  return {
+      {{.name = "frames", .type = FieldType::list, .item = FieldType::image},
+       {.name = "masks", .type = FieldType::list, .dtype = DType::i32, .item = FieldType::tensor},
+       {.name = "boxes", .type = FieldType::tensor, .dtype = DType::f32},
+       {.name = "image", .type = FieldType::image}}};
 }
 
 std::vector<int64_t> chosen(const FramesField& options, int64_t num_frames, int64_t record = 0) {
