@@ -21,7 +21,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 # line in the room's README.md.
 FOLDERS = {
     'format': ['', 'options', 'schema', 'bytes', 'file', 'machine', 'record', 'shard', 'v1', 'reader', 'dataset'],
-    'image': ['jpeg', 'dct', 'bitmaps', 'codec', 'exif', 'resize', 'random_numbers', 'pixels', 'transform', 'moves', 'views'],
+    'image': ['jpeg', 'dct', 'bitmaps', 'codec', 'exif', 'resize', 'random_numbers', 'pixels', 'transform', 'transform_text', 'moves', 'views'],
     'loader': ['threads', 'allocation', 'sampling', 'io', 'fields', 'batch', 'views', 'decode', ''],
     'nuscenes': [''],
     'nuscenes/loader': [''],
@@ -50,7 +50,7 @@ FOLDERS = {
 # folder).
 ARROWS = {
     'format': [],
-    'image': ['format/', 'format/schema'],
+    'image': ['format/', 'format/options', 'format/schema'],
     'loader': ['format', 'image'],
     'nuscenes': ['format'],
     'nuscenes/loader': ['nuscenes', 'loader', 'image', 'format'],
