@@ -44,7 +44,7 @@ FOLDERS = {
     'tools/ffeval': [''],
     'tools/fftrain': [''],
     'tools/ffgenerate': [''],
-    'tools/ffinspect': ['text', 'data', 'draw', 'export', '', 'commands'],
+    'tools/ffinspect': ['text', 'data', 'draw', 'views', 'export', '', 'commands'],
 }
 # What a room may include of others: a whole room, or ROOM/FOLDER of it ('format/' is format's own
 # folder).
@@ -66,7 +66,7 @@ ARROWS = {
     'tools/ffeval': ['tools', 'nuscenes', 'pose', 'format'],
     'tools/fftrain': ['tools', 'trainer', 'format'],
     'tools/ffgenerate': ['tools', 'trainer', 'format'],
-    'tools/ffinspect': ['tools', 'nuscenes', 'pose', 'text', 'image', 'format'],
+    'tools/ffinspect': ['tools', 'loader', 'nuscenes', 'pose', 'text', 'image', 'format'],
 }
 MAX_FILES = 25
 MAX_LINES = 500
