@@ -21,7 +21,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 # line in the room's README.md.
 FOLDERS = {
     'format': ['', 'options', 'schema', 'bytes', 'file', 'machine', 'record', 'shard', 'v1', 'reader', 'dataset'],
-    'image': ['jpeg', 'dct', 'bitmaps', 'codec', 'exif', 'resize', 'random_numbers', 'pixels', 'transform', 'moves', 'views'],
+    'image': ['jpeg', 'dct', 'bitmaps', 'codec', 'exif', 'resize', 'random_numbers', 'pixels', 'transform', 'transform_text', 'moves', 'views'],
     'loader': ['threads', 'allocation', 'sampling', 'io', 'fields', 'batch', 'views', 'decode', ''],
     'nuscenes': [''],
     'nuscenes/loader': [''],
@@ -44,13 +44,13 @@ FOLDERS = {
     'tools/ffeval': [''],
     'tools/fftrain': [''],
     'tools/ffgenerate': [''],
-    'tools/ffinspect': ['text', 'data', 'draw', 'export', '', 'commands'],
+    'tools/ffinspect': ['text', 'data', 'draw', 'views', 'export', '', 'commands'],
 }
 # What a room may include of others: a whole room, or ROOM/FOLDER of it ('format/' is format's own
 # folder).
 ARROWS = {
     'format': [],
-    'image': ['format/', 'format/schema'],
+    'image': ['format/', 'format/options', 'format/schema'],
     'loader': ['format', 'image'],
     'nuscenes': ['format'],
     'nuscenes/loader': ['nuscenes', 'loader', 'image', 'format'],
@@ -66,7 +66,7 @@ ARROWS = {
     'tools/ffeval': ['tools', 'nuscenes', 'pose', 'format'],
     'tools/fftrain': ['tools', 'trainer', 'format'],
     'tools/ffgenerate': ['tools', 'trainer', 'format'],
-    'tools/ffinspect': ['tools', 'nuscenes', 'pose', 'text', 'image', 'format'],
+    'tools/ffinspect': ['tools', 'loader', 'nuscenes', 'pose', 'text', 'image', 'format'],
 }
 MAX_FILES = 25
 MAX_LINES = 500

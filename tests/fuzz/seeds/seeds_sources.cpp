@@ -1,4 +1,4 @@
-// Seeds of what the sources webdataset, coco and jsonl read.
+// Seeds of what the sources webdataset, coco and jsonl read, and of texts of transforms.
 #include <string>
 
 #include "seeds/seeds.h"
@@ -141,6 +141,17 @@ void make_compressed(const fs::path& folder) {
       "\050\265\057\375\040\052\121\001\000\173\042\164\145\170\164\042\072\040\042\142\042\175\012\173\042\164\145\170\164\042\072\040\042\142\042\175\012\173\042\164\145\170\164\042\072\040\042\142\042\175\012"s);
 }
 
+void make_transform_texts(const fs::path& folder) {
+  fs::create_directories(folder);
+  write_file(folder / "views",
+             "RandomResizedCrop(224, scale=(0.4, 1), ratio=(3/4, 4/3)), ColorJitter(0.4, hue=0.1), "
+             "Apply(0.1, GaussianBlur((0.1, 2.0))), RandomErasing(value='random')");
+  write_file(folder / "detection",
+             "RandomShortestSize(range(480, 801, 32), max_size=None), RandomIoUCrop(overlaps=[1]), "
+             "Compose([FixedSizeCrop((8, 9), fill=(1, 2, 3))]), OneOf([Invert(), Apply(.5, "
+             "[Solarize(-1e1)])], weights=(1, 2))");
+}
+
 }  // namespace
 
 void make_source_seeds(const fs::path& folder) {
@@ -151,6 +162,7 @@ void make_source_seeds(const fs::path& folder) {
   make_tokenizers(folder / "fuzz_tokenizer");
   make_json_documents(folder / "fuzz_json_documents");
   make_compressed(folder / "fuzz_compressed");
+  make_transform_texts(folder / "fuzz_transform_text");
 }
 
 }  // namespace ffkit::fuzzing

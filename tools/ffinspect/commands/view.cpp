@@ -13,6 +13,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <ffkit/image/transform_text.h>
+
 #include "commands.h"
 #include "data/data_sets.h"
 #include "draw/class_results.h"
@@ -23,6 +25,8 @@
 #include "format/readable_numbers.h"
 #include "text/output.h"
 #include "tools/output_file.h"
+#include "views/view_sheet.h"
+#include "views/view_texts.h"
 
 namespace ffkit {
 namespace {
@@ -39,7 +43,23 @@ With --json and --record of nuScenes: split, record, token, scene, num_boxes, nu
 For nuScenes, --size is the width of one camera's image; default: 640. With --results, annotations are green and predictions magenta.
 With --results of classes, the class that was found and its score stand under each picture; --json has found_class and score.
 With --results of persons, each picture is what was cropped of it, with the true root in green and the found one in magenta; --json has root, found_root and
-distance of each.)";
+distance of each.
+
+With --transform, the pictures are what a Loader over the whole split gives the network for --draw-seed and the epochs 0 .. --draws - 1, as bytes that are not
+normalised, drawn to fit --size. Masks (--mask), boxes and key points have followed them. With --json, samples have views: a list of [view, copy, epoch, width,
+height, geometry, num_boxes, problem], where geometry is the 3 x 3 matrix from pixels of the picture to those of the view, and num_boxes counts the boxes that are kept.
+Steps of geometry are done in their order, then augmentations, then RandomErasing. A TEXT has these transforms, with the names, parameters and defaults of Python's ffkit:
+)";
+
+// What --help says below the options.
+std::string view_footer() {
+  std::string footer = kViewFooter;
+  for (const std::string& signature : transform_signatures()) {
+    footer += "\n  ";
+    footer += signature;
+  }
+  return footer;
+}
 
 struct ViewOptions {
   Target target;
@@ -55,6 +75,10 @@ struct ViewOptions {
   bool wrong = false;
   double min_score = 0.3;
   bool min_score_is_given = false;
+  std::vector<std::string> transforms;
+  int64_t draws = 1;
+  uint64_t draw_seed = 0;
+  bool columns_are_given = false;
 };
 
 // `count` different numbers below `total`, in order: spread evenly, or drawn with a seed. The same
@@ -241,7 +265,34 @@ int view_scene(const ViewOptions& options, const Dataset& dataset, int64_t index
   return 0;
 }
 
+// Refuses what --transform would leave without effect.
+void check_beside_transform(const ViewOptions& options) {
+  if (options.transforms.empty() || options.results.empty()) return;
+  throw CLI::ValidationError("--results",
+                             "what was found is drawn into whole pictures; leave it out, or "
+                             "--transform");
+}
+
+// What --transform asks for; nothing without it.
+std::optional<ViewRequest> view_request(const ViewOptions& options, const Schema& schema,
+                                        size_t image_field) {
+  if (options.transforms.empty()) return std::nullopt;
+  const std::string& field = schema.fields[image_field].name;
+  return ViewRequest{.image_field = field,
+                     .mask_field = options.mask,
+                     .wanted = parse_view_texts(options.transforms, field),
+                     .seed = options.draw_seed,
+                     .num_epochs = options.draws};
+}
+
+std::string title_of_views(const ViewRequest& request) {
+  return request.num_epochs == 1 ? fmt::format("; views of epoch 0, seed {}", request.seed)
+                                 : fmt::format("; views of epochs 0 to {}, seed {}",
+                                               request.num_epochs - 1, request.seed);
+}
+
 int view(const ViewOptions& options) {
+  check_beside_transform(options);
   if (options.output.empty() && options.target.json) {
     throw CLI::ValidationError("--json", "say with --output where the picture goes");
   }
@@ -255,6 +306,11 @@ int view(const ViewOptions& options) {
   std::optional<int64_t> chosen;
   if (options.record) chosen = find_record(dataset, *options.record);
   if (chosen && options.field.empty() && has_scenes(dataset.schema())) {
+    if (!options.transforms.empty()) {
+      throw CLI::ValidationError("--transform",
+                                 "shows views of one picture, and a keyframe of nuScenes has "
+                                 "several; say with --field of which");
+    }
     if (!options.mask.empty()) {
       throw CLI::ValidationError("--mask", "keyframes of nuScenes have no masks; leave it out");
     }
@@ -295,6 +351,9 @@ int view(const ViewOptions& options) {
   }
   std::optional<size_t> mask_field;
   if (!options.mask.empty()) mask_field = find_image_field(dataset, options.mask);
+  const std::optional<ViewRequest> views = view_request(options, dataset.schema(), image_field);
+  SheetOptions sheet = options.sheet;
+  if (views) sheet.columns = columns_of_views(*views, sheet.columns, options.columns_are_given);
   std::vector<SheetEntry> entries;
   std::vector<Json> samples(records.size());
   for (size_t i = 0; i < records.size(); ++i) {
@@ -305,14 +364,22 @@ int view(const ViewOptions& options) {
   const std::string title =
       fmt::format("{}: {} of {} records{}", dataset.manifest().split,
                   with_commas(std::ssize(records)), with_commas(dataset.num_records()),
-                  roots           ? "; true roots green, found ones magenta"
+                  views           ? title_of_views(*views)
+                  : roots         ? "; true roots green, found ones magenta"
                   : options.wrong ? "; the most confident mistakes first"
                                   : "");
-  const Canvas canvas = make_contact_sheet(title, entries, options.sheet);
+  if (views) {
+    check_sheet_size(title, std::ssize(records) * views->num_pictures(), sheet);
+    show_views(dataset, records, *views, entries, samples);
+  }
+  const Canvas canvas = make_contact_sheet(title, entries, sheet);
   write_output(options.output, encode_png(canvas.view()));
   if (options.target.json) {
-    for (size_t i = 0; i < entries.size(); ++i) {
-      samples[i]["problem"] = entries[i].problem.empty() ? Json() : Json(entries[i].problem);
+    // Of a record's pictures, the first problem.
+    const size_t num_pictures = entries.size() / records.size();
+    for (size_t i = entries.size(); i-- > 0;) {
+      Json& problem = samples[i / num_pictures]["problem"];
+      if (!entries[i].problem.empty()) problem = entries[i].problem;
     }
     print_json({{"split", dataset.manifest().split},
                 {"field", dataset.schema().fields[image_field].name},
@@ -330,7 +397,7 @@ void add_view_command(CLI::App& app, Action& action) {
   const auto options = std::make_shared<ViewOptions>();
   CLI::App* command = add_command(
       app, "view", "Contact sheet as PNG: some records with their numbers, labels and classes",
-      options->target, kViewFooter);
+      options->target, view_footer());
   command->add_option("--count", options->count, "Number of samples, spread evenly over the split")
       ->check(CLI::Range(1, 2'000))
       ->capture_default_str();
@@ -371,6 +438,23 @@ void add_view_command(CLI::App& app, Action& action) {
           "Field with a PNG of numbers, whose colours lie over the pictures: those of VOC, "
           "0 is left clear")
       ->option_text("NAME");
+  CLI::Option* transform =
+      command
+          ->add_option(
+              "--transform", options->transforms,
+              "What the network sees: views of each picture by these transforms, as in \"Random"
+              "ResizedCrop(224, scale=(0.4, 1)), ColorJitter(0.4)\"; \"global*2: ...\" is a view "
+              "with a name and two copies, and may be given several times")
+          ->option_text("TEXT")
+          ->allow_extra_args(false);
+  command->add_option("--draws", options->draws, "Epochs to draw of each view, beside each other")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str()
+      ->needs(transform);
+  command->add_option("--draw-seed", options->draw_seed, "The loader's seed, of all random numbers")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str()
+      ->needs(transform);
   command->add_option("--columns", options->sheet.columns, "Pictures in a row")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
@@ -387,6 +471,7 @@ void add_view_command(CLI::App& app, Action& action) {
   command->callback([options, command, &action] {
     options->size_is_given = command->count("--size") > 0;
     options->min_score_is_given = command->count("--min-score") > 0;
+    options->columns_are_given = command->count("--columns") > 0;
     action = [options] { return view(*options); };
   });
 }

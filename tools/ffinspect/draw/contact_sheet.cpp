@@ -33,11 +33,8 @@ struct Layout {
   int height = 0;
 };
 
-Layout make_layout(const std::string& title, const std::vector<SheetEntry>& entries,
+Layout make_layout(const std::string& title, int count, size_t num_lines,
                    const SheetOptions& options) {
-  size_t num_lines = 0;
-  for (const SheetEntry& entry : entries) num_lines = std::max(num_lines, entry.lines.size());
-  const auto count = static_cast<int>(entries.size());
   Layout layout;
   layout.line_height = kSmallText * std::max(1, options.size / 160);
   layout.columns = std::clamp(options.columns, 1, count);
@@ -233,9 +230,16 @@ void draw_problem(Canvas& canvas, const std::string& problem, const Rect& box, i
 
 }  // namespace
 
+void check_sheet_size(const std::string& title, int64_t num_entries, const SheetOptions& options) {
+  constexpr int64_t kMost = int64_t{1} << 24;  // beyond that, their number is the sheet's fault
+  make_layout(title, static_cast<int>(std::min(num_entries, kMost)), 0, options);
+}
+
 Canvas make_contact_sheet(const std::string& title, std::vector<SheetEntry>& entries,
                           const SheetOptions& options) {
-  const Layout layout = make_layout(title, entries, options);
+  size_t num_lines = 0;
+  for (const SheetEntry& entry : entries) num_lines = std::max(num_lines, entry.lines.size());
+  const Layout layout = make_layout(title, static_cast<int>(entries.size()), num_lines, options);
   Canvas canvas(layout.width, layout.height, kSheetWhite);
   draw_text(canvas, kSheetMargin, kSheetMargin, title, layout.line_height, kSheetBlack);
   tbb::enumerable_thread_specific<ImageDecoder> decoders;

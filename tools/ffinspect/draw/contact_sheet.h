@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,6 +45,10 @@ struct SheetEntry {
   // decoded. It is written into a crossed box.
   std::string problem;
 };
+
+// Throws Error(invalid_argument) when so many entries, even without lines, would make a sheet of
+// more than ImageDecoder::max_pixels() pixels. For entries that take long to make.
+void check_sheet_size(const std::string& title, int64_t num_entries, const SheetOptions& options);
 
 // Draws all entries, decoding on all threads. Throws Error(invalid_argument) when the sheet would
 // have more than ImageDecoder::max_pixels() pixels.

@@ -1,0 +1,49 @@
+#include "views/record_arrays.h"
+
+#include <algorithm>
+
+namespace ffkit {
+namespace {
+
+size_t bytes_of_sample(const FieldDecoder& decoder) {
+  size_t bytes = size_of(decoder.dtype());
+  for (const int64_t extent : decoder.shape()) bytes *= static_cast<size_t>(extent);
+  return bytes;
+}
+
+}  // namespace
+
+RecordArrays::RecordArrays(const BatchFields& fields)
+    : fields_(fields), arrays_(fields.fields.size()) {
+  scratch_.reserve(fields.fields.size());
+  for (const BatchField& field : fields.fields) scratch_.push_back(field.decoder->make_scratch());
+  share_views(scratch_);
+}
+
+void RecordArrays::decode(const RecordView& record, const SampleKey& key) {
+  for (size_t i = 0; i < arrays_.size(); ++i) {
+    const FieldDecoder& decoder = *fields_.fields[i].decoder;
+    FieldDecoder::Scratch* const scratch = scratch_[i].get();
+    if (scratch != nullptr) scratch->record_index = key.record_index;
+    RecordArray& array = arrays_[i];
+    const size_t sample_bytes = bytes_of_sample(decoder);
+    if (const auto* rows = dynamic_cast<const RowsDecoder*>(&decoder); rows != nullptr) {
+      array.bytes.resize(sample_bytes * static_cast<size_t>(rows->max_rows()));
+      array.num_rows = rows->decode_rows(record, key, scratch, array.bytes.data());
+    } else {
+      array.bytes.resize(sample_bytes);
+      decoder.decode(record, key, scratch, array.bytes.data());
+    }
+  }
+}
+
+const RecordArray& RecordArrays::of(std::string_view name) const {
+  const auto found = std::ranges::find(fields_.fields, name, &BatchField::name);
+  return arrays_[static_cast<size_t>(found - fields_.fields.begin())];
+}
+
+const RecordArray& RecordArrays::geometry(size_t view) const {
+  return arrays_[fields_.num_visible + 1 + view];
+}
+
+}  // namespace ffkit

@@ -1,0 +1,315 @@
+#include "views/record_views.h"
+
+#include <fmt/format.h>
+#include <tbb/enumerable_thread_specific.h>
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <span>
+
+#include <ffkit/format/record.h>
+#include <ffkit/image/image_codec.h>
+#include <ffkit/image/transform.h>
+#include <ffkit/loader/loader_options.h>
+
+#include "format/make_error.h"
+#include "views/record_arrays.h"
+
+namespace ffkit {
+namespace {
+
+constexpr int64_t kMaxBoxesOfView = 10'000;
+
+// What records have beside their picture, as the loader has to be told.
+struct ViewFollowers {
+  bool have_boxes = false;
+  bool have_labels = false;
+  bool is_sure = false;    // told by a record that has a box, or whose set has none
+  int64_t num_points = 0;  // of each box; 0: there are none
+  MaskNumbers numbers = MaskNumbers::values;
+};
+
+std::optional<TensorView> tensor_of(const Schema& schema, const RecordView& record,
+                                    std::string_view field) {
+  const int at = schema.index_of(field);
+  if (at < 0 || schema.fields[static_cast<size_t>(at)].type != FieldType::tensor ||
+      record.is_null(static_cast<size_t>(at))) {
+    return std::nullopt;
+  }
+  return record.tensor(static_cast<size_t>(at));
+}
+
+ViewFollowers followers_of(const Schema& schema, const RecordView& record,
+                           const std::string& mask_field) {
+  ViewFollowers found{.is_sure = true};
+  const auto is_float = [](DType dtype) { return dtype == DType::f32 || dtype == DType::f64; };
+  if (const auto boxes = tensor_of(schema, record, "boxes"); boxes) {
+    const bool is_number =
+        is_float(boxes->dtype) || boxes->dtype == DType::i32 || boxes->dtype == DType::i64;
+    found.have_boxes = is_number && boxes->shape.size() == 2 && boxes->shape[1] == 4;
+    found.is_sure = found.have_boxes && boxes->shape[0] > 0;
+  }
+  if (const auto labels = tensor_of(schema, record, "labels"); labels && found.have_boxes) {
+    found.have_labels = labels->dtype == DType::i64 && labels->shape.size() == 1;
+  }
+  if (const auto points = tensor_of(schema, record, "keypoints"); points && found.have_boxes) {
+    const bool is_right = is_float(points->dtype) && points->shape.size() == 3;
+    if (is_right) found.num_points = points->shape[1];
+  }
+  if (!mask_field.empty()) {
+    const auto mask = record.bytes(schema.require(mask_field));
+    if (read_image_info(mask).num_components == 3) found.numbers = MaskNumbers::panoptic;
+  }
+  return found;
+}
+
+ViewFollowers find_followers(const Dataset& dataset, const std::vector<int64_t>& records,
+                             const std::string& mask_field) {
+  std::vector<std::byte> bytes;
+  std::optional<ViewFollowers> first;
+  for (const int64_t index : records) {
+    try {
+      dataset.read(index, bytes);
+      const RecordView record(dataset.schema(), bytes, dataset.name(index));
+      const ViewFollowers found = followers_of(dataset.schema(), record, mask_field);
+      if (found.is_sure) return found;
+      if (!first) first = found;
+    } catch (const Error&) {
+      continue;  // it is drawn as a crossed box
+    }
+  }
+  return first.value_or(ViewFollowers{});
+}
+
+// Refuses a crop that looks at boxes where no boxes can follow its view.
+void check_crops(const Dataset& dataset, const ViewRequest& request,
+                 const ViewFollowers& followers) {
+  for (const View& view : request.wanted.views) {
+    if (!needs_boxes(view.image.transform)) continue;
+    if (!followers.have_boxes) {
+      throw dataset_error(
+          dataset.path(), ErrorCode::invalid_argument,
+          "has no field 'boxes' [n, 4], at which RandomIoUCrop looks; leave it out");
+    }
+    if (view.copies > 0) {
+      throw error_of(ErrorCode::invalid_argument,
+                     "the view '{}' has copies, and RandomIoUCrop looks at boxes, which follow one "
+                     "picture; make a view of its own name of each copy",
+                     view.name);
+    }
+  }
+}
+
+// Names of arrays that no view has.
+std::string follower_name(std::string_view what, std::string_view view) {
+  return fmt::format("\n{} of {}", what, view);
+}
+
+void add_boxes(std::vector<ViewField>& fields, const ViewFollowers& followers,
+               const std::string& array_of, const std::string& view) {
+  if (!followers.have_boxes) return;
+  const std::string boxes = follower_name("boxes", array_of);
+  fields.push_back({boxes, BoxesField{.view = view, .max_boxes = kMaxBoxesOfView}});
+  if (followers.have_labels) {
+    fields.push_back(
+        {follower_name("labels", array_of), BoxRowsField{.field = "labels", .boxes = boxes}});
+  }
+  if (followers.num_points > 0) {
+    fields.push_back({follower_name("points", array_of),
+                      PointsField{.num_points = followers.num_points, .boxes = boxes}});
+  }
+}
+
+// The arrays of all views, as one Loader makes them; and of each view with copies the boxes and
+// points of one copy, which a Loader has only of views that are one picture.
+struct FieldsOfViews {
+  FieldsOfViews(const Schema& schema, const ViewRequest& request, const ViewFollowers& followers) {
+    LoaderOptions all{.image_field = request.image_field, .label_field = ""};
+    const std::vector<View>& views = request.wanted.views;
+    if (request.wanted.are_named) {
+      all.views = views;
+    } else {
+      all.image = views.front().image;
+    }
+    of_copy.resize(views.size());
+    for (size_t i = 0; i < views.size(); ++i) {
+      const View& view = views[i];
+      const std::string name = request.wanted.are_named ? view.name : std::string();
+      if (!request.mask_field.empty()) {
+        all.view_fields.push_back(
+            {follower_name("mask", view.name),
+             MaskField{.field = request.mask_field,
+                       .view = name,
+                       .mask = {.dtype = DType::i32, .numbers = followers.numbers}}});
+      }
+      if (view.copies == 0) {
+        add_boxes(all.view_fields, followers, view.name, name);
+        continue;
+      }
+      LoaderOptions one{.image_field = request.image_field, .image = view.image, .label_field = ""};
+      add_boxes(one.view_fields, followers, view.name, "");
+      of_copy[i] = batch_fields(schema, one);
+    }
+    together = batch_fields(schema, all);
+  }
+
+  BatchFields together;
+  std::vector<BatchFields> of_copy;  // by view; without fields for one without copies
+};
+
+std::vector<uint8_t> pixels_of(const RecordArray& array, const ImageOutput& output, int64_t copy,
+                               const ImageSize& size) {
+  const auto count = static_cast<size_t>(3 * size.height * size.width);
+  const size_t first = static_cast<size_t>(copy) * count;
+  if (output.dtype == DType::u8) {
+    const std::span<const uint8_t> values = array.values<uint8_t>().subspan(first, count);
+    return {values.begin(), values.end()};
+  }
+  const std::span<const float> values = array.values<float>().subspan(first, count);
+  std::vector<uint8_t> pixels(count);
+  for (size_t i = 0; i < count; ++i) {
+    const float value =
+        output.normalize ? values[i] * output.std[i % 3] + output.mean[i % 3] : values[i];
+    pixels[i] = static_cast<uint8_t>(std::lround(255 * std::clamp(value, 0.0F, 1.0F)));
+  }
+  return pixels;
+}
+
+void read_boxes_of_view(const RecordArrays& arrays, const std::string& view,
+                        const ViewFollowers& followers, RecordPicture& picture) {
+  if (!followers.have_boxes) return;
+  std::vector<RecordPicture::Box>& boxes = picture.boxes.emplace();
+  const RecordArray& rows = arrays.of(follower_name("boxes", view));
+  const std::span<const float> edges = rows.values<float>();
+  boxes.resize(static_cast<size_t>(rows.num_rows));
+  for (size_t i = 0; i < boxes.size(); ++i) {
+    std::copy_n(edges.begin() + static_cast<ptrdiff_t>(4 * i), 4, boxes[i].edges.begin());
+  }
+  if (followers.have_labels) {
+    const auto labels = arrays.of(follower_name("labels", view)).values<int64_t>();
+    for (size_t i = 0; i < boxes.size(); ++i) boxes[i].label = labels[i];
+  }
+  if (followers.num_points == 0) return;
+  const auto points = arrays.of(follower_name("points", view)).values<float>();
+  const size_t count = boxes.size() * static_cast<size_t>(followers.num_points);
+  for (size_t i = 0; i < count; ++i) {
+    if (points[3 * i + 2] == 0) continue;
+    picture.points.push_back(
+        {.x = points[3 * i], .y = points[3 * i + 1], .visibility = points[3 * i + 2]});
+  }
+}
+
+// One thread's.
+class RecordViewDecoder {
+ public:
+  RecordViewDecoder(const ViewRequest& request, const FieldsOfViews& fields,
+                    const ViewFollowers& followers)
+      : request_(request), followers_(followers), together_(fields.together) {
+    of_copy_.reserve(fields.of_copy.size());
+    for (const BatchFields& one : fields.of_copy) of_copy_.emplace_back(one);
+  }
+
+  // Fills the pictures of one record in one epoch.
+  void decode(const RecordView& record, const SampleKey& key, std::span<RecordPicture> pictures) {
+    together_.decode(record, key);
+    size_t view = 0;
+    for (RecordPicture& picture : pictures) {
+      while (&request_.wanted.views[view] != picture.view) ++view;
+      take(record, key, view, picture);
+    }
+  }
+
+ private:
+  void take(const RecordView& record, const SampleKey& key, size_t at, RecordPicture& picture) {
+    const View& view = *picture.view;
+    const ImageSize size = image_size(view.image.transform);
+    picture.pixels = pixels_of(together_.of(view.name), view.image.output, picture.copy, size);
+    if (!request_.mask_field.empty()) {
+      const auto count = static_cast<size_t>(size.height * size.width);
+      const auto mask = together_.of(follower_name("mask", view.name))
+                            .values<int32_t>()
+                            .subspan(static_cast<size_t>(picture.copy) * count, count);
+      picture.mask.assign(mask.begin(), mask.end());
+    }
+    const auto geometry = together_.geometry(at).values<double>();
+    std::copy_n(geometry.begin() + static_cast<ptrdiff_t>(picture.copy) * 9, 9,
+                picture.geometry.begin());
+    if (view.copies == 0) {
+      read_boxes_of_view(together_, view.name, followers_, picture);
+    } else if (followers_.have_boxes) {
+      of_copy_[at].decode(record, view_key(key, view.name, picture.copy));
+      read_boxes_of_view(of_copy_[at], view.name, followers_, picture);
+    }
+  }
+
+  const ViewRequest& request_;
+  const ViewFollowers& followers_;
+  RecordArrays together_;
+  std::vector<RecordArrays> of_copy_;
+};
+
+// Without what is decoded.
+std::vector<RecordPicture> planned_pictures(const ViewRequest& request) {
+  std::vector<RecordPicture> pictures;
+  pictures.reserve(static_cast<size_t>(request.num_pictures()));
+  for (int64_t epoch = 0; epoch < request.num_epochs; ++epoch) {
+    for (const View& view : request.wanted.views) {
+      for (int64_t copy = 0; copy < std::max<int64_t>(view.copies, 1); ++copy) {
+        RecordPicture& picture = pictures.emplace_back();
+        picture.view = &view;
+        picture.copy = copy;
+        picture.epoch = epoch;
+      }
+    }
+  }
+  return pictures;
+}
+
+}  // namespace
+
+int64_t ViewRequest::num_pictures() const {
+  int64_t count = 0;
+  for (const View& view : wanted.views) count += std::max<int64_t>(view.copies, 1);
+  return num_epochs * count;
+}
+
+std::vector<std::vector<RecordPicture>> decode_views(const Dataset& dataset,
+                                                     const std::vector<int64_t>& records,
+                                                     const ViewRequest& request) {
+  const ViewFollowers followers = find_followers(dataset, records, request.mask_field);
+  check_crops(dataset, request, followers);
+  const FieldsOfViews fields(dataset.schema(), request, followers);
+  std::vector<std::vector<RecordPicture>> pictures(records.size(), planned_pictures(request));
+  const auto per_epoch = static_cast<size_t>(request.num_pictures() / request.num_epochs);
+  tbb::enumerable_thread_specific<RecordViewDecoder> decoders(
+      [&] { return RecordViewDecoder(request, fields, followers); });
+  tbb::parallel_for(size_t{0}, records.size(), [&](size_t i) {
+    const auto fail = [](std::span<RecordPicture> all, const Error& error) {
+      for (RecordPicture& picture : all) picture.problem = error.text(OptionStyle::command_line);
+    };
+    std::vector<std::byte> bytes;
+    try {
+      dataset.read(records[i], bytes);
+    } catch (const Error& error) {
+      return fail(pictures[i], error);
+    }
+    const RecordView record(dataset.schema(), bytes, dataset.name(records[i]));
+    for (size_t first = 0; first < pictures[i].size(); first += per_epoch) {
+      const std::span<RecordPicture> of_epoch(&pictures[i][first], per_epoch);
+      try {
+        decoders.local().decode(record,
+                                {.seed = request.seed,
+                                 .epoch = of_epoch.front().epoch,
+                                 .record_index = dataset.index_in_split(records[i])},
+                                of_epoch);
+      } catch (const Error& error) {
+        fail(of_epoch, error);
+      }
+    }
+  });
+  return pictures;
+}
+
+}  // namespace ffkit

@@ -1,0 +1,129 @@
+#include "views/view_sheet.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include <ffkit/image/image_codec.h>
+#include <ffkit/image/transform.h>
+
+#include "data/data_sets.h"
+#include "format/make_error.h"
+
+namespace ffkit {
+namespace {
+
+// "global, copy 1" and "epoch 2", as far as there are several.
+void add_lines(const ViewRequest& request, const RecordPicture& picture,
+               std::vector<std::string>& lines) {
+  const std::string& name = picture.view->name;
+  if (request.wanted.are_named) {
+    lines.push_back(picture.view->copies > 0 ? fmt::format("{}, copy {}", name, picture.copy)
+                                             : name);
+  }
+  if (request.num_epochs > 1) lines.push_back(fmt::format("epoch {}", picture.epoch));
+}
+
+// The numbers of a mask as the colours of a panoptic PNG have them.
+std::vector<std::byte> png_of_mask(const std::vector<int32_t>& mask, int width, int height) {
+  std::vector<uint8_t> colors(3 * mask.size());
+  for (size_t i = 0; i < mask.size(); ++i) {
+    const auto number = static_cast<uint32_t>(mask[i]);
+    for (size_t c = 0; c < 3; ++c) colors[3 * i + c] = static_cast<uint8_t>(number >> (8 * c));
+  }
+  return encode_png({.data = colors.data(), .width = width, .height = height, .stride = 3 * width});
+}
+
+void draw_into(const Dataset& dataset, const RecordPicture& picture, SheetEntry& entry) {
+  const ImageSize size = image_size(picture.view->image.transform);
+  const auto width = static_cast<int>(size.width);
+  const auto height = static_cast<int>(size.height);
+  encode_ppm({.data = picture.pixels.data(),
+              .width = width,
+              .height = height,
+              .stride = ptrdiff_t{3} * width},
+             entry.image);
+  if (!picture.mask.empty()) entry.mask = png_of_mask(picture.mask, width, height);
+  if (picture.boxes) {
+    entry.boxes.reserve(picture.boxes->size());
+    for (const auto& [edges, label] : *picture.boxes) {
+      entry.boxes.push_back({.x = edges[0],
+                             .y = edges[1],
+                             .width = edges[2] - edges[0],
+                             .height = edges[3] - edges[1],
+                             .class_number = label,
+                             .name = class_of(dataset.manifest(), label)});
+    }
+  }
+  entry.points.reserve(picture.points.size());
+  for (const RecordPicture::Point& point : picture.points) {
+    entry.points.push_back(
+        {.x = point.x,
+         .y = point.y,
+         .kind = point.visibility == 1 ? SheetPoint::Kind::hidden_joint : SheetPoint::Kind::joint});
+  }
+}
+
+Json json_of(const RecordPicture& picture) {
+  Json json = {{"view", picture.view->name},
+               {"copy", picture.copy},
+               {"epoch", picture.epoch},
+               {"width", image_size(picture.view->image.transform).width},
+               {"height", image_size(picture.view->image.transform).height},
+               {"geometry", nullptr},
+               {"num_boxes", nullptr},
+               {"problem", nullptr}};
+  if (!picture.problem.empty()) {
+    json["problem"] = picture.problem;
+    return json;
+  }
+  const ViewMatrix& m = picture.geometry;
+  json["geometry"] = {{m[0], m[1], m[2]}, {m[3], m[4], m[5]}, {m[6], m[7], m[8]}};
+  if (picture.boxes) json["num_boxes"] = picture.boxes->size();
+  return json;
+}
+
+}  // namespace
+
+int columns_of_views(const ViewRequest& request, int columns, bool are_given) {
+  const int64_t num_pictures = request.num_pictures();
+  if (are_given && columns < num_pictures) {
+    throw error_of(ErrorCode::invalid_argument,
+                   "{} is too few for the {} pictures of each record, which stand in one row; "
+                   "leave the option out, or give that many",
+                   option_set("columns", std::to_string(columns)), num_pictures);
+  }
+  return static_cast<int>(std::max<int64_t>(columns / num_pictures, 1) * num_pictures);
+}
+
+void show_views(const Dataset& dataset, const std::vector<int64_t>& records,
+                const ViewRequest& request, std::vector<SheetEntry>& entries,
+                std::vector<Json>& samples) {
+  std::vector<std::vector<RecordPicture>> pictures = decode_views(dataset, records, request);
+  std::vector<SheetEntry> shown;
+  shown.reserve(records.size() * static_cast<size_t>(request.num_pictures()));
+  for (size_t i = 0; i < records.size(); ++i) {
+    Json views = Json::array();
+    for (RecordPicture& picture : pictures[i]) {
+      SheetEntry& entry = shown.emplace_back();
+      entry.lines = entries[i].lines;
+      add_lines(request, picture, entry.lines);
+      if (picture.problem.empty()) picture.problem = entries[i].problem;
+      if (picture.problem.empty()) {
+        draw_into(dataset, picture, entry);
+      } else {
+        entry.problem = picture.problem;
+      }
+      views.push_back(json_of(picture));
+    }
+    samples[i]["views"] = std::move(views);
+    pictures[i].clear();
+  }
+  entries = std::move(shown);
+}
+
+}  // namespace ffkit
