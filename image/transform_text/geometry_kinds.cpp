@@ -124,6 +124,9 @@ void add_steps(std::vector<TextKind>& table) {
       "ResizeShortSide", {text_member<&ResizeShortSide::size>("size"),
                           text_or_none<&ResizeShortSide::max_size>("max_size"),
                           text_member<&ResizeShortSide::interpolation>("interpolation")}));
+  table.push_back(
+      text_kind<PadToLargest>("PadToLargest", {text_member<&PadToLargest::size>("size"),
+                                               text_member<&PadToLargest::multiple>("multiple")}));
 }
 
 }  // namespace

@@ -150,6 +150,16 @@ def test_segmentation(city):
     assert numpy.isfinite(loss) and 0 <= right <= 1
 
 
+def test_segmentation_by_torchvisions_fcn(city):
+    """One epoch of torchvision's FCN."""
+    import torchvision
+
+    torch.manual_seed(0)
+    network = torchvision.models.segmentation.fcn_resnet50(weights=None, weights_backbone=None, num_classes=19)
+    loss, right = example("segmentation").main(city, epochs=1, batch_size=4, size=32, network=network)
+    assert numpy.isfinite(loss) and 0 <= right <= 1
+
+
 @pytest.fixture(scope="module")
 def coco(tmp_path_factory):
     """COCO's layout: eight pictures of several sizes with a red box for each annotation; one picture without, one crowd."""
@@ -211,3 +221,30 @@ def test_detection_by_torchvision(coco):
     torch.manual_seed(0)
     network = torchvision.models.detection.fasterrcnn_mobilenet_v3_large_320_fpn(weights=None, weights_backbone=None, num_classes=3, min_size=64, max_size=64)
     assert numpy.isfinite(example("detection").main(coco[0], num_classes=3, epochs=1, batch_size=4, size=64, network=network))
+
+
+def test_detrs_batches(coco):
+    module = example("detr")
+    folder, annotations = coco
+    num_boxes = 0
+    for batch in module.make_loader(folder, 2, sizes=[48, 56], max_size=90, normalize=False, tail="exact"):
+        height, width = batch["image"].shape[2:]
+        assert height % 32 == width % 32 == 0 and batch["pixel_mask"].shape == (batch.size, height, width)
+        for picture, valid, size, labels in zip(batch["image"], batch["pixel_mask"], batch.unpadded_sizes().tolist(), module.labels_of(batch), strict=True):
+            assert valid.sum() == size[0] * size[1] and valid[: size[0], : size[1]].all() and min(size) in (48, 56)
+            assert labels["boxes"].shape == (len(labels["class_labels"]), 4) and labels["class_labels"].dtype == torch.int64
+            for x, y, w, h in (labels["boxes"] * torch.tensor([size[1], size[0]] * 2)).tolist():
+                # Red within, with a pixel of room for the resize.
+                assert (picture[0, round(y - h / 2) + 2 : round(y + h / 2) - 2, round(x - w / 2) + 2 : round(x + w / 2) - 2] > 0.9).all()
+                num_boxes += 1
+    assert num_boxes == sum(not one["iscrowd"] for one in annotations)
+
+
+def test_detr_by_transformers(coco):
+    transformers = pytest.importorskip("transformers")
+    pytest.importorskip("scipy")  # DETR's loss needs it
+    backbone = transformers.ResNetConfig(embedding_size=8, hidden_sizes=[8, 8], depths=[1, 1], layer_type="basic", out_features=["stage2"])
+    small = {"d_model": 16, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2, "decoder_attention_heads": 2, "encoder_ffn_dim": 16, "decoder_ffn_dim": 16}
+    torch.manual_seed(0)
+    network = transformers.DetrForObjectDetection(transformers.DetrConfig(use_timm_backbone=False, use_pretrained_backbone=False, backbone=None, backbone_config=backbone, num_queries=5, num_labels=2, **small))
+    assert numpy.isfinite(example("detr").main(coco[0], epochs=1, batch_size=2, network=network, sizes=[48, 56], max_size=90))

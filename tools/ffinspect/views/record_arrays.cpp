@@ -46,4 +46,9 @@ const RecordArray& RecordArrays::geometry(size_t view) const {
   return arrays_[fields_.num_visible + 1 + view];
 }
 
+const RecordArray* RecordArrays::unpadded_sizes(size_t view) const {
+  const auto found = std::ranges::find(fields_.padded, view, &PaddedFields::view);
+  return found == fields_.padded.end() ? nullptr : &arrays_[found->sizes];
+}
+
 }  // namespace ffkit

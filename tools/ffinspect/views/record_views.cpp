@@ -177,6 +177,17 @@ std::vector<uint8_t> pixels_of(const RecordArray& array, const ImageOutput& outp
   return pixels;
 }
 
+// The picture at the top left of a canvas.
+template <typename T>
+void cut_canvas(std::vector<T>& values, ImageSize canvas, ImageSize picture, int64_t channels) {
+  const auto row = static_cast<ptrdiff_t>(picture.width * channels);
+  for (int64_t y = 0; y < picture.height; ++y) {
+    const auto from = values.begin() + static_cast<ptrdiff_t>(y * canvas.width * channels);
+    std::copy(from, from + row, values.begin() + static_cast<ptrdiff_t>(y) * row);
+  }
+  values.resize(static_cast<size_t>(picture.height * picture.width * channels));
+}
+
 void read_boxes_of_view(const RecordArrays& arrays, const std::string& view,
                         const ViewFollowers& followers, RecordPicture& picture) {
   if (!followers.have_boxes) return;
@@ -233,6 +244,12 @@ class RecordViewDecoder {
                             .subspan(static_cast<size_t>(picture.copy) * count, count);
       picture.mask.assign(mask.begin(), mask.end());
     }
+    if (const RecordArray* sizes = together_.unpadded_sizes(at); sizes != nullptr) {
+      const auto pair = sizes->values<int64_t>().subspan(static_cast<size_t>(picture.copy) * 2, 2);
+      picture.size = {pair[0], pair[1]};
+      cut_canvas(picture.pixels, size, picture.size, 3);
+      if (!request_.mask_field.empty()) cut_canvas(picture.mask, size, picture.size, 1);
+    }
     const auto geometry = together_.geometry(at).values<double>();
     std::copy_n(geometry.begin() + static_cast<ptrdiff_t>(picture.copy) * 9, 9,
                 picture.geometry.begin());
@@ -261,6 +278,7 @@ std::vector<RecordPicture> planned_pictures(const ViewRequest& request) {
         picture.view = &view;
         picture.copy = copy;
         picture.epoch = epoch;
+        picture.size = image_size(view.image.transform);
       }
     }
   }

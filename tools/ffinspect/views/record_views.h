@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <ffkit/format/dataset.h>
+#include <ffkit/image/rgb_image.h>
 #include <ffkit/image/view_geometry.h>
 
 #include "views/view_texts.h"
@@ -38,6 +39,7 @@ struct RecordPicture {
   const View* view = nullptr;  // of the request
   int64_t copy = 0;
   int64_t epoch = 0;
+  ImageSize size = 0;           // of the view; where that is padded, of the picture alone
   std::vector<uint8_t> pixels;  // [height, width, 3] RGB
   std::vector<int32_t> mask;    // [height, width]; empty without
   ViewMatrix geometry = {};

@@ -39,7 +39,7 @@ std::vector<std::byte> png_of_mask(const std::vector<int32_t>& mask, int width, 
 }
 
 void draw_into(const Dataset& dataset, const RecordPicture& picture, SheetEntry& entry) {
-  const ImageSize size = image_size(picture.view->image.transform);
+  const ImageSize size = picture.size;
   const auto width = static_cast<int>(size.width);
   const auto height = static_cast<int>(size.height);
   encode_ppm({.data = picture.pixels.data(),
@@ -72,8 +72,8 @@ Json json_of(const RecordPicture& picture) {
   Json json = {{"view", picture.view->name},
                {"copy", picture.copy},
                {"epoch", picture.epoch},
-               {"width", image_size(picture.view->image.transform).width},
-               {"height", image_size(picture.view->image.transform).height},
+               {"width", picture.size.width},
+               {"height", picture.size.height},
                {"geometry", nullptr},
                {"num_boxes", nullptr},
                {"problem", nullptr}};
