@@ -51,7 +51,8 @@ void cut_padding(const SlabLayout& layout, BatchSlab& slab) {
       const std::span<const int64_t> shape = field.shape;
       const size_t pixel_bytes =
           size_of(field.dtype) * static_cast<size_t>(product_of(shape.subspan(axis + 2)));
-      move_planes(slab.memory + field.offset, slab.size * product_of(shape.first(axis)),
+      const int64_t num_samples = field.is_ragged ? slab.row_offsets[f].back() : slab.size;
+      move_planes(slab.memory + field.offset, num_samples * product_of(shape.first(axis)),
                   view.canvas, size, pixel_bytes);
       slab.shapes[f][1 + axis] = size.height;
       slab.shapes[f][2 + axis] = size.width;

@@ -44,7 +44,7 @@ struct PaddedView {
   int64_t multiple = 1;
   struct Array {
     size_t field;
-    size_t height_axis;  // in the shape of a sample; the width is the next one
+    size_t height_axis;  // in the shape of a sample, or of a ragged row; the width is the next one
   };
   std::vector<Array> arrays;
 };

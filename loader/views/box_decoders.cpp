@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
 #include "fields/field_lookup.h"
 #include "format/make_error.h"
 #include "format/refuse.h"
+#include "image/views/mask_scaler.h"
 #include "views/kept_boxes.h"
 
 namespace ffkit {
@@ -46,17 +49,25 @@ class OfBoxes : public RowsDecoder {
                       void* out) const override {
     SampleViews& sample = static_cast<ViewScratch&>(*scratch).begin(record, key);
     const KeptBoxes kept = keep_boxes(boxes_, record, boxes_at_, sample.pictures(), picture());
-    write_rows(record, kept, sample.pictures(), out);
+    write_rows(record, kept, sample.pictures(), *scratch, out);
     return std::ssize(kept.indices);
   }
 
  protected:
   virtual void write_rows(const RecordView& record, const KeptBoxes& kept,
-                          const PictureViews& pictures, void* out) const = 0;
+                          const PictureViews& pictures, Scratch& scratch, void* out) const = 0;
+  const std::shared_ptr<const ViewSet>& set() const { return set_; }
   size_t picture() const { return set_->first_picture(view_); }
   const BoxesField& boxes() const { return boxes_; }
 
   // Throws unless there is one entry for each box.
+  void require_items(const ListView& items, const std::string& field, const KeptBoxes& kept) const {
+    if (std::ssize(items) == kept.num_boxes) return;
+    throw error_of(
+        ErrorCode::corrupt,
+        "field '{}' has {} items, but field '{}' has {} boxes; both must be of one length", field,
+        items.size(), boxes_.field, kept.num_boxes);
+  }
   void require_entries(const TensorView& tensor, const std::string& field,
                        const KeptBoxes& kept) const {
     const int64_t num_entries = tensor.shape.empty() ? 0 : tensor.shape[0];
@@ -82,7 +93,7 @@ class BoxesDecoder final : public OfBoxes {
 
  protected:
   void write_rows(const RecordView& /*record*/, const KeptBoxes& kept, const PictureViews& pictures,
-                  void* out) const override {
+                  Scratch& /*scratch*/, void* out) const override {
     const ImageSize size = pictures.picture_size(picture());
     auto* to = static_cast<std::byte*>(out);
     for (const BoxEdges& edges : kept.edges) {
@@ -113,7 +124,7 @@ class BoxRowsDecoder final : public OfBoxes {
 
  protected:
   void write_rows(const RecordView& record, const KeptBoxes& kept, const PictureViews& /*pictures*/,
-                  void* out) const override {
+                  Scratch& /*scratch*/, void* out) const override {
     const TensorView tensor = record.tensor(at_);
     require_entries(tensor, field_.field, kept);
     const std::vector<int64_t> shape(tensor.shape.begin() + 1, tensor.shape.end());
@@ -159,7 +170,7 @@ class PointsDecoder final : public OfBoxes {
 
  protected:
   void write_rows(const RecordView& record, const KeptBoxes& kept, const PictureViews& pictures,
-                  void* out) const override {
+                  Scratch& /*scratch*/, void* out) const override {
     const TensorView tensor = record.tensor(at_);
     require_entries(tensor, field_.field, kept);
     const bool is_shape = tensor.shape.size() == 3 && tensor.shape[1] == field_.num_points &&
@@ -208,6 +219,90 @@ class PointsDecoder final : public OfBoxes {
   size_t at_;
 };
 
+class InstanceMasksDecoder final : public OfBoxes {
+ public:
+  InstanceMasksDecoder(const Schema& schema, const std::shared_ptr<const ViewSet>& set, size_t view,
+                       const BoxesField& boxes, InstanceMasksField field)
+      : OfBoxes(schema, set, view, boxes),
+        field_(std::move(field)),
+        at_(schema.require(field_.field)),
+        size_(set->size_of(view)) {
+    const Field& description = schema.fields[at_];
+    if (description.type == FieldType::list && description.item == FieldType::tensor &&
+        description.dtype == DType::u32) {
+      return;
+    }
+    refuse_field(
+        description,
+        "a list of tensors of u32, the runs of pixels of each box, as ffconvert coco makes "
+        "them of segmentations");
+  }
+  DType dtype() const override { return DType::u8; }
+  std::vector<int64_t> shape() const override { return {size_.height, size_.width}; }
+  std::unique_ptr<Scratch> make_scratch() const override {
+    return std::make_unique<RunsScratch>(set());
+  }
+
+ protected:
+  void write_rows(const RecordView& record, const KeptBoxes& kept, const PictureViews& pictures,
+                  Scratch& scratch, void* out) const override {
+    auto& own = static_cast<RunsScratch&>(scratch);
+    const ListView masks = record.list(at_);
+    require_items(masks, field_.field, kept);
+    const ImageInfo& picture_info = pictures.info();
+    const auto num_pixels =
+        static_cast<size_t>(picture_info.width) * static_cast<size_t>(picture_info.height);
+    auto* to = static_cast<uint8_t*>(out);
+    for (const int64_t i : kept.indices) {
+      own.pixels.assign(num_pixels, 0);
+      fill(masks.tensor(static_cast<size_t>(i)), i, own.pixels);
+      own.scaler.run({.data = own.pixels.data(),
+                      .dtype = DType::u8,
+                      .width = picture_info.width,
+                      .height = picture_info.height,
+                      .stride = picture_info.width},
+                     pictures.moves(picture()), to);
+      to += size_.height * size_.width;
+    }
+  }
+
+ private:
+  struct RunsScratch final : ViewScratch {
+    explicit RunsScratch(const std::shared_ptr<const ViewSet>& set)
+        : ViewScratch(set), scaler({.fill = 0}) {}
+    MaskScaler scaler;
+    std::vector<uint8_t> pixels;
+  };
+
+  void fill(const TensorView& runs, int64_t box, std::vector<uint8_t>& pixels) const {
+    const auto refuse_mask = [&](const std::string& problem) {
+      throw error_of(ErrorCode::corrupt, "mask {} of field '{}' {}", box, field_.field, problem);
+    };
+    if (runs.shape.size() != 2 || runs.shape[1] != 2) {
+      refuse_mask(
+          fmt::format("has shape [{}]; runs of pixels have [n, 2]", fmt::join(runs.shape, ", ")));
+    }
+    uint32_t before = 0;
+    for (int64_t k = 0; k < runs.shape[0]; ++k) {
+      std::array<uint32_t, 2> run;
+      std::memcpy(run.data(), runs.data.data() + static_cast<size_t>(k) * sizeof(run), sizeof(run));
+      const auto [begin, end] = run;
+      if (begin < before || end <= begin || end > pixels.size()) {
+        refuse_mask(
+            fmt::format("has a run from {} to {}; runs must ascend, and its picture has {} "
+                        "pixels",
+                        begin, end, pixels.size()));
+      }
+      std::fill(pixels.begin() + begin, pixels.begin() + end, uint8_t{1});
+      before = end;
+    }
+  }
+
+  InstanceMasksField field_;
+  size_t at_;
+  ImageSize size_;
+};
+
 }  // namespace
 
 std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema,
@@ -228,6 +323,13 @@ std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema,
                                                       size_t view, const PointsField& field,
                                                       const BoxesField& boxes) {
   return std::make_shared<PointsDecoder>(schema, std::move(set), view, boxes, field);
+}
+
+std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema,
+                                                      std::shared_ptr<const ViewSet> set,
+                                                      size_t view, const InstanceMasksField& field,
+                                                      const BoxesField& boxes) {
+  return std::make_shared<InstanceMasksDecoder>(schema, set, view, boxes, field);
 }
 
 }  // namespace ffkit

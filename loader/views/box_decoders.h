@@ -25,4 +25,9 @@ std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema,
                                                       size_t view, const PointsField& field,
                                                       const BoxesField& boxes);
 
+std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema,
+                                                      std::shared_ptr<const ViewSet> set,
+                                                      size_t view, const InstanceMasksField& field,
+                                                      const BoxesField& boxes);
+
 }  // namespace ffkit

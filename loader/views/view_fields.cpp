@@ -74,6 +74,19 @@ std::vector<ClipPtr> make_clips(const Schema& schema, const LoaderOptions& optio
   return clips;
 }
 
+// The BoxesField that an array belongs to.
+const BoxesField& boxes_named(const LoaderOptions& options, const std::string& array,
+                              const std::string& name) {
+  for (const ViewField& field : options.view_fields) {
+    const auto* boxes = std::get_if<BoxesField>(&field.what);
+    if (boxes != nullptr && field.name == name) return *boxes;
+  }
+  throw error_of(ErrorCode::invalid_argument,
+                 "the batch's field '{}' belongs to the boxes '{}', but the batch has "
+                 "no BoxesField of that name",
+                 array, name);
+}
+
 // Makes the decoders of what follows the views, and of clips.
 class Followers {
  public:
@@ -89,7 +102,7 @@ class Followers {
             return decode_clip(
                 *std::ranges::find(clips_, field.name, [](const ClipPtr& c) { return c->name(); }));
           } else if constexpr (requires { what.boxes; }) {
-            const BoxesField& boxes = boxes_of(field.name, what.boxes);
+            const BoxesField& boxes = boxes_named(options_, field.name, what.boxes);
             const size_t view = view_of(views_, field.name, boxes.view);
             if (const ClipPtr clip = clip_at(view)) return follow(field.name, clip, what);
             return decode_view_field(schema_, set_, view, what, boxes);
@@ -129,17 +142,6 @@ class Followers {
                      "can; move boxes and points by the geometry of the clip",
                      array, clip->name());
     }
-  }
-
-  const BoxesField& boxes_of(const std::string& array, const std::string& name) const {
-    for (const ViewField& field : options_.view_fields) {
-      const auto* boxes = std::get_if<BoxesField>(&field.what);
-      if (boxes != nullptr && field.name == name) return *boxes;
-    }
-    throw error_of(ErrorCode::invalid_argument,
-                   "the batch's field '{}' belongs to the boxes '{}', but the batch has "
-                   "no BoxesField of that name",
-                   array, name);
   }
 
   const Schema& schema_;
@@ -216,7 +218,7 @@ void refuse_equal_pictures(const Schema& schema, const LoaderOptions& options) {
 
 // The arrays of the view `view` that have its pixels.
 std::vector<PaddedFields::Array> arrays_of(const ViewSet& set, size_t view,
-                                         const LoaderOptions& options, const BatchFields& made) {
+                                           const LoaderOptions& options, const BatchFields& made) {
   const auto array = [&](size_t field, Layout layout) {
     const size_t rank = made.fields[field].decoder->shape().size();
     return PaddedFields::Array{field, rank - (layout == Layout::nchw ? 2 : 3)};
@@ -230,6 +232,12 @@ std::vector<PaddedFields::Array> arrays_of(const ViewSet& set, size_t view,
     };
     const auto* picture = std::get_if<PictureField>(&field.what);
     if (follows(picture)) arrays.push_back(array(first + i, picture->output.layout));
+    if (const auto* masks = std::get_if<InstanceMasksField>(&field.what)) {
+      const BoxesField& boxes = boxes_named(options, field.name, masks->boxes);
+      if (!follows(&boxes)) continue;
+      // Of ragged rows the array has all behind each other.
+      arrays.push_back({first + i, boxes.layout == RowLayout::ragged ? size_t{0} : size_t{1}});
+    }
     if (follows(std::get_if<MaskField>(&field.what)) ||
         follows(std::get_if<PixelMaskField>(&field.what))) {
       arrays.push_back(array(first + i, Layout::nchw));

@@ -167,6 +167,22 @@ class PointsField:
 
 
 @dataclass(frozen=True, slots=True)
+class InstanceMasksField:
+    """A mask of each box: [boxes of all samples, H, W] u8, 1 where its object is and 0 elsewhere, of the boxes that the BoxesField keeps. Padded, [N, max_boxes, H, W], where that is.
+
+    The loader's memory is for `max_boxes` masks a sample.
+
+    Args:
+        field: of the record: a list of tensors u32 [runs, 2], one for each box: the pixels [begin, end) of its object, counted along the rows of the picture, ascending and apart, as
+            ffkit.convert.coco(segmentation="masks") makes them.
+        boxes: name of the BoxesField's array.
+    """
+
+    field: str = "masks"
+    boxes: str = "boxes"
+
+
+@dataclass(frozen=True, slots=True)
 class FramesField:
     """A clip, frames of a video: [N, count, 3, H, W] or [N, count, H, W, 3].
 
@@ -268,6 +284,6 @@ class PythonField:
 
 
 BatchField = (
-    ImageField | ImagesField | PictureField | MaskField | PixelMaskField | BoxesField | BoxRowsField | PointsField | FramesField | FrameNumbersField | IntegerField | CopyField | TextField | ValidField | ZerosWhereNull | PythonField | _ffkit.FieldDecoder
+    ImageField | ImagesField | PictureField | MaskField | PixelMaskField | BoxesField | BoxRowsField | PointsField | InstanceMasksField | FramesField | FrameNumbersField | IntegerField | CopyField | TextField | ValidField | ZerosWhereNull | PythonField | _ffkit.FieldDecoder
 )
 Fields = Mapping[str, BatchField]

@@ -103,6 +103,10 @@ std::optional<ViewField> view_field_from_python(nb::handle field, const std::str
     return ViewField{name, PixelMaskField{get<std::string>(field, "view")}};
   if (kind == "BoxesField") return ViewField{name, boxes_field(field)};
   if (kind == "BoxRowsField") return ViewField{name, box_rows_field(field)};
+  if (kind == "InstanceMasksField") {
+    return ViewField{name, InstanceMasksField{.field = get<std::string>(field, "field"),
+                                              .boxes = get<std::string>(field, "boxes")}};
+  }
   if (kind == "PointsField") return ViewField{name, points_field(field)};
   if (kind == "FramesField") return ViewField{name, frames_field(field)};
   if (kind == "FrameNumbersField")

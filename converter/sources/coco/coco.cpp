@@ -50,7 +50,9 @@ class Coco : public ListedSource {
       : path_(path),
         is_panoptic_(!options.panoptic.empty()),
         has_segmentation_(options.segmentation),
-        mask_kinds_{.semantic = options.semantic_masks, .instances = options.instance_masks},
+        mask_kinds_{.semantic = options.semantic_masks,
+                    .instances = options.instance_masks,
+                    .runs = options.mask_runs},
         storer_(as_they_are(options.store)) {
     for (CocoListing& found : list_coco(path, options, notes_))
       add_split(std::move(found), options);
@@ -141,9 +143,10 @@ class Coco : public ListedSource {
       record.set_string(field++,
                         buffers.text(segmentation_json(from.annotations, from.file, number)));
     }
-    if (mask_kinds_.semantic || mask_kinds_.instances) {
+    if (mask_kinds_.any()) {
       set_masks(record, buffers, from, number, own, field);
-      field += size_t{mask_kinds_.semantic} + size_t{mask_kinds_.instances};
+      field +=
+          size_t{mask_kinds_.semantic} + size_t{mask_kinds_.instances} + size_t{mask_kinds_.runs};
     }
     set_arrays(record, buffers, from.file, number, field);
     record.set_string(schema_.fields.size() - 1, picture.file_name);
@@ -263,6 +266,10 @@ class Coco : public ListedSource {
     if (has_segmentation_) schema_.fields.push_back({"segmentation", FieldType::string});
     if (mask_kinds_.semantic) schema_.fields.push_back({"semantic", FieldType::image});
     if (mask_kinds_.instances) schema_.fields.push_back({"instances", FieldType::image});
+    if (mask_kinds_.runs) {
+      schema_.fields.push_back(
+          {"masks", FieldType::list, DType::u32, /*column=*/false, FieldType::tensor});
+    }
     add_array([](const CocoFile& file) -> const CocoNumbers& { return file.annotations.area; });
     add_array(
         [](const CocoFile& file) -> const CocoNumbers& { return file.annotations.num_keypoints; });
@@ -404,6 +411,16 @@ class Coco : public ListedSource {
       std::vector<std::byte>& bytes = buffers.array();
       bytes = std::move(*mask);
       record.set_bytes(field++, bytes);
+    }
+    if (mask_kinds_.runs) {
+      std::vector<TensorView> tensors;
+      tensors.reserve(masks.runs.size());
+      for (const std::vector<uint32_t>& runs : masks.runs) {
+        tensors.push_back({.dtype = DType::u32,
+                           .shape = {std::ssize(runs) / 2, 2},
+                           .data = std::as_bytes(std::span(runs))});
+      }
+      record.set_list(field, tensors);
     }
     if (masks.num_without == 0) return;
     buffers.report({fmt::format("{} of its {} annotations have no segmentation", masks.num_without,

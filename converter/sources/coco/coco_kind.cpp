@@ -19,6 +19,7 @@ constexpr const char* kHuman36mGroup = "Persons of human36m";
 // What `segmentation` makes.
 constexpr const char* kSemanticMask = "semantic";
 constexpr const char* kInstanceMasks = "instances";
+constexpr const char* kMaskRuns = "masks";
 constexpr const char* kSegmentationJson = "json";
 
 }  // namespace
@@ -71,7 +72,7 @@ class CocoKind final : public SourceOptions {
     table.add_names("segmentation", segmentation_,
                     "Fields made of the segmentations, one or several. semantic: a mask of "
                     "categories' ids; instances: a mask of the numbers of annotations, from 1; "
-                    "json: their text");
+                    "masks: a mask of each annotation; json: their text");
     table.add("panoptic", options_.panoptic,
               "Takes the panoptic_*.json of this folder, and their PNGs in panoptic_*/ as a field; "
               "with " +
@@ -106,7 +107,7 @@ class CocoKind final : public SourceOptions {
     }
     if (!segmentation_.empty()) {
       require_names("segmentation", segmentation_,
-                    std::array{kSemanticMask, kInstanceMasks, kSegmentationJson});
+                    std::array{kSemanticMask, kInstanceMasks, kMaskRuns, kSegmentationJson});
     }
     if (options_.annotations.empty() != options_.images.empty()) {
       throw argument_error("annotations", option_name("annotations") + " and " +
@@ -122,6 +123,7 @@ class CocoKind final : public SourceOptions {
       options.segmentation = has_field(kSegmentationJson);
       options.semantic_masks = has_field(kSemanticMask);
       options.instance_masks = has_field(kInstanceMasks);
+      options.mask_runs = has_field(kMaskRuns);
       return open_coco(arguments.path, options);
     }
     PersonsOptions options = persons_;

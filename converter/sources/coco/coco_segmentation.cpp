@@ -89,6 +89,55 @@ class MaskColumns {
   std::vector<uint16_t> pixels_;
 };
 
+// Runs down the columns as runs along the rows.
+class RowRuns {
+ public:
+  explicit RowRuns(PixelSize size)
+      : width_(size.width),
+        height_(size.height),
+        is_inside_(static_cast<size_t>(width_) * static_cast<size_t>(height_)) {}
+
+  std::vector<uint32_t> of(std::span<const PixelRun> columns) {
+    int64_t top = height_;
+    int64_t bottom = 0;
+    int64_t left = width_;
+    int64_t right = 0;
+    for (const PixelRun& run : columns) {
+      for (int64_t at = run.begin; at < run.end;) {
+        const int64_t x = at / height_;
+        const int64_t end = std::min(run.end, (x + 1) * height_);
+        for (int64_t y = at - x * height_; y < end - x * height_; ++y) pixel(x, y) = true;
+        top = std::min(top, at - x * height_);
+        bottom = std::max(bottom, end - x * height_);
+        left = std::min(left, x);
+        right = std::max(right, x + 1);
+        at = end;
+      }
+    }
+    std::vector<uint32_t> runs;
+    for (int64_t y = top; y < bottom; ++y) {
+      for (int64_t x = left; x < right; ++x) {
+        if (!pixel(x, y)) continue;
+        const auto at = static_cast<uint32_t>(y * width_ + x);
+        if (!runs.empty() && runs.back() == at) {
+          ++runs.back();
+        } else {
+          runs.insert(runs.end(), {at, at + 1});
+        }
+        pixel(x, y) = false;
+      }
+    }
+    return runs;
+  }
+
+ private:
+  uint8_t& pixel(int64_t x, int64_t y) { return is_inside_[static_cast<size_t>(y * width_ + x)]; }
+
+  const int64_t width_;
+  const int64_t height_;
+  std::vector<uint8_t> is_inside_;  // of the mask at hand; zeros otherwise
+};
+
 }  // namespace
 
 std::string segmentation_json(const InputFile& annotations, const CocoFile& file, size_t picture) {
@@ -113,7 +162,9 @@ CocoMasks paint_coco_masks(const InputFile& annotations, const CocoFile& file, s
   SegmentationReader reader(annotations, file);
   MaskColumns semantic(kinds.semantic ? size : PixelSize{});
   MaskColumns instances(kinds.instances ? size : PixelSize{});
+  RowRuns row_runs(kinds.runs ? size : PixelSize{});
   CocoMasks masks;
+  if (kinds.runs) masks.runs.resize(chosen.size());
   for (const bool are_crowds : {true, false}) {
     for (size_t k = 0; k < chosen.size(); ++k) {
       const size_t i = chosen[k];
@@ -136,6 +187,7 @@ CocoMasks paint_coco_masks(const InputFile& annotations, const CocoFile& file, s
         semantic.paint(runs, static_cast<size_t>(file.annotations.category_id[i]));
       }
       if (kinds.instances) instances.paint(runs, k + 1);
+      if (kinds.runs) masks.runs[k] = row_runs.of(runs);
     }
   }
   if (kinds.semantic) {

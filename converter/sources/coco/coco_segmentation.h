@@ -20,14 +20,20 @@ std::string segmentation_json(const InputFile& annotations, const CocoFile& file
 struct CocoMaskKinds {
   bool semantic = false;
   bool instances = false;
+  bool runs = false;
   bool is_wide = false;  // ids of categories have 16 bits
+
+  bool any() const { return semantic || instances || runs; }
 };
 
 // PNGs of one channel, empty where they were not asked for.
 struct CocoMasks {
   std::vector<std::byte> semantic;   // the category's id of each pixel; 0: none
   std::vector<std::byte> instances;  // of 16 bits: k + 1 of the annotation k of annotations_of()
-  int64_t num_without = 0;           // annotations that have no segmentation
+  // Of each annotation of annotations_of(), where asked for: [begin, end) of its pixels, counted along
+  // the rows, one pair behind the other.
+  std::vector<std::vector<uint32_t>> runs;
+  int64_t num_without = 0;  // annotations that have no segmentation
 };
 
 // Annotations are painted one over the other: crowds first, then the others, each in the order of

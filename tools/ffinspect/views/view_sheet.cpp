@@ -69,14 +69,10 @@ void draw_into(const Dataset& dataset, const RecordPicture& picture, SheetEntry&
 }
 
 Json json_of(const RecordPicture& picture) {
-  Json json = {{"view", picture.view->name},
-               {"copy", picture.copy},
-               {"epoch", picture.epoch},
-               {"width", picture.size.width},
-               {"height", picture.size.height},
-               {"geometry", nullptr},
-               {"num_boxes", nullptr},
-               {"problem", nullptr}};
+  Json json = {{"view", picture.view->name},    {"copy", picture.copy},
+               {"epoch", picture.epoch},        {"width", picture.size.width},
+               {"height", picture.size.height}, {"geometry", nullptr},
+               {"num_boxes", nullptr},          {"problem", nullptr}};
   if (!picture.problem.empty()) {
     json["problem"] = picture.problem;
     return json;

@@ -182,6 +182,9 @@ std::unique_ptr<Source> open_webdataset(const std::filesystem::path& path,
 //                   8 bits, or of 16 where an id is above 255
 //   instances       image, when asked for: a PNG of 16 bits with k + 1 for the annotation k of the
 //                   arrays, 0 for none
+//   masks           list of N tensors u32 [R, 2], when asked for: the pixels of each annotation as
+//                   runs [begin, end), counted along the rows of the picture, ascending and apart;
+//                   R = 0 for an annotation without a segmentation
 //   area f32 [N], num_keypoints i64 [N], keypoints f32 [N, K, 3]     when all annotations have them
 //   keypoints_cam   f32 [N, K, 3]   as sets of poses like MuCo have them, when all have them; of
 //   keypoints_img   f32 [N, K, 2]   the shape that they have in the file. f and c are the picture's
@@ -206,9 +209,11 @@ struct CocoOptions {
   // Fields `semantic` and `instances`: the pixels that pycocotools gives polygons and RLE, painted
   // one over the other, crowds first, then the others in the order of the file. A segmentation that
   // is none, or of another size than its picture, makes a bad sample; annotations without one are
-  // counted in the report. Error(unsupported) for ids of categories that are not 1 .. 65535.
+  // counted in the report. Error(unsupported) for ids of categories that are not 1 .. 65535. Field
+  // `masks`: the same pixels of each annotation for itself.
   bool semantic_masks = false;
   bool instance_masks = false;
+  bool mask_runs = false;
   bool allow_missing = false;     // pictures whose file is missing are left out, with a note
   StoreAs store = StoreAs::jpeg;  // or dct; pictures stay as they are otherwise
 };

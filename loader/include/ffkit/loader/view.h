@@ -119,6 +119,16 @@ struct PointsField {
   std::vector<std::pair<int64_t, int64_t>> mirrored = {};
 };
 
+// A mask of each box: rows [H, W] u8, 1 where its object is and 0 elsewhere, of the boxes that are
+// kept. The field is a list of tensors u32 [runs, 2], one for each box of the record: the pixels
+// [begin, end) of the object, counted along the rows of the picture, ascending and apart, as
+// ffconvert coco --segmentation masks makes them. There is room for the BoxesField's max_boxes rows
+// of each sample.
+struct InstanceMasksField {
+  std::string field = "masks";
+  std::string boxes = "boxes";  // the array of the BoxesField
+};
+
 // What becomes of a video that has too few frames for a clip.
 enum class ShortVideo : uint8_t {
   bad,     // it is a bad sample
@@ -155,7 +165,7 @@ struct FrameNumbersField {
 struct ViewField {
   std::string name;  // of the array in the batch
   std::variant<PictureField, MaskField, PixelMaskField, BoxesField, BoxRowsField, PointsField,
-               FramesField, FrameNumbersField>
+               InstanceMasksField, FramesField, FrameNumbersField>
       what;
 };
 

@@ -35,8 +35,8 @@ check grep -q 'is 32 x 32 pixels, but 32 x 30 by its annotations, so its masks d
 check grep -q '1 of its 2 annotations have no segmentation' masks/report.jsonl
 run 0 "$FFINSPECT" ls masks --split val2017
 out 'png 32 x 32.*png 32 x 32'
-run 2 "$FFCONVERT" coco src x --segmentation masks
-one_line_err "--segmentation: 'masks' is unknown; there are semantic, instances, json; "
+run 2 "$FFCONVERT" coco src x --segmentation mask
+one_line_err "--segmentation: 'mask' is unknown; there are semantic, instances, masks, json; "
 
 # Panoptic PNGs, as they are.
 mkdir -p src/annotations/panoptic_val2017
