@@ -143,8 +143,8 @@ def test_categories_keep_their_ids(tmp_path):
     convert.coco(tmp_path / "src", tmp_path / "panoptic", annotations="panoptic.json", images="train", panoptic=tmp_path / "src")
     sample = ffkit.Dataset(tmp_path / "panoptic", "panoptic")[0]
     assert sample["panoptic"] == (tmp_path / "src/a.png").read_bytes() and sample["segment_ids"].tolist() == [263]
-    with pytest.raises(ValueError, match="'masks' is unknown; there are semantic, instances, json"):
-        convert.coco(tmp_path / "src", tmp_path / "none", segmentation="masks")
+    with pytest.raises(ValueError, match="'mask' is unknown; there are semantic, instances, masks, json"):
+        convert.coco(tmp_path / "src", tmp_path / "none", segmentation="mask")
 
 
 def test_pairs(tmp_path):
