@@ -154,9 +154,12 @@ std::optional<Rect> draw_crop(const RandomIoUCrop& crop, int width, int height,
   return std::nullopt;
 }
 
-ViewMatrix draw_source(const RandomRotation& rotation, int width, int height,
+Rotation draw_rotation(const RandomRotation& rotation, int width, int height,
                        CounterRandom& random) {
-  return rotation_source(random.uniform(rotation.degrees.min, rotation.degrees.max), width, height);
+  const double degrees = random.uniform(rotation.degrees.min, rotation.degrees.max);
+  const std::array<double, 2> middle = {width / 2.0, height / 2.0};
+  return rotation_about(degrees, {height, width}, rotation.center.value_or(middle),
+                        rotation.expand);
 }
 
 ViewMatrix draw_source(const RandomAffine& affine, int width, int height, CounterRandom& random) {
@@ -164,7 +167,9 @@ ViewMatrix draw_source(const RandomAffine& affine, int width, int height, Counte
   const auto draw_shift = [&](double share, int length) {
     return std::nearbyint(random.uniform(-share * length, share * length));
   };
-  AffineParameters drawn{.centre_x = width * 0.5, .centre_y = height * 0.5};
+  const std::array<double, 2> center =
+      affine.center.value_or(std::array{width * 0.5, height * 0.5});
+  AffineParameters drawn{.centre_x = center[0], .centre_y = center[1]};
   drawn.degrees = draw(affine.degrees);
   drawn.shift_x = draw_shift(affine.translate_x, width);
   drawn.shift_y = draw_shift(affine.translate_y, height);

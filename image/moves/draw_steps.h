@@ -10,6 +10,7 @@
 #include <ffkit/image/random.h>
 
 #include "moves/plan_moves.h"
+#include "pixels/warp.h"
 
 namespace ffkit {
 
@@ -32,9 +33,9 @@ std::optional<Rect> draw_canvas(const RandomZoomOut& zoom, int width, int height
 std::optional<Rect> draw_crop(const RandomIoUCrop& crop, int width, int height,
                               std::span<const BoxEdges> boxes, CounterRandom& random);
 
-// Matrices from the new canvas to the old one, of one size, as Pillow takes them.
-ViewMatrix draw_source(const RandomRotation& rotation, int width, int height,
+Rotation draw_rotation(const RandomRotation& rotation, int width, int height,
                        CounterRandom& random);
+// Matrices from the new canvas to the old one, of one size, as Pillow takes them.
 ViewMatrix draw_source(const RandomAffine& affine, int width, int height, CounterRandom& random);
 // Nothing: the picture stays.
 std::optional<ViewMatrix> draw_source(const RandomPerspective& perspective, int width, int height,

@@ -43,12 +43,7 @@ class StepPlanner {
   }
 
   void add_plan(const CropPlan& plan, ImageSize size, bool drops_boxes_outside = false) {
-    if (size.width > kMaxSide || size.height > kMaxSide) {
-      throw error_of(
-          ErrorCode::unsupported,
-          "a step of Compose makes {} x {} pixels of {} x {}; a side may have {} at most",
-          size.width, size.height, width_, height_, kMaxSide);
-    }
+    check_canvas(size);
     if (!moves_.empty()) {
       Move& last = moves_.back();
       const auto* first = std::get_if<CropPlan>(&last.what);
@@ -74,6 +69,13 @@ class StepPlanner {
 
   ImageSize size() const { return {height_, width_}; }
 
+  void check_canvas(ImageSize size) const {
+    if (size.width <= kMaxSide && size.height <= kMaxSide) return;
+    throw error_of(ErrorCode::unsupported,
+                   "a step of Compose makes {} x {} pixels of {} x {}; a side may have {} at most",
+                   size.width, size.height, width_, height_, kMaxSide);
+  }
+
   // The map or matrix is what this step does to boxes.
   void push(const Move& move, const ImageMap& map) {
     push(move, {map.scale_x, 0, map.offset_x, 0, map.scale_y, map.offset_y, 0, 0, 1});
@@ -85,10 +87,11 @@ class StepPlanner {
     moves_.push_back(move);
   }
 
-  void warp(const ViewMatrix& source, WarpFilter filter, RgbColor fill) {
-    if (source == Warp{}.source) return;
+  void warp(const ViewMatrix& source, WarpFilter filter, RgbColor fill, ImageSize canvas) {
+    if (source == Warp{}.source && canvas == size()) return;
+    check_canvas(canvas);
     need_canvas();
-    const Move move{.what = Warp{.source = source, .filter = filter, .fill = fill}, .size = size()};
+    const Move move{.what = Warp{.source = source, .filter = filter, .fill = fill}, .size = canvas};
     push(move, move.matrix());
   }
   void window(int x, int y, ImageSize size, RgbColor fill, bool drops_boxes_outside = false) {
@@ -111,16 +114,17 @@ class StepPlanner {
   }
   void run(const RandomRotation& rotation, const SampleKey& key) {
     CounterRandom random(key);
-    warp(draw_source(rotation, width_, height_, random), rotation.filter, rotation.fill);
+    const Rotation drawn = draw_rotation(rotation, width_, height_, random);
+    warp(drawn.source, rotation.filter, rotation.fill, drawn.size);
   }
   void run(const RandomAffine& affine, const SampleKey& key) {
     CounterRandom random(key);
-    warp(draw_source(affine, width_, height_, random), affine.filter, affine.fill);
+    warp(draw_source(affine, width_, height_, random), affine.filter, affine.fill, size());
   }
   void run(const RandomPerspective& perspective, const SampleKey& key) {
     CounterRandom random(key);
     const auto source = draw_source(perspective, width_, height_, random);
-    if (source) warp(*source, perspective.filter, perspective.fill);
+    if (source) warp(*source, perspective.filter, perspective.fill, size());
   }
   void run(const Pad& pad, const SampleKey& /*key*/) {
     const Padding& by = pad.padding;

@@ -243,6 +243,13 @@ double rounded_to_15_digits(double value) {
 }  // namespace
 
 ViewMatrix rotation_source(double degrees, int width, int height) {
+  const std::array<double, 2> middle = {width / 2.0, height / 2.0};
+  return rotation_about(degrees, {height, width}, middle, /*expand=*/false).source;
+}
+
+// As Image.rotate() of Pillow has it, sums in the same order.
+Rotation rotation_about(double degrees, ImageSize picture, std::array<double, 2> center,
+                        bool expand) {
   // Python's degrees % 360
   double angle = std::fmod(degrees, 360.0);
   if (angle < 0) angle += 360.0;
@@ -250,11 +257,37 @@ ViewMatrix rotation_source(double degrees, int width, int height) {
   const double cosine = rounded_to_15_digits(std::cos(radians));
   const double sine = rounded_to_15_digits(std::sin(radians));
   const double minus_sine = rounded_to_15_digits(-std::sin(radians));
-  const double x = width / 2.0;
-  const double y = height / 2.0;
-  return {cosine,     sine,   cosine * -x + sine * -y + 0.0 + x,
-          minus_sine, cosine, minus_sine * -x + cosine * -y + 0.0 + y,
-          0,          0,      1};
+  const auto [x, y] = center;
+  Rotation made{.source = {cosine, sine, cosine * -x + sine * -y + 0.0 + x, minus_sine, cosine,
+                           minus_sine * -x + cosine * -y + 0.0 + y, 0, 0, 1},
+                .size = picture};
+  if (!expand) return made;
+  ViewMatrix& m = made.source;
+  const auto width = static_cast<double>(picture.width);
+  const auto height = static_cast<double>(picture.height);
+  // A quarter turn keeps all pixels, also where one side alone is odd.
+  if (angle == 90 || angle == 270) {
+    made.size = {picture.width, picture.height};
+    m = angle == 90 ? ViewMatrix{0, -1, width, 1, 0, 0, 0, 0, 1}
+                    : ViewMatrix{0, 1, 0, -1, 0, height, 0, 0, 1};
+    return made;
+  }
+  const auto moved = [&](double u, double v) {
+    return std::array{m[0] * u + m[1] * v + m[2], m[3] * u + m[4] * v + m[5]};
+  };
+  const std::array corners = {moved(0, 0), moved(width, 0), moved(width, height), moved(0, height)};
+  const auto extent = [&](size_t axis) {
+    const auto [low, high] = std::ranges::minmax(
+        corners, {}, [axis](const std::array<double, 2>& corner) { return corner[axis]; });
+    return std::ceil(high[axis]) - std::floor(low[axis]);
+  };
+  const double new_width = extent(0);
+  const double new_height = extent(1);
+  const auto begin = moved(-(new_width - width) / 2.0, -(new_height - height) / 2.0);
+  m[2] = begin[0];
+  m[5] = begin[1];
+  made.size = {static_cast<int64_t>(new_height), static_cast<int64_t>(new_width)};
+  return made;
 }
 
 ViewMatrix affine_source(const AffineParameters& p) {

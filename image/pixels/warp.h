@@ -2,6 +2,7 @@
 // PERSPECTIVE), to the bit (libImaging/Geometry.c).
 #pragma once
 
+#include <array>
 #include <cstddef>
 
 #include <ffkit/image/geometry_steps.h>
@@ -18,6 +19,13 @@ void warp_pixels(const RgbView& image, const ViewMatrix& source, WarpFilter filt
 
 // What Pillow's Image.rotate(degrees) takes: counter-clockwise about the centre.
 ViewMatrix rotation_source(double degrees, int width, int height);
+// The same about any point, and with the canvas that the turned picture needs.
+struct Rotation {
+  ViewMatrix source;
+  ImageSize size;  // of the new canvas
+};
+Rotation rotation_about(double degrees, ImageSize picture, std::array<double, 2> center,
+                        bool expand);
 
 // _get_inverse_affine_matrix() of torchvision/transforms/v2/functional/_geometry.py, in degrees and
 // pixels.
@@ -34,12 +42,13 @@ struct AffineParameters {
 ViewMatrix affine_source(const AffineParameters& p);
 
 // Calls put(number of the pixel of the new canvas, x, y) for each whose centre lies in pixel (x, y)
-// of the old one, and put(number, -1, -1) for all others. Both are of width x height pixels.
+// of the old one, which has width x height pixels, and put(number, -1, -1) for all others.
 template <typename Put>
-void for_nearest(int width, int height, const ViewMatrix& source, const Put& put) {
+void for_nearest(ImageSize canvas, int width, int height, const ViewMatrix& source,
+                 const Put& put) {
   size_t i = 0;
-  for (int row = 0; row < height; ++row) {
-    for (int column = 0; column < width; ++column, ++i) {
+  for (int row = 0; row < canvas.height; ++row) {
+    for (int column = 0; column < canvas.width; ++column, ++i) {
       const double x = column + 0.5;
       const double y = row + 0.5;
       const double w = source[6] * x + source[7] * y + source[8];

@@ -97,12 +97,27 @@ void check(const RandomVerticalFlip& flip) {
   check_probability("RandomVerticalFlip probability", flip.probability);
 }
 
+void check_center(std::string_view step, const TurnCenter& center) {
+  constexpr double kFarthest = 32768;
+  if (!center) return;
+  for (const double at : *center) {
+    check_between(fmt::format("{} center", step), at, -kFarthest, kFarthest);
+  }
+}
+
 void check(const RandomRotation& rotation) {
   check_range("RandomRotation degrees", rotation.degrees.min, rotation.degrees.max, -360, 360);
+  check_center("RandomRotation", rotation.center);
+  if (rotation.expand && rotation.center) {
+    throw Error(ErrorCode::invalid_argument,
+                "RandomRotation has a center, but with expand the whole picture is on the new "
+                "canvas, wherever it was turned about; leave one of both out");
+  }
 }
 
 void check(const RandomAffine& affine) {
   constexpr double kMaxShear = 89;
+  check_center("RandomAffine", affine.center);
   check_range("RandomAffine degrees", affine.degrees.min, affine.degrees.max, -360, 360);
   check_between("RandomAffine translate_x", affine.translate_x, 0, 1);
   check_between("RandomAffine translate_y", affine.translate_y, 0, 1);
@@ -183,6 +198,8 @@ std::optional<ImageSize> common_size(const Compose& compose) {
         std::is_same_v<Step, ResizeShortSide>;
     if constexpr (is_any) {
       size.reset();
+    } else if constexpr (std::is_same_v<Step, RandomRotation>) {
+      if (step.expand) size.reset();
     } else if constexpr (requires { step.size; }) {
       size = step.size;
     } else if constexpr (std::is_same_v<Step, Pad>) {

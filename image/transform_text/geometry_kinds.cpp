@@ -76,10 +76,12 @@ void add_warps(std::vector<TextKind>& table) {
       "RandomHorizontalFlip", {text_member<&RandomHorizontalFlip::probability>("probability")}));
   table.push_back(text_kind<RandomVerticalFlip>(
       "RandomVerticalFlip", {text_member<&RandomVerticalFlip::probability>("probability")}));
-  table.push_back(
-      text_kind<RandomRotation>("RandomRotation", {text_member<&RandomRotation::degrees>("degrees"),
-                                                   text_member<&RandomRotation::filter>("filter"),
-                                                   text_member<&RandomRotation::fill>("fill")}));
+  table.push_back(text_kind<RandomRotation>(
+      "RandomRotation",
+      {text_member<&RandomRotation::degrees>("degrees"),
+       text_member<&RandomRotation::filter>("filter"), text_member<&RandomRotation::fill>("fill"),
+       text_member<&RandomRotation::expand>("expand"),
+       text_member<&RandomRotation::center>("center")}));
   table.push_back(text_kind<RandomAffine>(
       "RandomAffine",
       {text_member<&RandomAffine::degrees>("degrees"),
@@ -87,7 +89,7 @@ void add_warps(std::vector<TextKind>& table) {
        text_pair<&RandomAffine::scale_min, &RandomAffine::scale_max>("scale"),
        text_member<&RandomAffine::shear_x>("shear_x"),
        text_member<&RandomAffine::shear_y>("shear_y"), text_member<&RandomAffine::filter>("filter"),
-       text_member<&RandomAffine::fill>("fill")}));
+       text_member<&RandomAffine::fill>("fill"), text_member<&RandomAffine::center>("center")}));
   table.push_back(text_kind<RandomPerspective>(
       "RandomPerspective", {text_member<&RandomPerspective::distortion>("distortion"),
                             text_member<&RandomPerspective::probability>("probability"),

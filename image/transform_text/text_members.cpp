@@ -120,6 +120,15 @@ void read_text(const TextPlace& place, const TextValue& value, Padding& to) {
   to = {left, top, right, bottom};
 }
 
+void read_text(const TextPlace& place, const TextValue& value, TurnCenter& to) {
+  if (value.kind == Kind::none) {
+    to.reset();
+    return;
+  }
+  if (!is_text_list(value, Kind::number, 2)) refuse_text(place, value, "(x, y) or None");
+  to = {value.items[0].number, value.items[1].number};
+}
+
 void read_text(const TextPlace& place, const TextValue& value, DegreeRange& to) {
   read_text_range(place, value, to);
 }
@@ -194,6 +203,9 @@ std::string show_text(const Padding& value) {
   return value == Padding(value.left)
              ? fmt::format("{}", value.left)
              : fmt::format("({}, {}, {}, {})", value.left, value.top, value.right, value.bottom);
+}
+std::string show_text(const TurnCenter& value) {
+  return value ? text_of_pair((*value)[0], (*value)[1]) : "None";
 }
 std::string show_text(const DegreeRange& value) {
   return text_of_range(value.min, value.max, 0);

@@ -34,6 +34,8 @@ void read_text(const TextPlace& place, const TextValue& value, double& to);
 void read_text(const TextPlace& place, const TextValue& value, ImageSize& to);
 void read_text(const TextPlace& place, const TextValue& value, RgbColor& to);
 void read_text(const TextPlace& place, const TextValue& value, Padding& to);
+// None, or (x, y)
+void read_text(const TextPlace& place, const TextValue& value, TurnCenter& to);
 void read_text(const TextPlace& place, const TextValue& value, DegreeRange& to);
 void read_text(const TextPlace& place, const TextValue& value, FactorRange& to);
 void read_text(const TextPlace& place, const TextValue& value, HueRange& to);
@@ -53,6 +55,7 @@ std::string show_text(double value);
 std::string show_text(const ImageSize& value);
 std::string show_text(const RgbColor& value);
 std::string show_text(const Padding& value);
+std::string show_text(const TurnCenter& value);
 std::string show_text(const DegreeRange& value);
 std::string show_text(const FactorRange& value);
 std::string show_text(const HueRange& value);

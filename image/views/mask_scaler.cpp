@@ -150,7 +150,7 @@ void MaskScaler::move_canvas(const void* from, ImageSize from_size, const Move& 
   }
   if (const auto* warp = std::get_if<Warp>(&move.what)) {
     const To fill = static_cast<To>(options_.fill);
-    return for_nearest(width, height, warp->source, [&](size_t i, int x, int y) {
+    return for_nearest(move.size, width, height, warp->source, [&](size_t i, int x, int y) {
       out[i] = x < 0 ? fill : numbers[ptrdiff_t{y} * width + x];
     });
   }

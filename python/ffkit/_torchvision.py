@@ -126,6 +126,10 @@ def _padding(padding: Any) -> int | tuple[int, int, int, int]:
     return left if left == top == right == bottom else (left, top, right, bottom)
 
 
+def _center(step: Any) -> tuple[float, float] | None:
+    return None if step.center is None else (float(step.center[0]), float(step.center[1]))
+
+
 _SAME_SIZE = (RandomHorizontalFlip, RandomVerticalFlip, RandomRotation, RandomAffine, RandomPerspective, Pad)
 _ANY_SIZE = (RandomZoomOut, RandomIoUCrop, ScaleJitter, RandomShortestSize, ResizeShortSide)
 
@@ -197,15 +201,14 @@ class _Reader:
         self.geometry(RandomVerticalFlip(float(step.p)))
 
     def read_RandomRotation(self, step: Any) -> None:
-        _require(not step.expand and step.center is None, "it has expand or a center")
-        self.geometry(RandomRotation(_range(step.degrees), _filter(step), _fill(step)))
+        _require(not (step.expand and step.center is not None), "it has expand and a center, which torchvision heeds in pictures and not in masks and boxes")
+        self.geometry(RandomRotation(_range(step.degrees), _filter(step), _fill(step), bool(step.expand), _center(step)))
 
     def read_RandomAffine(self, step: Any) -> None:
-        _require(step.center is None, "it has a center")
         shear = [float(v) for v in step.shear or (0, 0)]
         shear_y = (shear[2], shear[3]) if len(shear) == 4 else 0.0
         self.geometry(
-            RandomAffine(_range(step.degrees), _range(step.translate or (0, 0)), _range(step.scale or (1, 1)), _range(shear), shear_y, _filter(step), _fill(step))
+            RandomAffine(_range(step.degrees), _range(step.translate or (0, 0)), _range(step.scale or (1, 1)), _range(shear), shear_y, _filter(step), _fill(step), _center(step))
         )
 
     def read_RandomPerspective(self, step: Any) -> None:
@@ -364,8 +367,8 @@ class _Reader:
             transform = replace(self.steps[0], flip_probability=self.steps[1].probability)
         elif len(self.steps) == 1 and not isinstance(transform, (RandomResizedCrop, ResizeCenterCrop, Resize, RandomCrop)):
             transform = Compose(self.steps)
-        last_sizes = [step for step in self.steps if not isinstance(step, _SAME_SIZE)]
-        if not last_sizes or isinstance(last_sizes[-1], _ANY_SIZE):
+        last_sizes = [step for step in self.steps if not isinstance(step, _SAME_SIZE) or getattr(step, "expand", False)]
+        if not last_sizes or isinstance(last_sizes[-1], (*_ANY_SIZE, RandomRotation)):
             name = type(last_sizes[-1]).__name__ if last_sizes else type(self.steps[-1]).__name__
             raise UnsupportedError(f"these transforms give pictures of several sizes after {name}, which are no batch; end with a crop or resize to (height, width), such as CenterCrop")
         options = ImageOptions(

@@ -115,29 +115,33 @@ class RandomVerticalFlip:
 
 @dataclass(frozen=True, slots=True)
 class RandomRotation:
-    """Turns the picture about its centre, counter-clockwise. Its size stays.
+    """Turns the picture counter-clockwise.
 
     Args:
         degrees: drawn from (low, high), in -360 .. 360; a number s stands for (-s, s).
         filter: "nearest", or Pillow's "bilinear" or "bicubic". Masks always take the nearest number.
         fill: colour where there is no picture, 0 .. 255.
+        expand: the canvas becomes as large as the turned picture needs it; else its size stays.
+        center: (x, y) in pixels from the top left corner, about which it turns; None: its middle. Not with `expand`.
     """
 
     degrees: Degrees = 15.0
     filter: WarpFilter = "nearest"
     fill: Color = 0
+    expand: bool = False
+    center: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class RandomAffine:
-    """Turns, shears and scales the picture about its centre, and shifts it. Its size stays.
+    """Turns, shears and scales the picture, and shifts it. Its size stays.
 
     Args:
         degrees: as of RandomRotation.
         translate: shares (of the width, of the height), 0 .. 1: a shift of whole pixels is drawn from (-share, share).
         scale: a factor, drawn from (low, high), in 0.01 .. 100.
         shear_x, shear_y: degrees below 90, drawn as `degrees` are.
-        filter, fill: as of RandomRotation.
+        filter, fill, center: as of RandomRotation.
     """
 
     degrees: Degrees = 0.0
@@ -147,6 +151,7 @@ class RandomAffine:
     shear_y: Degrees = 0.0
     filter: WarpFilter = "nearest"
     fill: Color = 0
+    center: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

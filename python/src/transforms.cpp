@@ -43,6 +43,12 @@ ResizeCrop resize_crop(nb::handle o) {
           .interpolation = get_interpolation(o)};
 }
 
+TurnCenter get_center(nb::handle o) {
+  if (o.attr("center").is_none()) return std::nullopt;
+  const auto [x, y] = get_pair<double>(o, "center");
+  return std::array{x, y};
+}
+
 RandomAffine random_affine(nb::handle o) {
   const auto [translate_x, translate_y] = get_pair<double>(o, "translate");
   const auto [scale_min, scale_max] = get_pair<double>(o, "scale");
@@ -54,7 +60,8 @@ RandomAffine random_affine(nb::handle o) {
           .shear_x = get_range<DegreeRange>(o, "shear_x"),
           .shear_y = get_range<DegreeRange>(o, "shear_y"),
           .filter = get_filter(o),
-          .fill = get_fill(o)};
+          .fill = get_fill(o),
+          .center = get_center(o)};
 }
 
 RandomIoUCrop random_iou_crop(nb::handle o) {
@@ -107,7 +114,9 @@ std::optional<GeometryStep> step_from_python(const std::string& name, nb::handle
   if (name == "RandomRotation") {
     return RandomRotation{.degrees = get_range<DegreeRange>(o, "degrees"),
                           .filter = get_filter(o),
-                          .fill = get_fill(o)};
+                          .fill = get_fill(o),
+                          .expand = get<bool>(o, "expand"),
+                          .center = get_center(o)};
   }
   if (name == "RandomAffine") return random_affine(o);
   if (name == "RandomPerspective") {

@@ -67,6 +67,23 @@ def test_rotations(data: ffkit.Dataset, angle: float, filter: str) -> None:
     _check_all(data, [ffkit.RandomRotation((angle, angle), filter, FILL)], theirs, 0.04 if angle == 90 else 0.002)
 
 
+@pytest.mark.parametrize(("expand", "center"), [(True, None), (False, (10.5, 3.0)), (False, (-20.0, 70.0))])
+@pytest.mark.parametrize("angle", [30.0, -77.7, 90.0, 180.0, -270.0])
+def test_rotations_about_a_point_and_with_a_larger_canvas(data: ffkit.Dataset, angle: float, center: tuple[float, float] | None, expand: bool) -> None:
+    steps = [ffkit.RandomRotation((angle, angle), "bilinear", FILL, expand, center)]
+    batch = _batch(data, [*steps, ffkit.Resize(SIZE)])
+    for i, sample in enumerate(samples()):
+        options = {"expand": expand, "center": center and list(center)}
+        image, mask, boxes = tv_inputs(sample)
+        # The mask by Pillow, too: torchvision turns tensors about a canvas of its own, which may be another by a pixel.
+        numbers = F.rotate(F.to_pil_image(mask), angle, F.InterpolationMode.NEAREST, fill=99, **options)
+        image = F.rotate(image, angle, F.InterpolationMode.BILINEAR, fill=FILL, **options)
+        made = F.resize(image, SIZE, antialias=True)
+        assert np.array_equal(batch["image"][i].permute(1, 2, 0).numpy(), np.asarray(made))
+        # Pillow counts in fractions of 1/65536, where a number lies on an edge.
+        assert (batch["mask"][i] != F.resize(tv_tensors.Mask(F.pil_to_tensor(numbers)), SIZE)[0]).float().mean() <= 0.002
+
+
 @pytest.mark.parametrize("filter", ["nearest", "bilinear", "bicubic"])
 @pytest.mark.parametrize(("angle", "scale", "shear"), [(20.0, 1.3, (0.0, 0.0)), (-50.0, 0.7, (15.0, -10.0)), (0.0, 0.61, (0.0, 0.0)), (0.0, 1.0, (30.0, 0.0))])
 def test_affine_maps(data: ffkit.Dataset, angle: float, scale: float, shear: tuple[float, float], filter: str) -> None:
@@ -293,6 +310,9 @@ def test_what_cannot_be_is_refused(data: ffkit.Dataset) -> None:
         ([ffkit.RandomRotation(3)], "Compose makes pictures of different sizes"),
         ([ffkit.Resize(32), ffkit.ScaleJitter()], "Compose makes pictures of different sizes"),
         ([ffkit.Resize(32), ffkit.RandomRotation((10, 400))], "RandomRotation degrees is 10 to 400"),
+        ([ffkit.Resize(32), ffkit.RandomRotation(10, expand=True)], "Compose makes pictures of different sizes"),
+        ([ffkit.RandomRotation(10, expand=True, center=(3, 4)), ffkit.Resize(32)], "RandomRotation has a center, but with expand"),
+        ([ffkit.RandomAffine(10, center=(3, 1e9)), ffkit.Resize(32)], "RandomAffine center is 1e\\+09; expected -32768 to 32768"),
         ([ffkit.Resize(32), ffkit.RandomAffine(shear_x=90)], "RandomAffine shear_x"),
         ([ffkit.RandomShortestSize(()), ffkit.Resize(32)], "RandomShortestSize has no sizes"),
         ([ffkit.Resize(8000), ffkit.Pad(200)], "Compose size is 8400"),
@@ -341,6 +361,8 @@ def test_transforms_of_v2_become_a_compose() -> None:
          ffkit.Compose([ffkit.ScaleJitter((512, 640), (0.1, 2.0)), ffkit.RandomCrop((512, 640), 0, (1, 2, 3), 0.0), ffkit.RandomHorizontalFlip(0.3)])),
         ([v2.RandomZoomOut(fill=(9, 8, 7)), v2.RandomIoUCrop(), v2.Resize((300, 300))],
          ffkit.Compose([ffkit.RandomZoomOut(fill=(9, 8, 7)), ffkit.RandomIoUCrop(), ffkit.Resize(300)])),
+        ([v2.RandomRotation(10, expand=True), v2.RandomAffine(5, center=(3, 4)), v2.Resize((8, 8))],
+         ffkit.Compose([ffkit.RandomRotation((-10.0, 10.0), expand=True), ffkit.RandomAffine((-5.0, 5.0), shear_x=(0.0, 0.0), center=(3.0, 4.0)), ffkit.Resize(8)])),
         ([v2.RandomRotation(10, interpolation=F.InterpolationMode.BILINEAR), v2.RandomAffine((5, 20), (0.1, 0.2), (0.8, 1.5), (1, 2, 3, 4)), v2.RandomResizedCrop(64)],
          ffkit.Compose([ffkit.RandomRotation((-10.0, 10.0), "bilinear"), ffkit.RandomAffine((5.0, 20.0), (0.1, 0.2), (0.8, 1.5), (1.0, 2.0), (3.0, 4.0)),
                         ffkit.RandomResizedCrop(64, flip_probability=0.0, scaled_decode=False)])),

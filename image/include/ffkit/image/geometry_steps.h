@@ -3,7 +3,9 @@
 // images, to the bit.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -50,14 +52,21 @@ struct RandomVerticalFlip {
   double probability = 0.5;
 };
 
-// Turns the picture about its centre, counter-clockwise. Its size stays.
+// x and y in pixels from the top left corner of the picture; nothing: its middle.
+using TurnCenter = std::optional<std::array<double, 2>>;
+
+// Turns the picture counter-clockwise.
 struct RandomRotation {
   DegreeRange degrees = 15;
   WarpFilter filter = WarpFilter::nearest;
   RgbColor fill = {0, 0, 0};
+  // The canvas becomes as large as the turned picture needs it; a center has no place then. Not: its
+  // size stays.
+  bool expand = false;
+  TurnCenter center = {};  // -32768 .. 32768 each
 };
 
-// Turns, shears and scales about the centre, and shifts. Its size stays.
+// Turns, shears and scales, and shifts. Its size stays.
 struct RandomAffine {
   DegreeRange degrees = 0;
   // Shares of the width and of the height: a shift is drawn uniformly from [-share, share], and
@@ -70,6 +79,7 @@ struct RandomAffine {
   DegreeRange shear_y = 0;
   WarpFilter filter = WarpFilter::nearest;
   RgbColor fill = {0, 0, 0};
+  TurnCenter center = {};  // as RandomRotation's
 };
 
 // With `probability`, moves each corner inwards by whole pixels, up to `distortion` of half the
