@@ -108,6 +108,17 @@ struct Loader::Impl {
     static_cast<void>(impl.release());
   }
 
+  // Once.
+  void warn_of_resized_numbers() {
+    if (has_warned_of_numbers || !parts.stats.resized_grey_of_16_bits) return;
+    has_warned_of_numbers = true;
+    warn(
+        parts.options.on_warning,
+        parts.dataset.path().string() +
+            ": an image field of the batch resizes grey pictures of 16 bits, which makes values in "
+            "between: right for depths, wrong for ids of classes, which a MaskField keeps");
+  }
+
   LoaderStatistics statistics() const;
 
   LoaderParts parts;
@@ -117,6 +128,7 @@ struct Loader::Impl {
   LoaderStatistics at_epoch_start;
   std::unique_ptr<EpochRun> run;
   Place left;  // without a run: where to go on
+  bool has_warned_of_numbers = false;
 };
 
 Loader::Loader(Dataset dataset, LoaderOptions options)
@@ -157,7 +169,11 @@ void Loader::start_epoch(int64_t epoch) {
 std::optional<Batch> Loader::next() {
   Impl& impl = require(impl_);
   impl.require_own_process();
-  return impl.errors_only_of([&] { return impl.running().next(); });
+  return impl.errors_only_of([&] {
+    std::optional<Batch> batch = impl.running().next();
+    impl.warn_of_resized_numbers();
+    return batch;
+  });
 }
 
 bool Loader::wait_for(std::chrono::nanoseconds limit) {

@@ -51,6 +51,7 @@ class FieldWriter::Stopwatch {
     work_.num_reads += work.num_reads;
     work_.bytes_read += work.bytes_read;
     work_.read_wait_ns += work.read_wait_ns;
+    if (work.resized_grey_of_16_bits) stats_.resized_grey_of_16_bits = true;
     waited_ns_ += work.read_wait_ns;
   }
   void add_wait(int64_t wait_ns) { waited_ns_ += wait_ns; }

@@ -66,7 +66,10 @@ class ImageFieldDecoder final : public FieldDecoder {
               void* out) const override {
     auto& own = static_cast<ImageScratch&>(*scratch);
     own.run(record.bytes(field_), key, out);
-    refuse_mixed_palette(own.pipeline.info(), own.pipeline.mixes_pixels());
+    const ImageInfo& info = own.pipeline.info();
+    if (!own.pipeline.mixes_pixels()) return;
+    refuse_mixed_palette(info, true);
+    own.work.resized_grey_of_16_bits |= info.has_16_bits && info.num_components <= 2;
   }
 
  private:

@@ -26,6 +26,7 @@ struct StatsCounters {
   std::atomic<int64_t> transform_ns{0};
   std::atomic<int64_t> busy_ns{0};
   std::atomic<int64_t> wait_ns{0};
+  std::atomic<bool> resized_grey_of_16_bits{false};
   std::atomic<int64_t> num_ready_batches{0};  // summed over calls of next()
 };
 

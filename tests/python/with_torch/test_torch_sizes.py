@@ -167,6 +167,19 @@ def test_grey_values_of_16_bits_stay(tmp_path: pathlib.Path) -> None:
         assert np.array_equal(batch["image"][0, 0], values)
 
 
+def test_a_resize_of_grey_values_of_16_bits_is_said_once(tmp_path: pathlib.Path) -> None:
+    values = np.arange(48 * 40, dtype=np.uint16).reshape(40, 48) * 30
+    with ffkit.Writer(tmp_path / "data", schema={"image": "image", "mask": "image"}) as writer:
+        for _ in range(4):
+            writer.write({"image": np.zeros((40, 48, 3), np.uint8), "mask": encoded(Image.fromarray(values), "PNG")})
+    for size, number in (((40, 48), 0), ((20, 24), 1)):
+        said: list[str] = []
+        field = ffkit.ImageField("mask", ffkit.ImageOptions(ffkit.Resize(size), dtype="i32"))
+        for _ in ffkit.Loader(ffkit.Dataset(tmp_path / "data", "train"), 1, image=ffkit.Resize(8), label_field=None, fields={"mask": field}, on_warning=said.append):
+            pass
+        assert len(said) == number and all("right for depths, wrong for ids of classes, which a MaskField keeps" in text for text in said)
+
+
 def _colour_png_of_16_bits() -> bytes:
     rows = b"".join(b"\0" + bytes(range(24)) for _ in range(4))  # 4 x 4 pixels, without a filter
     chunks = [(b"IHDR", struct.pack(">IIBBBBB", 4, 4, 16, 2, 0, 0, 0)), (b"IDAT", zlib.compress(rows)), (b"IEND", b"")]
