@@ -18,16 +18,16 @@ struct ImageOutput {
   // themselves.
   DType dtype = DType::f32;
   Layout layout = Layout::nchw;
-  // 3, or 1: grey, Pillow's convert("L"), which is what torchvision's Grayscale() makes, of the
-  // finished colours. mean and std are then three times the same. A picture of 16 bits in colours
-  // is a bad sample, Error(unsupported): its values have no grey.
-  int channels = 3;
   // (pixel / 255 - mean) / std per channel; without it pixel / 255. u8, u16 and i32 have the pixel
   // itself, and refuse normalisation with Error(invalid_argument).
   bool normalize = true;
   // ImageNet's, which torchvision's models expect.
   std::array<float, 3> mean = {0.485F, 0.456F, 0.406F};
   std::array<float, 3> std = {0.229F, 0.224F, 0.225F};
+  // 3, or 1: grey, Pillow's convert("L"), which is what torchvision's Grayscale() makes, of the
+  // finished colours. mean and std are then three times the same. A picture of 16 bits in colours
+  // is a bad sample, Error(unsupported): its values have no grey.
+  int channels = 3;
 };
 
 }  // namespace ffkit
