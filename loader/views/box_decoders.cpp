@@ -326,7 +326,7 @@ std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema,
 }
 
 std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema,
-                                                      std::shared_ptr<const ViewSet> set,
+                                                      const std::shared_ptr<const ViewSet>& set,
                                                       size_t view, const InstanceMasksField& field,
                                                       const BoxesField& boxes) {
   return std::make_shared<InstanceMasksDecoder>(schema, set, view, boxes, field);

@@ -26,7 +26,7 @@ std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema,
                                                       const BoxesField& boxes);
 
 std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema,
-                                                      std::shared_ptr<const ViewSet> set,
+                                                      const std::shared_ptr<const ViewSet>& set,
                                                       size_t view, const InstanceMasksField& field,
                                                       const BoxesField& boxes);
 

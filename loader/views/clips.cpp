@@ -364,11 +364,11 @@ std::vector<int64_t> Clip::choose(int64_t num_frames, const SampleKey& sample) c
   return numbers;
 }
 
-std::shared_ptr<const FieldDecoder> decode_clip(ClipPtr clip) {
-  return std::make_shared<ClipDecoder>(std::move(clip));
+std::shared_ptr<const FieldDecoder> decode_clip(const ClipPtr& clip) {
+  return std::make_shared<ClipDecoder>(clip);
 }
 
-std::shared_ptr<const FieldDecoder> decode_clip_field(const Schema& schema, ClipPtr clip,
+std::shared_ptr<const FieldDecoder> decode_clip_field(const Schema& schema, const ClipPtr& clip,
                                                       const MaskField& field) {
   const size_t at = schema.require(field.field);
   const Field& description = schema.fields[at];
@@ -378,29 +378,28 @@ std::shared_ptr<const FieldDecoder> decode_clip_field(const Schema& schema, Clip
       !(is_list_of(description, {FieldType::tensor}) && has_numbers)) {
     refuse_field(description, "a list of PNGs, or of tensors of u8, u16 or i32");
   }
-  return std::make_shared<FrameMaskDecoder>(std::move(clip), at, description, field.mask);
+  return std::make_shared<FrameMaskDecoder>(clip, at, description, field.mask);
 }
 
-std::shared_ptr<const FieldDecoder> decode_clip_field(const Schema& schema, ClipPtr clip,
+std::shared_ptr<const FieldDecoder> decode_clip_field(const Schema& schema, const ClipPtr& clip,
                                                       const PictureField& field) {
   const size_t at = require_pictures(schema, field.field);
   ImageOptions options{.transform = clip->options().image.transform,
                        .augmentations = field.augmentations,
                        .output = field.output};
-  return std::make_shared<FramePictureDecoder>(std::move(clip), at, field.field,
-                                               std::move(options));
+  return std::make_shared<FramePictureDecoder>(clip, at, field.field, std::move(options));
 }
 
-std::shared_ptr<const FieldDecoder> decode_frame_numbers(ClipPtr clip) {
-  return std::make_shared<FrameNumbersDecoder>(std::move(clip));
+std::shared_ptr<const FieldDecoder> decode_frame_numbers(const ClipPtr& clip) {
+  return std::make_shared<FrameNumbersDecoder>(clip);
 }
 
-std::shared_ptr<const FieldDecoder> decode_clip_geometry(ClipPtr clip) {
-  return std::make_shared<ClipGeometryDecoder>(std::move(clip));
+std::shared_ptr<const FieldDecoder> decode_clip_geometry(const ClipPtr& clip) {
+  return std::make_shared<ClipGeometryDecoder>(clip);
 }
 
-std::shared_ptr<const FieldDecoder> decode_frame_size(ClipPtr clip) {
-  return std::make_shared<FrameSizeDecoder>(std::move(clip));
+std::shared_ptr<const FieldDecoder> decode_frame_size(const ClipPtr& clip) {
+  return std::make_shared<FrameSizeDecoder>(clip);
 }
 
 }  // namespace ffkit

@@ -42,18 +42,18 @@ class Clip {
 using ClipPtr = std::shared_ptr<const Clip>;
 
 // [count, 3, H, W]; each frame is a part.
-std::shared_ptr<const FieldDecoder> decode_clip(ClipPtr clip);
+std::shared_ptr<const FieldDecoder> decode_clip(const ClipPtr& clip);
 // What follows it. Fields are looked up in `schema`; throw Error(invalid_argument) for a field that
 // is no list, and for options out of range.
-std::shared_ptr<const FieldDecoder> decode_clip_field(const Schema& schema, ClipPtr clip,
+std::shared_ptr<const FieldDecoder> decode_clip_field(const Schema& schema, const ClipPtr& clip,
                                                       const MaskField& field);
-std::shared_ptr<const FieldDecoder> decode_clip_field(const Schema& schema, ClipPtr clip,
+std::shared_ptr<const FieldDecoder> decode_clip_field(const Schema& schema, const ClipPtr& clip,
                                                       const PictureField& field);
 // [count] i64.
-std::shared_ptr<const FieldDecoder> decode_frame_numbers(ClipPtr clip);
+std::shared_ptr<const FieldDecoder> decode_frame_numbers(const ClipPtr& clip);
 // [3, 3] f64, see ViewMatrix.
-std::shared_ptr<const FieldDecoder> decode_clip_geometry(ClipPtr clip);
+std::shared_ptr<const FieldDecoder> decode_clip_geometry(const ClipPtr& clip);
 // [2] i64: height and width of its frames.
-std::shared_ptr<const FieldDecoder> decode_frame_size(ClipPtr clip);
+std::shared_ptr<const FieldDecoder> decode_frame_size(const ClipPtr& clip);
 
 }  // namespace ffkit
