@@ -95,6 +95,7 @@ def test_ssl_recipes(data, capsys):
 
 def test_bench_views(data):
     """The benchmark runs, and prints a row for each work."""
+    pytest.importorskip("pycocotools")  # draws polygons
     script = EXAMPLES.parents[1] / "bench" / "views"
     done = subprocess.run([sys.executable, script, data, "--pictures", "6", "--batch", "3", "--repetitions", "1"], check=True, capture_output=True, text=True)
     rows = [line.split(" | ")[0] for line in done.stdout.splitlines() if line.startswith("| ")]
