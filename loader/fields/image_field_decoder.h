@@ -20,13 +20,17 @@ inline std::vector<int64_t> picture_shape(const ImageOutput& output, ImageSize s
   return {size.height, size.width, output.channels};
 }
 
-// Throws Error(unsupported) where the colours of a palette were mixed.
-inline void refuse_mixed_palette(const ImageInfo& info, bool mixes_pixels) {
-  if (!info.has_palette || !mixes_pixels) return;
-  throw Error(ErrorCode::unsupported,
-              "a PNG with a palette, whose pixels are numbers, as masks have them; a resize would "
-              "mix their colours, so load it with a MaskField, or, if it is a picture, with a "
-              "PictureField or as the loader's picture");
+// For a picture whose pixels were mixed: throws Error(unsupported) where it has a palette, and
+// notes that they may be numbers where it is grey of 16 bits.
+inline void check_mixed_pixels(const ImageInfo& info, FieldDecoder::Work& work) {
+  if (info.has_palette) {
+    throw Error(
+        ErrorCode::unsupported,
+        "a PNG with a palette, whose pixels are numbers, as masks have them; a resize would "
+        "mix their colours, so load it with a MaskField, or, if it is a picture, with a "
+        "PictureField or as the loader's picture");
+  }
+  work.resized_grey_of_16_bits |= info.has_16_bits && info.num_components <= 2;
 }
 
 class ImageFieldDecoder final : public FieldDecoder {
@@ -66,10 +70,7 @@ class ImageFieldDecoder final : public FieldDecoder {
               void* out) const override {
     auto& own = static_cast<ImageScratch&>(*scratch);
     own.run(record.bytes(field_), key, out);
-    const ImageInfo& info = own.pipeline.info();
-    if (!own.pipeline.mixes_pixels()) return;
-    refuse_mixed_palette(info, true);
-    own.work.resized_grey_of_16_bits |= info.has_16_bits && info.num_components <= 2;
+    if (own.pipeline.mixes_pixels()) check_mixed_pixels(own.pipeline.info(), own.work);
   }
 
  private:

@@ -92,16 +92,27 @@ class OfFrames : public PartsDecoder {
   }
   void decode_part(const RecordView& record, const SampleKey& key, int64_t part, Scratch* scratch,
                    void* out) const override {
-    decode_frame(record, choose_frames(*clip_, record, key), clip_->key_of(key), part, *scratch,
-                 static_cast<std::byte*>(out) + static_cast<size_t>(part) * bytes_per_frame_);
+    auto& own = static_cast<FrameScratch&>(*scratch);
+    const ChosenFrames frames = choose_frames(*clip_, record, key);
+    const SampleKey clip_key = clip_->key_of(key);
+    PipelineTimes times;
+    own.begin(frames, part, clip_key, times);
+    write_frame({record, frames, clip_key, part}, own, times,
+                static_cast<std::byte*>(out) + static_cast<size_t>(part) * bytes_per_frame_);
+    own.work.transform_ns += times.transform_ns;
   }
 
  protected:
   const Clip& clip() const { return *clip_; }
-  // `key` is the clip's.
-  virtual void decode_frame(const RecordView& record, const ChosenFrames& frames,
-                            const SampleKey& key, int64_t part, Scratch& scratch,
-                            std::byte* out) const = 0;
+  struct Frame {
+    const RecordView& record;
+    const ChosenFrames& frames;
+    const SampleKey& key;  // the clip's
+    int64_t part;
+  };
+  // The scratch has begun the frame.
+  virtual void write_frame(const Frame& frame, FrameScratch& scratch, PipelineTimes& times,
+                           std::byte* out) const = 0;
 
  private:
   ClipPtr clip_;
@@ -118,14 +129,10 @@ class ClipDecoder final : public OfFrames {
                                image_size(clip->options().image.transform))) {}
 
  private:
-  void decode_frame(const RecordView& /*record*/, const ChosenFrames& frames, const SampleKey& key,
-                    int64_t part, Scratch& scratch, std::byte* out) const override {
-    auto& own = static_cast<FrameScratch&>(scratch);
-    PipelineTimes times;
-    own.begin(frames, part, key, times);
-    own.pictures.write(0, out, times);
-    own.work.transform_ns += times.transform_ns;
-    refuse_mixed_palette(own.pictures.info(), own.pictures.mixes_pixels(0));
+  void write_frame(const Frame& /*frame*/, FrameScratch& scratch, PipelineTimes& times,
+                   std::byte* out) const override {
+    scratch.pictures.write(0, out, times);
+    if (scratch.pictures.mixes_pixels(0)) check_mixed_pixels(scratch.pictures.info(), scratch.work);
   }
 };
 
@@ -162,16 +169,13 @@ class FramePictureDecoder final : public OfFrames {
         : FrameScratch(leader), followers({options}) {}
     PictureViews followers;
   };
-  void decode_frame(const RecordView& record, const ChosenFrames& frames, const SampleKey& key,
-                    int64_t part, Scratch& scratch, std::byte* out) const override {
+  void write_frame(const Frame& frame, FrameScratch& scratch, PipelineTimes& times,
+                   std::byte* out) const override {
     auto& own = static_cast<FollowerScratch&>(scratch);
-    PipelineTimes times;
-    own.begin(frames, part, key, times);
-    const ListView items = record.list(field_);
-    own.followers.follow(items.bytes(item_of(items, name_, frames, part)), own.pictures, 0,
-                         {&key, 1}, times);
+    const ListView items = frame.record.list(field_);
+    own.followers.follow(items.bytes(item_of(items, name_, frame.frames, frame.part)), own.pictures,
+                         0, {&frame.key, 1}, times);
     own.followers.write(0, out, times);
-    own.work.transform_ns += times.transform_ns;
   }
 
   size_t field_;
@@ -203,13 +207,11 @@ class FrameMaskDecoder final : public OfFrames {
   };
   static ImageSize size_of(const Clip& clip) { return image_size(clip.options().image.transform); }
 
-  void decode_frame(const RecordView& record, const ChosenFrames& frames, const SampleKey& key,
-                    int64_t part, Scratch& scratch, std::byte* out) const override {
+  void write_frame(const Frame& frame, FrameScratch& scratch, PipelineTimes& /*times*/,
+                   std::byte* out) const override {
     auto& own = static_cast<MaskScratch&>(scratch);
-    PipelineTimes times;
-    own.begin(frames, part, key, times);
-    const ListView items = record.list(field_);
-    const size_t item = item_of(items, name_, frames, part);
+    const ListView items = frame.record.list(field_);
+    const size_t item = item_of(items, name_, frame.frames, frame.part);
     const MaskView mask = is_tensor_ ? mask_of_tensor(items.tensor(item), own.tensor)
                                      : own.decoder.decode(items.bytes(item), options_.numbers);
     require_size_of_picture("mask", mask.width, mask.height, own.pictures.info());
@@ -372,10 +374,8 @@ std::shared_ptr<const FieldDecoder> decode_clip_field(const Schema& schema, cons
                                                       const MaskField& field) {
   const size_t at = schema.require(field.field);
   const Field& description = schema.fields[at];
-  const DType dtype = description.dtype;
-  const bool has_numbers = dtype == DType::u8 || dtype == DType::u16 || dtype == DType::i32;
   if (!is_list_of(description, {FieldType::image, FieldType::bytes}) &&
-      !(is_list_of(description, {FieldType::tensor}) && has_numbers)) {
+      !(is_list_of(description, {FieldType::tensor}) && can_be_mask(description.dtype))) {
     refuse_field(description, "a list of PNGs, or of tensors of u8, u16 or i32");
   }
   return std::make_shared<FrameMaskDecoder>(clip, at, description, field.mask);

@@ -248,9 +248,7 @@ std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema, cons
 std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema, const ViewSetPtr& set,
                                                       size_t view, const MaskField& field) {
   const Field& description = schema.fields[schema.require(field.field)];
-  const DType dtype = description.dtype;
-  const bool is_tensor = description.type == FieldType::tensor &&
-                         (dtype == DType::u8 || dtype == DType::u16 || dtype == DType::i32);
+  const bool is_tensor = description.type == FieldType::tensor && can_be_mask(description.dtype);
   const size_t at =
       is_tensor ? schema.require(field.field)
                 : require_image(schema, field.field, "a PNG, or a tensor of u8, u16 or i32");

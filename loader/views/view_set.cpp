@@ -79,6 +79,10 @@ std::vector<int64_t> ViewSet::with_copies(size_t view, std::vector<int64_t> shap
   return shape;
 }
 
+bool can_be_mask(DType dtype) {
+  return dtype == DType::u8 || dtype == DType::u16 || dtype == DType::i32;
+}
+
 MaskView mask_of_tensor(const TensorView& tensor, std::vector<std::byte>& memory) {
   if (tensor.shape.size() != 2) {
     throw error_of(ErrorCode::corrupt, "the mask has {} dimensions; expected 2, height and width",

@@ -59,6 +59,8 @@ class ViewSet {
   std::vector<size_t> view_of_;        // by picture
 };
 
+// Whether a tensor of it may be a mask.
+bool can_be_mask(DType dtype);
 // The mask that is a tensor [height, width], copied to `memory`, where numbers of any size may lie.
 // Throws Error(corrupt) for another shape.
 MaskView mask_of_tensor(const TensorView& tensor, std::vector<std::byte>& memory);

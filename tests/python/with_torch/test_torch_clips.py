@@ -133,3 +133,14 @@ def test_clips_of_webdatasets(tmp_path: pathlib.Path) -> None:
     fields = {"clip": ffkit.FramesField("frames", 4), "mask": ffkit.MaskField("mask/frames")}
     batch = next(iter(ffkit.Loader(data, 8, image=None, fields=fields)))
     assert batch["clip"].shape == (8, 4, 3, 224, 224) and batch["mask"].shape == (8, 4, 224, 224)
+
+
+def test_a_resize_of_grey_frames_of_16_bits_is_said_once(tmp_path: pathlib.Path) -> None:
+    with ffkit.Writer(tmp_path / "data", schema={"frames": "list[image]"}) as writer:
+        writer.write({"frames": [encoded(Image.fromarray(np.full((20, 24), 40000 + k, np.uint16)), "PNG") for k in range(3)]})
+    for size, number in (((20, 24), 0), ((10, 12), 1)):
+        said: list[str] = []
+        fields = {"clip": ffkit.FramesField("frames", 3, image=ffkit.ImageOptions(ffkit.Resize(size), dtype="i32"))}
+        for _ in ffkit.Loader(ffkit.Dataset(tmp_path / "data", "train"), 1, image=None, label_field=None, fields=fields, on_warning=said.append):
+            pass
+        assert len(said) == number
