@@ -2,16 +2,9 @@
 
 #include <algorithm>
 
+#include "loader/fields/array_bytes.h"
+
 namespace ffkit {
-namespace {
-
-size_t bytes_of_sample(const FieldDecoder& decoder) {
-  size_t bytes = size_of(decoder.dtype());
-  for (const int64_t extent : decoder.shape()) bytes *= static_cast<size_t>(extent);
-  return bytes;
-}
-
-}  // namespace
 
 RecordArrays::RecordArrays(const BatchFields& fields)
     : fields_(fields), arrays_(fields.fields.size()) {
@@ -26,7 +19,7 @@ void RecordArrays::decode(const RecordView& record, const SampleKey& key) {
     FieldDecoder::Scratch* const scratch = scratch_[i].get();
     if (scratch != nullptr) scratch->record_index = key.record_index;
     RecordArray& array = arrays_[i];
-    const size_t sample_bytes = bytes_of_sample(decoder);
+    const size_t sample_bytes = array_bytes(decoder.dtype(), decoder.shape());
     if (const auto* rows = dynamic_cast<const RowsDecoder*>(&decoder); rows != nullptr) {
       array.bytes.resize(sample_bytes * static_cast<size_t>(rows->max_rows()));
       array.num_rows = rows->decode_rows(record, key, scratch, array.bytes.data());
