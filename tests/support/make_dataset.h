@@ -97,4 +97,19 @@ inline Dataset make_dataset(const std::filesystem::path& folder, const DatasetSp
   return Dataset::open(folder);
 }
 
+// Writes a split of one shard into the new folder `folder`; record(i) encodes record i.
+template <typename Record>
+void write_split(const std::filesystem::path& folder, const Schema& schema, int64_t num_records,
+                 const Record& record) {
+  std::filesystem::create_directory(folder);
+  Manifest manifest;
+  manifest.split = "train";
+  manifest.schema = schema;
+  manifest.created_by = "test";
+  ShardWriter writer(folder / "shard-00000.ffr", schema, {});
+  for (int64_t i = 0; i < num_records; ++i) writer.append(record(i));
+  manifest.shards.push_back({writer.finish(), "shard-00000.ffr"});
+  write_manifest(folder / "manifest.json", manifest);
+}
+
 }  // namespace ffkit::testing

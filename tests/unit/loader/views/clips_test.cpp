@@ -9,8 +9,6 @@
 #include <string>
 #include <vector>
 
-#include <ffkit/format/manifest.h>
-#include <ffkit/format/shard_writer.h>
 #include <ffkit/loader/loader.h>
 
 #include "expect_error.h"
@@ -116,15 +114,8 @@ class ClipsTest : public ::testing::Test {
   static constexpr int64_t kNumRecords = 6;
 
   void SetUp() override {
-    std::filesystem::create_directory(dir_ / "train");
-    Manifest manifest;
-    manifest.split = "train";
-    manifest.schema = video_schema();
-    manifest.created_by = "test";
-    ShardWriter writer(dir_ / "train/shard-00000.ffr", manifest.schema, {});
-    for (int64_t i = 0; i < kNumRecords; ++i) writer.append(record(i));
-    manifest.shards.push_back({writer.finish(), "shard-00000.ffr"});
-    write_manifest(dir_ / "train/manifest.json", manifest);
+    testing::write_split(dir_ / "train", video_schema(), kNumRecords,
+                         [this](int64_t i) { return record(i); });
   }
 
   virtual std::vector<std::byte> record(int64_t i) {

@@ -7,8 +7,6 @@
 #include <string>
 #include <vector>
 
-#include <ffkit/format/manifest.h>
-#include <ffkit/format/shard_writer.h>
 #include <ffkit/loader/loader.h>
 
 #include "expect_error.h"
@@ -39,17 +37,7 @@ class ViewsTest : public ::testing::Test {
              {.name = "points", .type = FieldType::tensor, .dtype = DType::f32}}};
   }
 
-  void SetUp() override {
-    std::filesystem::create_directory(dir_ / "train");
-    Manifest manifest;
-    manifest.split = "train";
-    manifest.schema = schema();
-    manifest.created_by = "test";
-    ShardWriter writer(dir_ / "train/shard-00000.ffr", manifest.schema, {});
-    for (int64_t i = 0; i < kNumRecords; ++i) writer.append(record(i));
-    manifest.shards.push_back({writer.finish(), "shard-00000.ffr"});
-    write_manifest(dir_ / "train/manifest.json", manifest);
-  }
+  void SetUp() override { testing::write_split(dir_ / "train", schema(), kNumRecords, record); }
 
   static std::vector<std::byte> record(int64_t i) {
     const int width = 60 + 7 * static_cast<int>(i);
