@@ -293,6 +293,21 @@ def numbers_of(indices: Iterable[Any], size: int, what: str) -> list[int]:
     return [i for i, value in enumerate(values) if value]
 
 
+def plain_numbers(values: Any) -> list[Any] | None:
+    """As a list, also of an array; None stays."""
+    return None if values is None else values.tolist() if hasattr(values, "tolist") else list(values)
+
+
+def mixture_of(value: Any) -> list[Any] | None:
+    """The weights of a mixture: [] for "equal", None without one."""
+    if isinstance(value, str) and value != "equal":
+        raise InvalidArgumentError(f"mixture is '{value}', expected 'equal' or a weight for each data set")
+    weights = [] if isinstance(value, str) else plain_numbers(value)
+    if weights == [] and not isinstance(value, str):
+        raise InvalidArgumentError("mixture has no weight, expected 'equal' or a weight for each data set")
+    return weights
+
+
 def _whole(value: Any, what: str) -> int:
     try:
         return operator.index(value)

@@ -16,7 +16,7 @@ from . import _ffkit
 from . import _share
 from ._arrays import Arrays, converter, pinned_allocator, resolve
 from ._batch import Batch, Facts
-from ._dataset import Dataset, PathLike, dataset_of, numbers_of
+from ._dataset import Dataset, PathLike, dataset_of, mixture_of, numbers_of, plain_numbers
 from ._errors import InvalidArgumentError
 from ._fields import BatchField
 from ._image import Augmentation, Dtype, ImageOptions, Layout, Mixing, RandomErasing, Transform, ViewSpec, image_options_of, view_of
@@ -213,7 +213,7 @@ class Loader:
                 "batch_size": batch_size, "image_field": image_field or "", "image": options, "views": views_given, "label_field": label_field or "",
                 "mixup_alpha": mixing.mixup, "cutmix_alpha": mixing.cutmix, "fields": fields, "order": order, "tail": tail, "seed": seed, "rank": self._share.rank,
                 "world_size": self._share.world_size, "epoch_size": epoch_size, "window_block": window_block, "window_blocks": window_blocks,
-                "weights": _numbers(weights), "groups": None if groups is None else numbers_of(groups, len(dataset), "groups"), "buckets": _numbers(buckets), "mixture": _mixture(mixture), "share_randomness": share_randomness,
+                "weights": plain_numbers(weights), "groups": None if groups is None else numbers_of(groups, len(dataset), "groups"), "buckets": plain_numbers(buckets), "mixture": mixture_of(mixture), "share_randomness": share_randomness,
                 "num_threads": num_threads, "prefetch_batches": prefetch_batches, "held_batches": held_batches, "verify_checksums": verify_checksums, "bad_samples": bad_samples,
                 "engine": io.engine, "direct": io.direct, "queue_depth": io.queue_depth, "max_bytes_in_flight": io.max_bytes_in_flight,
                 "num_retries": io.num_retries, "read_timeout_s": io.read_timeout_s, "sqpoll": io.sqpoll, "decoders_read_cache": io.decoders_read_cache,
@@ -479,19 +479,6 @@ class _Loop(Iterator[Batch]):
             raise StopIteration
         loader._taken += 1
         return batch
-
-
-def _numbers(values: Any) -> list[Any] | None:
-    return None if values is None else values.tolist() if hasattr(values, "tolist") else list(values)
-
-
-def _mixture(value: Any) -> list[Any] | None:
-    if isinstance(value, str) and value != "equal":
-        raise InvalidArgumentError(f"mixture is '{value}', expected 'equal' or a weight for each data set")
-    weights = [] if isinstance(value, str) else _numbers(value)
-    if weights == [] and not isinstance(value, str):
-        raise InvalidArgumentError("mixture has no weight, expected 'equal' or a weight for each data set")
-    return weights
 
 
 def _close_all() -> None:
