@@ -1,5 +1,5 @@
-// What the steps of a Compose draw: the parameters that torchvision's transforms draw, from the same
-// distributions.
+// What the steps of a Compose draw: the parameters that torchvision's transforms draw, from the
+// same distributions.
 #pragma once
 
 #include <optional>

@@ -1,9 +1,10 @@
-// TextValue: a text of calls as Python has them, taken apart. What the calls mean is not known here.
+// TextValue: a text of calls as Python has them, taken apart. What the calls mean is not known
+// here.
 //
 //   RandomResizedCrop(224, scale=(0.4, 1)), Apply(0.1, GaussianBlur("a"))
 //
-// Values are numbers (also 3/4), texts in single or double quotes, True, False, None, lists, tuples,
-// range(...) of whole numbers, and calls.
+// Values are numbers (also 3/4), texts in single or double quotes, True, False, None, lists,
+// tuples, range(...) of whole numbers, and calls.
 #pragma once
 
 #include <cstdint>

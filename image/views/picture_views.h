@@ -43,7 +43,8 @@ class PictureViews {
              std::span<const SampleKey> keys, PipelineTimes& times, const Boxes& boxes = {});
 
   // The same for a further picture of the sample, as view 0, which goes where pictures of `leader`
-  // went: `first` is the first of them, and there is one for each of `keys`. Throws Error(corrupt) where the picture is of another size.
+  // went: `first` is the first of them, and there is one for each of `keys`. Throws Error(corrupt)
+  // where the picture is of another size.
   void follow(std::span<const std::byte> encoded, const PictureViews& leader, size_t first,
               std::span<const SampleKey> keys, PipelineTimes& times);
 

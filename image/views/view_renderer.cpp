@@ -50,8 +50,8 @@ bool has_numbers(const ImageOutput& output) {
 }  // namespace
 
 // One move without augmentations writes finished values straight to the output. Otherwise there are
-// RGB pixels in between, which are moved, augmented and written. So it is for the numbers of u16 and
-// i32. ScalePad has a way of its own, in floats, and pictures of 16 bits have one.
+// RGB pixels in between, which are moved, augmented and written. So it is for the numbers of u16
+// and i32. ScalePad has a way of its own, in floats, and pictures of 16 bits have one.
 struct ViewRenderer::Impl {
   explicit Impl(const ImageOptions& image_options)
       : options(image_options),

@@ -54,8 +54,8 @@ struct SlabLayout {
   int image = -1;          // index in `fields` of what Batch::images() gives, -1: nothing
   int label = -1;          // likewise of Batch::labels()
   size_t num_visible = 0;  // fields that have a number of their own in the batch; they come first
-  // Names of the views. Behind the visible fields come the size of the picture, the geometry of each
-  // view, and the sizes of the pictures of padded views.
+  // Names of the views. Behind the visible fields come the size of the picture, the geometry of
+  // each view, and the sizes of the pictures of padded views.
   std::vector<std::string> views;
   std::vector<PaddedView> padded;
   Layout image_layout = Layout::nchw;

@@ -30,8 +30,8 @@ struct CocoMaskKinds {
 struct CocoMasks {
   std::vector<std::byte> semantic;   // the category's id of each pixel; 0: none
   std::vector<std::byte> instances;  // of 16 bits: k + 1 of the annotation k of annotations_of()
-  // Of each annotation of annotations_of(), where asked for: [begin, end) of its pixels, counted along
-  // the rows, one pair behind the other.
+  // Of each annotation of annotations_of(), where asked for: [begin, end) of its pixels, counted
+  // along the rows, one pair behind the other.
   std::vector<std::vector<uint32_t>> runs;
   int64_t num_without = 0;  // annotations that have no segmentation
 };

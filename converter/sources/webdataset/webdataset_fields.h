@@ -46,9 +46,9 @@ struct WebDatasetField {
   Field field() const;
 };
 
-// Sets field `position`, which is no list, of `record` from a member's bytes, or from those that are stored of a
-// picture, which must live until the record is encoded. `num_classes`: labels must be below; 0:
-// any. Throws Error, without a path, for what the bytes cannot be.
+// Sets field `position`, which is no list, of `record` from a member's bytes, or from those that
+// are stored of a picture, which must live until the record is encoded. `num_classes`: labels must
+// be below; 0: any. Throws Error, without a path, for what the bytes cannot be.
 void set_webdataset_field(RecordBuilder& record, size_t position, const WebDatasetField& field,
                           std::span<const std::byte> bytes, size_t num_classes);
 

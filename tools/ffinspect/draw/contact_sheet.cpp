@@ -127,8 +127,8 @@ Color color_of_mask(int64_t number) {
   return color;
 }
 
-// Mixes the colours of `mask`, a PNG of numbers, half and half into the picture at `to`, which shows
-// `region` of it. 0 leaves the picture as it is.
+// Mixes the colours of `mask`, a PNG of numbers, half and half into the picture at `to`, which
+// shows `region` of it. 0 leaves the picture as it is.
 void draw_mask(Canvas& canvas, std::span<const std::byte> mask, const ImageInfo& info,
                const Rect& to, const Rect& region) {
   const bool has_colors = read_image_info(mask).num_components == 3;

@@ -41,8 +41,8 @@ class RecordArrays {
   // Of the last decode(); they live until the next one. The array must be there.
   const RecordArray& of(std::string_view name) const;
   const RecordArray& geometry(size_t view) const;
-  // Height and width of each copy's picture, i64 [.., 2], of a view that ends with PadToLargest; null
-  // of others.
+  // Height and width of each copy's picture, i64 [.., 2], of a view that ends with PadToLargest;
+  // null of others.
   const RecordArray* unpadded_sizes(size_t view) const;
 
  private:

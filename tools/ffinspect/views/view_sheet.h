@@ -17,9 +17,10 @@ namespace ffkit {
 // are given. Throws Error(invalid_argument) for fewer columns than a record has pictures.
 int columns_of_views(const ViewRequest& request, int columns, bool are_given);
 
-// Takes the place of each record's entry by one for each of its pictures, with the entry's lines and
-// others that name view, copy and epoch, and adds `views` to its JSON. An entry with a problem has it in all of
-// its pictures. `records`, `entries` and `samples` are by record. Throws as decode_views() does.
+// Takes the place of each record's entry by one for each of its pictures, with the entry's lines
+// and others that name view, copy and epoch, and adds `views` to its JSON. An entry with a problem
+// has it in all of its pictures. `records`, `entries` and `samples` are by record. Throws as
+// decode_views() does.
 void show_views(const Dataset& dataset, const std::vector<int64_t>& records,
                 const ViewRequest& request, std::vector<SheetEntry>& entries,
                 std::vector<Json>& samples);

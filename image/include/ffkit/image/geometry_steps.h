@@ -60,8 +60,8 @@ struct RandomRotation {
   DegreeRange degrees = 15;
   WarpFilter filter = WarpFilter::nearest;
   RgbColor fill = {0, 0, 0};
-  // The canvas becomes as large as the turned picture needs it; a center has no place then. Not: its
-  // size stays.
+  // The canvas becomes as large as the turned picture needs it; a center has no place then. Not:
+  // its size stays.
   bool expand = false;
   TurnCenter center = {};  // -32768 .. 32768 each
 };

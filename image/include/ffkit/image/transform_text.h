@@ -22,18 +22,19 @@
 namespace ffkit {
 
 // Reads transforms with commas between them. One step of geometry that is a transform by itself
-// becomes the transform; several, and those of a Compose, become a Compose. Augmentations keep their
-// order. They and the erasing come after all geometry, wherever they stand. `output` is the
+// becomes the transform; several, and those of a Compose, become a Compose. Augmentations keep
+// their order. They and the erasing come after all geometry, wherever they stand. `output` is the
 // default. Values are not checked for their ranges: validate() does that.
 //
-// Throws Error(invalid_argument) that quotes the part of the text that does not fit: for what is not
-// written as above, names and parameters that there are not (with the nearest ones), values of
-// another kind, a text without geometry, a second RandomErasing, a ScalePad beside another step, and
-// more than 40 brackets in each other.
+// Throws Error(invalid_argument) that quotes the part of the text that does not fit: for what is
+// not written as above, names and parameters that there are not (with the nearest ones), values of
+// another kind, a text without geometry, a second RandomErasing, a ScalePad beside another step,
+// and more than 40 brackets in each other.
 ImageOptions parse_transforms(std::string_view text);
 
 // What parse_transforms() knows, each with its parameters and their defaults, as Python would show
-// it: "Resize(size=224, interpolation=\"bilinear\")". A parameter without a default is a name alone.
+// it: "Resize(size=224, interpolation=\"bilinear\")". A parameter without a default is a name
+// alone.
 std::vector<std::string> transform_signatures();
 
 }  // namespace ffkit

@@ -36,8 +36,8 @@ class FieldDecoder {
     int64_t num_reads = 0;
     int64_t bytes_read = 0;
     int64_t read_wait_ns = 0;
-    // It resized a grey picture of 16 bits, whose values may be numbers of classes. The loader warns
-    // of that once.
+    // It resized a grey picture of 16 bits, whose values may be numbers of classes. The loader
+    // warns of that once.
     bool resized_grey_of_16_bits = false;
   };
   // Memory that one decoding thread keeps from sample to sample.

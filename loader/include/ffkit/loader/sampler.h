@@ -11,8 +11,8 @@
 // All functions throw Error(io) when there is not enough memory.
 //
 // A position is found in O(1) time and O(1) memory, with two exceptions: Order::weighted keeps a
-// table, as buckets do, and with groups of different sizes a batch takes O(number of groups). Immutable, so
-// thread-safe; copies share the table of the weights.
+// table, as buckets do, and with groups of different sizes a batch takes O(number of groups).
+// Immutable, so thread-safe; copies share the table of the weights.
 #pragma once
 
 #include <cstdint>
@@ -127,8 +127,8 @@ int64_t random_record(const SamplerOptions& options, int64_t record_index);
 std::vector<double> class_balanced_weights(std::span<const int64_t> labels);
 
 // For pictures of these sizes the numbers of their buckets by aspect ratio, width / height:
-// 2 * `factor` + 2 buckets between 2^-1 and 2^1, spaced evenly in the exponent, and beyond; 0: below
-// 1, and from 1 on. As torchvision's references for detection have it with
+// 2 * `factor` + 2 buckets between 2^-1 and 2^1, spaced evenly in the exponent, and beyond; 0:
+// below 1, and from 1 on. As torchvision's references for detection have it with
 // --aspect-ratio-group-factor. Throws Error(invalid_argument) for sizes below 1, another number of
 // widths than heights, and a factor that is not 0 .. 64.
 std::vector<int64_t> aspect_ratio_buckets(std::span<const int64_t> widths,
@@ -170,9 +170,10 @@ class Sampler {
   // The record that takes the place of record `bad` in `epoch` when it cannot be decoded; `attempt`
   // 0, 1, ... are those to try one after another. It depends on nothing else of the batch, and is
   // one that the order could give: under Order::weighted it is drawn with the weights; with a
-  // mixture it is of the same data set; with buckets it is of the same bucket; with groups it is the nearest of the group of `bad` (of
-  // eight tried, the earlier first), then the one at its place in other groups, the same ones for
-  // the whole group. Else every record is equally likely. It may be `bad` itself.
+  // mixture it is of the same data set; with buckets it is of the same bucket; with groups it is
+  // the nearest of the group of `bad` (of eight tried, the earlier first), then the one at its
+  // place in other groups, the same ones for the whole group. Else every record is equally likely.
+  // It may be `bad` itself.
   [[nodiscard]] int64_t replacement(int64_t epoch, int64_t bad, int attempt) const;
 
   // What the sequences of this sampler depend on besides the data and the seed, as text: order,

@@ -61,8 +61,8 @@ struct MaskField {
   MaskOptions mask = {};
 };
 
-// Which pixels of the view are the picture's: [N, H, W] u8, 1 there, 0 where it has been padded. DETR
-// and others take it beside batches of pictures of many sizes.
+// Which pixels of the view are the picture's: [N, H, W] u8, 1 there, 0 where it has been padded.
+// DETR and others take it beside batches of pictures of many sizes.
 struct PixelMaskField {
   std::string view = {};
 };
