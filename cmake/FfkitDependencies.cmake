@@ -18,6 +18,8 @@ pkg_check_modules(libzstd REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(libutf8proc REQUIRED IMPORTED_TARGET libutf8proc)
 find_package(LibArchive REQUIRED)
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)
+# Its headers alone: storage/http/curl_library.h opens the library itself.
+find_package(CURL REQUIRED)
 if(FFKIT_OPENCV)
   include(FfkitOpencv)
 endif()

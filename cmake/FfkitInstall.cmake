@@ -2,7 +2,7 @@
 include(CMakePackageConfigHelpers)
 
 set(rooms format image loader nuscenes nuscenes/loader pose text text/loader converter)
-set(targets ffkit_format ffkit_image ffkit_loader ffkit_nuscenes ffkit_nuscenes_loader ffkit_pose ffkit_text ffkit_text_loader ffkit_converter)
+set(targets ffkit_base ffkit_storage ffkit_format ffkit_image ffkit_loader ffkit_nuscenes ffkit_nuscenes_loader ffkit_pose ffkit_text ffkit_text_loader ffkit_converter)
 if(FFKIT_TRAINER)
   # A component of its own: who wants the loader alone needs no libtorch.
   install(TARGETS ffkit_trainer EXPORT ffkitTrainerTargets

@@ -26,7 +26,7 @@ if(FFKIT_FUZZERS)
 endif()
 
 # Where tests and benchmarks find the rooms' private headers: "room/folder/file.h", and within a room "folder/file.h".
-set(FFKIT_PRIVATE_HEADERS ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/format ${PROJECT_SOURCE_DIR}/image ${PROJECT_SOURCE_DIR}/loader
+set(FFKIT_PRIVATE_HEADERS ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/format ${PROJECT_SOURCE_DIR}/storage ${PROJECT_SOURCE_DIR}/image ${PROJECT_SOURCE_DIR}/loader
   ${PROJECT_SOURCE_DIR}/converter)
 
 # ffkit_compile(<target> OPTIMISE <level>): how its files are compiled. A dozen of them at once (unity builds), for most of a file's

@@ -1,0 +1,22 @@
+#include "http/http_client.h"
+
+#include <future>
+
+namespace ffkit {
+
+std::string_view HttpResponse::header(std::string_view name) const {
+  for (const auto& [key, value] : headers) {
+    if (key == name) return value;
+  }
+  return {};
+}
+
+HttpResponse HttpClient::fetch(HttpRequest request) {
+  auto answer = std::make_shared<std::promise<HttpResponse>>();
+  std::future<HttpResponse> result = answer->get_future();
+  send(std::move(request),
+       [answer](HttpResponse response) { answer->set_value(std::move(response)); });
+  return result.get();
+}
+
+}  // namespace ffkit

@@ -1,0 +1,62 @@
+// HttpClient: requests by libcurl, many at once, in one thread (curl_multi). It repeats nothing and
+// judges no status: storage/requests/ does.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace ffkit {
+
+struct HttpRequest {
+  std::string method = "GET";  // GET, HEAD, PUT, POST, DELETE
+  std::string url;
+  std::vector<std::string> headers;      // "Range: bytes=0-99"
+  std::span<const std::byte> body = {};  // stays until the request is done
+  // Where the body of an answer 200 or 206 goes, and stays until the request is done; an answer
+  // that is longer ends the request. Without: HttpResponse::body has it.
+  std::span<std::byte> into = {};
+  int64_t max_body_bytes = 64 << 20;  // of HttpResponse::body
+  // The request ends when it had no byte for so long, and when it lasts so long (0: no limit).
+  double stall_limit_s = 30;
+  double time_limit_s = 0;
+  bool follow_redirects = false;
+};
+
+struct HttpResponse {
+  int status = 0;         // 0: there was no whole answer, and `failure` says why
+  std::string failure;    // "could not connect to server"; empty for an answer
+  bool is_cut = false;    // the connection ended, stalled or was refused: may be repeated
+  std::vector<std::pair<std::string, std::string>> headers;  // names in lower case
+  std::string body;       // without HttpRequest::into, and of answers other than 200 and 206
+  int64_t num_bytes = 0;  // of the body, wherever it went
+  double first_byte_s = 0;
+  double total_s = 0;
+
+  // The value of a header, by its name in lower case; empty without it.
+  std::string_view header(std::string_view name) const;
+};
+
+class HttpClient {
+ public:
+  using Done = std::function<void(HttpResponse)>;
+
+  virtual ~HttpClient() = default;
+  // Starts a request. `done` is called once, in the client's thread, and must be short; it may call
+  // send(). Thread-safe.
+  virtual void send(HttpRequest request, Done done) = 0;
+  // The same, waiting for the answer. Not from the client's thread.
+  HttpResponse fetch(HttpRequest request);
+};
+
+// The client of this process; a child of fork() has one of its own. Throws Error(unsupported) with
+// what to install where there is no libcurl.
+std::shared_ptr<HttpClient> process_http_client();
+
+}  // namespace ffkit

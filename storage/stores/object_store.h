@@ -1,0 +1,84 @@
+// ObjectStore: objects by their addresses, whichever store has them. Thread-safe. What fails is an
+// Error with the address as its path: not_found; io for a store that does not answer; and
+// invalid_argument for missing or refused credentials, with a remedy.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace ffkit {
+
+// "s3://", "gs://", "https://", "http://", "hf://" or "file://" before something.
+bool is_address(const std::filesystem::path& path);
+
+struct ObjectFacts {
+  int64_t num_bytes = 0;
+  std::string version;  // the ETag as the store writes it; empty where it has none
+};
+
+struct ListedObject {
+  std::string address;
+  ObjectFacts facts;
+};
+
+struct Listing {
+  std::vector<ListedObject> objects;  // sorted by address
+  std::vector<std::string> folders;   // addresses without a slash at their end, sorted
+};
+
+// An object that is written in parts and appears when finish() returns. One that is destroyed
+// before is aborted.
+class Upload {
+ public:
+  virtual ~Upload() = default;
+  // Parts in order, all but the last one of part_bytes(). Sent while the caller goes on; `bytes`
+  // are copied or sent before it returns, and what failed is thrown by the next call.
+  virtual void add(std::span<const std::byte> bytes) = 0;
+  virtual void finish() = 0;
+};
+
+class ObjectStore {
+ public:
+  // Null: all bytes are there. Otherwise what went wrong.
+  using Done = std::function<void(std::exception_ptr)>;
+
+  virtual ~ObjectStore() = default;
+
+  // Fills `into`, which stays until `done` is called, with the bytes from `offset` on. `done` is
+  // called once, in any thread, and must be short. With a version, the object must still have it
+  // (Error(corrupt): it changed); otherwise its own is not checked.
+  virtual void read(const std::string& address, int64_t offset, std::span<std::byte> into,
+                    const std::string& version, Done done) = 0;
+  // The same, waiting.
+  void read(const std::string& address, int64_t offset, std::span<std::byte> into,
+            const std::string& version = "");
+  // The whole of a small object. Error(unsupported) for one of more than `max_bytes`.
+  virtual std::string read_all(const std::string& address, int64_t max_bytes) = 0;
+  // Nothing: there is no such object.
+  virtual std::optional<ObjectFacts> find(const std::string& address) = 0;
+  // What is directly in the folder `address`; or, with `recursive`, all objects below it and no
+  // folders. Empty for a folder that is not there. Error(unsupported) for a store without listings
+  // (https).
+  virtual Listing list(const std::string& address, bool recursive) = 0;
+
+  // Writes a whole object. False: there is one already, and `only_if_new` was asked for.
+  virtual bool put(const std::string& address, std::span<const std::byte> bytes,
+                   bool only_if_new) = 0;
+  virtual std::unique_ptr<Upload> upload(const std::string& address) = 0;
+  // No error where there is no such object.
+  virtual void remove(const std::string& address) = 0;
+};
+
+// The store of an address, one a process and place. Throws Error(invalid_argument) for an address
+// that is none, Error(unsupported) without libcurl.
+std::shared_ptr<ObjectStore> store_of(const std::string& address);
+
+}  // namespace ffkit
