@@ -83,7 +83,7 @@ void reopen(std::vector<ShardReader>& shards, V1Payload payload,
       options.labels.assign(next, next + shard.num_records());
       next += shard.num_records();
     }
-    shard = reader_of(open_v1_file(File::open_for_reading(shard.path()), std::move(options)),
+    shard = reader_of(open_v1_file(open_random_reader(shard.path()), std::move(options)),
                       shard.options());
   }
 }
@@ -107,6 +107,7 @@ std::optional<std::vector<fs::path>> find_v1_files(const fs::path& path, const s
 DatasetFiles open_v1_dataset(const std::vector<fs::path>& paths,
                              const ShardReaderOptions& options) {
   DatasetFiles files{.path = paths.size() == 1 ? paths.front() : paths.front().parent_path()};
+  files.format_version = 1;
   for (const fs::path& path : paths) files.shards.emplace_back(path, options);
 
   // One payload for all: ImageNet's only if every file that has records has it.

@@ -69,7 +69,7 @@ class PreadReadEngine final : public KernelReadEngine {
   }
 
  private:
-  int file_of(const ReadProgress& read) const { return files_[read.request().file]; }
+  int file_of(const ReadProgress& read) const { return descriptor_of(read.request(), files_); }
   // Of a system call: bytes or -errno.
   static int64_t outcome(ssize_t result) { return result < 0 ? -errno : result; }
 

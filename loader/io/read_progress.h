@@ -4,10 +4,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include <ffkit/loader/read_engine.h>
 
 namespace ffkit {
+
+// The request's own descriptor, or that of `files`.
+inline int descriptor_of(const ReadRequest& request, const std::vector<int>& files) {
+  return request.descriptor >= 0 ? request.descriptor : files[request.file];
+}
 
 class ReadProgress {
  public:

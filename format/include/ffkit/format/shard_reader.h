@@ -3,8 +3,9 @@
 //
 // Opening a shard reads the header, the trailer and the catalog, whatever the number of records.
 // Index pages are read and checked when needed; some are kept. (Of a v1 file, the whole header: 12
-// bytes a record.) All const functions are thread-safe. The reader owns its file descriptor. A
-// moved-from object can only be destroyed or assigned to.
+// bytes a record.) A shard of a large Dataset is opened when it is needed, and what opening it
+// throws comes from the function that needs it. All const functions are thread-safe. The reader
+// owns its file descriptor. A moved-from object can only be destroyed or assigned to.
 #pragma once
 
 #include <cstddef>
@@ -38,9 +39,19 @@ class ShardReader {
   [[nodiscard]] const std::filesystem::path& path() const;
   [[nodiscard]] const Schema& schema() const;
   [[nodiscard]] ShardFacts facts() const;
+  // Of facts(), as the manifest has it: a shard that is opened when it is needed stays closed.
+  [[nodiscard]] ShardSummary summary() const;
   // The open file, for reads by pread(2) and the like: unaligned and through the page cache. It
-  // stays the reader's, as do its flags, and lives as long as the reader.
-  [[nodiscard]] int descriptor() const;
+  // stays the reader's, as do its flags, and open while `keeps_open` is.
+  struct OpenFile {
+    int descriptor = -1;
+    std::shared_ptr<const void> keeps_open;
+  };
+  // Opens the shard where it is not, as its functions do that read.
+  [[nodiscard]] OpenFile open_file() const;
+  // False: it is opened when it is needed, and may be closed between two calls
+  // (ShardReaderOptions::max_open_shards).
+  [[nodiscard]] bool is_kept_open() const noexcept;
   // As opened with.
   [[nodiscard]] const ShardReaderOptions& options() const noexcept { return options_; }
   [[nodiscard]] int64_t num_records() const noexcept { return num_records_; }

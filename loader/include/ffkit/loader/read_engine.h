@@ -38,7 +38,9 @@ namespace ffkit {
 // A shard.
 struct ReadFile {
   std::filesystem::path path;
-  int descriptor = -1;  // open for reading, with O_DIRECT where the loader uses that
+  // Open for reading, with O_DIRECT where the loader uses that. -1 for a shard that is opened when
+  // it is needed (ShardReaderOptions::max_open_shards): its reads bring their descriptor along.
+  int descriptor = -1;
 };
 
 struct ReadRequest {
@@ -47,6 +49,7 @@ struct ReadRequest {
   size_t num_bytes = 0;
   std::byte* buffer = nullptr;
   uint64_t tag = 0;  // the caller's, given back in the completion; no other read in flight has it
+  int descriptor = -1;  // of the file; open until the read's completion
 };
 
 struct ReadCompletion {

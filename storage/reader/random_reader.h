@@ -1,0 +1,33 @@
+// RandomReader: the bytes of one file, wherever it is. All const functions are thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+
+namespace ffkit {
+
+class RandomReader {
+ public:
+  RandomReader() = default;
+  virtual ~RandomReader() = default;
+  RandomReader(const RandomReader&) = delete;
+  RandomReader& operator=(const RandomReader&) = delete;
+
+  virtual const std::filesystem::path& path() const noexcept = 0;
+  virtual int64_t size() const = 0;
+  // Reads exactly out.size() bytes; throws Error(corrupt) when the file ends before, Error(io)
+  // otherwise; of `record`, unless it is -1.
+  virtual void read_at(int64_t offset, std::span<std::byte> out, int64_t record = -1) const = 0;
+  // Has these bytes fetched, without waiting. A hint.
+  virtual void announce(int64_t offset, int64_t num_bytes) const noexcept = 0;
+  // The open file, for reads by pread(2) and the like; the reader's own.
+  virtual int descriptor() const noexcept = 0;
+};
+
+// Throws Error(not_found) or Error(io).
+std::unique_ptr<RandomReader> open_random_reader(const std::filesystem::path& path);
+
+}  // namespace ffkit
