@@ -65,7 +65,11 @@ std::unique_ptr<ReadEngine> make_engine(const IoOptions& io, const WarningSink& 
       .buffer_memory = files.direct() ? buffers.memory() : std::span<std::byte>(),
       .sqpoll = io.sqpoll,
       .on_warning = on_warning};
-  if (io.make_engine == nullptr) return make_read_engine(io.engine, files.descriptors(), options);
+  if (io.make_engine == nullptr) {
+    // Only threads wait for a disk and for a store at the same time.
+    if (!files.are_local()) return make_read_engine(IoEngine::pread, {}, options);
+    return make_read_engine(io.engine, files.descriptors(), options);
+  }
   auto engine = io.make_engine(files.all_files(), options);
   if (engine != nullptr) return engine;
   throw Error(ErrorCode::invalid_argument,

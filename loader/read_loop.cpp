@@ -228,7 +228,7 @@ bool ReadLoop::submit(const PlannedRead& read) {
   started.read = read;
   started.indices_in_batch.assign(indices_in_batch.begin(), indices_in_batch.end());
   started.buffer = buffer;
-  started.keeps_open = std::move(file.keeps_open);
+  started.shard = std::move(file);
   started.submitted_ns = now_ns();
   bytes_in_flight_ += read.num_bytes;
   parts_.watch.begin(slot, batch_->slab->record_indices[started.indices_in_batch.front()]);
@@ -237,7 +237,7 @@ bool ReadLoop::submit(const PlannedRead& read) {
                          .num_bytes = static_cast<size_t>(read.num_bytes),
                          .buffer = buffer->data,
                          .tag = slot,
-                         .descriptor = file.descriptor});
+                         .shard = &started.shard});
   return true;
 }
 
@@ -281,14 +281,16 @@ void ReadLoop::complete(const ReadCompletion& completion) {
     const auto record_offset = read.offset + (sample.record.data() - done.buffer->data);
     const int64_t wanted = record_offset - read.offset + std::ssize(sample.record);
     if (completion.result < wanted) {
-      sample.error = std::make_exception_ptr(
-          read_error(parts_.files.path(read.shard_index), sample.location, read.num_bytes,
-                     completion.result, wanted - completion.result));
+      sample.error = completion.error != nullptr
+                         ? completion.error
+                         : std::make_exception_ptr(read_error(
+                               parts_.files.path(read.shard_index), sample.location, read.num_bytes,
+                               completion.result, wanted - completion.result));
     }
     add_to_chunk(done.batch, i, sample.record.size());
   }
   done.batch = nullptr;
-  done.keeps_open.reset();
+  done.shard.reader.reset();
   free_slots_.push_back(completion.tag);
 }
 

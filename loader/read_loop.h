@@ -33,7 +33,7 @@ class ReadLoop {
     PlannedRead read;
     std::vector<int64_t> indices_in_batch;  // of the samples that it serves
     ReadBufferPool::Buffer* buffer = nullptr;
-    std::shared_ptr<const void> keeps_open;  // the shard's file
+    ShardReader::OpenFile shard;  // for reads through the engine
     int64_t submitted_ns = 0;
   };
 

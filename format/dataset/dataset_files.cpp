@@ -23,9 +23,11 @@ namespace fs = std::filesystem;
 
 constexpr const char* kManifestName = "manifest.json";
 
-// Opens a shard that a manifest of `schema` lists, and compares it with that.
-std::unique_ptr<ShardFile> open_listed_shard(const fs::path& path, const ShardSummary& listed,
-                                             const Schema& schema,
+// Opens a shard that a manifest of `schema` lists, by `begun` unless it is null, and compares it
+// with that.
+std::unique_ptr<ShardFile> open_listed_shard(const fs::path& path,
+                                             std::shared_ptr<const RandomReader> begun,
+                                             const ShardSummary& listed, const Schema& schema,
                                              const ShardReaderOptions& options) {
   const auto fail = [&](ErrorCode code, const std::string& message) {
     throw Error(code, message,
@@ -35,7 +37,10 @@ std::unique_ptr<ShardFile> open_listed_shard(const fs::path& path, const ShardSu
   };
   std::unique_ptr<ShardFile> shard;
   try {
-    shard = shard_errors_only(path, -1, [&] { return open_shard_file(path, options); });
+    shard = shard_errors_only(path, -1, [&] {
+      if (begun == nullptr) begun = open_random_reader(path, listed.file_bytes);
+      return open_shard_file(begun, options);
+    });
   } catch (const Error& error) {
     if (error.code() != ErrorCode::not_found) throw;
     fail(ErrorCode::not_found, "the manifest lists this shard, but it is not there");
@@ -67,8 +72,9 @@ void open_when_needed(DatasetFiles& files, std::vector<fs::path> folders,
   files.folders = std::make_shared<const std::vector<fs::path>>(std::move(folders));
   files.open_shards = std::make_shared<OpenShards>(
       options.max_open_shards, files.manifest.schema,
-      [options](const fs::path& path, const ShardSummary& listed, const Schema& schema) {
-        return open_listed_shard(path, listed, schema, options);
+      [options](const fs::path& path, std::shared_ptr<const RandomReader> begun,
+                const ShardSummary& listed, const Schema& schema) {
+        return open_listed_shard(path, std::move(begun), listed, schema, options);
       });
   // The manifest's list stays where it is in memory when `files` is moved.
   const std::vector<ManifestShard>& shards = files.manifest.shards;
@@ -86,9 +92,9 @@ DatasetFiles open_split(const fs::path& folder, const ShardReaderOptions& option
   files.shards.reserve(shards.size());
   if (all_may_stay_open && options.check_shards != ShardCheck::as_needed) {
     open_in_order(folder, shards, [&](const ManifestShard& listed) {
-      files.shards.push_back(
-          reader_of(open_listed_shard(folder / listed.file, listed, files.manifest.schema, options),
-                    options));
+      files.shards.push_back(reader_of(
+          open_listed_shard(folder / listed.file, nullptr, listed, files.manifest.schema, options),
+          options));
     });
     return files;
   }

@@ -10,6 +10,8 @@
 #include "enum_names.h"
 #include "shard/shard_file.h"
 #include "shard/shard_layout.h"
+#include "storage/reader/random_reader.h"
+#include "storage/stores/object_store.h"
 
 namespace ffkit {
 
@@ -49,6 +51,7 @@ class OpenShards::Shard final : public ShardFile {
   ShardFacts facts() const override { return all_.get(*this)->facts(); }
   ShardSummary summary() const override { return listed_; }
   bool is_kept_open() const noexcept override { return false; }
+  bool is_local() const override { return !is_address(folder_); }
 
   RecordLocation locate(int64_t record) const override { return all_.get(*this)->locate(record); }
 
@@ -56,7 +59,11 @@ class OpenShards::Shard final : public ShardFile {
     if (const auto file = all_.find(*this)) {
       file->will_locate(record);
     } else if (!is_announced_.exchange(true, std::memory_order_relaxed)) {
-      announce_shard(path(), listed_.file_bytes);
+      if (is_local()) {
+        announce_shard(path(), listed_.file_bytes);
+      } else {
+        all_.begin(*this);
+      }
     }
   }
 
@@ -95,8 +102,7 @@ OpenShards::OpenShards(int64_t max_open, Schema schema, Open open)
       open_(std::move(open)) {}
 
 std::unique_ptr<ShardFile> OpenShards::shard(const std::filesystem::path& folder,
-                                             const std::string& name,
-                                             const ShardSummary& listed) {
+                                             const std::string& name, const ShardSummary& listed) {
   return std::make_unique<Shard>(*this, folder, name, listed);
 }
 
@@ -110,11 +116,20 @@ std::shared_ptr<const ShardFile> OpenShards::find(const Shard& shard) {
 
 std::shared_ptr<const ShardFile> OpenShards::get(const Shard& shard) {
   if (auto file = find(shard)) return file;
-  const std::scoped_lock one_opens(opening_[std::hash<const Shard*>{}(&shard) / alignof(Shard) %
-                                            opening_.size()]);
+  const std::scoped_lock one_opens(
+      opening_[std::hash<const Shard*>{}(&shard) / alignof(Shard) % opening_.size()]);
   if (auto file = find(shard)) return file;
-  std::shared_ptr<const ShardFile> file = open_(shard.path(), shard.listed(), schema_);
+  std::shared_ptr<const RandomReader> begun;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (const auto found = begun_.find(&shard); found != begun_.end()) {
+      begun = std::move(found->second);
+      begun_.erase(found);
+    }
+  }
   shard.forget_announcement();
+  std::shared_ptr<const ShardFile> file =
+      open_(shard.path(), std::move(begun), shard.listed(), schema_);
   std::list<Entry> closed;  // without the lock: to close a file may take long
   {
     const std::scoped_lock lock(mutex_);
@@ -126,6 +141,17 @@ std::shared_ptr<const ShardFile> OpenShards::get(const Shard& shard) {
     }
   }
   return file;
+}
+
+void OpenShards::begin(const Shard& shard) noexcept {
+  try {
+    std::shared_ptr<const RandomReader> reader =
+        open_random_reader(shard.path(), shard.listed().file_bytes);
+    const std::scoped_lock lock(mutex_);
+    if (std::ssize(begun_) < max_open_) begun_.emplace(&shard, std::move(reader));
+  } catch (...) {  // NOLINT(bugprone-empty-catch)
+    // Opening it says what is wrong.
+  }
 }
 
 void announce_shard(const std::filesystem::path& path, int64_t file_bytes) noexcept {

@@ -18,14 +18,16 @@
 
 namespace ffkit {
 
+class RandomReader;
 class ShardFile;
 
 class OpenShards {
  public:
-  // Opens a shard and compares it with what is listed of it.
-  using Open = std::function<std::unique_ptr<ShardFile>(const std::filesystem::path& path,
-                                                        const ShardSummary& listed,
-                                                        const Schema& schema)>;
+  // Opens a shard and compares it with what is listed of it. `begun`: its reader, where that was
+  // made before; or null.
+  using Open = std::function<std::unique_ptr<ShardFile>(
+      const std::filesystem::path& path, std::shared_ptr<const RandomReader> begun,
+      const ShardSummary& listed, const Schema& schema)>;
 
   // Of which `max_open` may be open at a time. `schema` is the manifest's.
   OpenShards(int64_t max_open, Schema schema, Open open);
@@ -45,15 +47,19 @@ class OpenShards {
 
   std::shared_ptr<const ShardFile> get(const Shard& shard);
   std::shared_ptr<const ShardFile> find(const Shard& shard);
+  // Has what opening an object reads fetched, without waiting.
+  void begin(const Shard& shard) noexcept;
 
   const int64_t max_open_;
   const Schema schema_;
   const Open open_;
   // One thread opens a shard, others wait for it. By the shard's address.
   std::array<std::mutex, 64> opening_;
-  std::mutex mutex_;         // guards what follows
+  std::mutex mutex_;          // guards what follows
   std::list<Entry> entries_;  // the last used one first
   std::unordered_map<const Shard*, std::list<Entry>::iterator> places_;
+  // Of objects that will be opened.
+  std::unordered_map<const Shard*, std::shared_ptr<const RandomReader>> begun_;
 };
 
 // Has the kernel fetch what opening the shard reads, without waiting for it. A shard that is not

@@ -17,7 +17,11 @@ namespace ffkit {
 
 std::unique_ptr<ShardFile> open_shard_file(const std::filesystem::path& path,
                                            const ShardReaderOptions& options) {
-  std::shared_ptr<const RandomReader> file = open_random_reader(path);
+  return open_shard_file(open_random_reader(path), options);
+}
+
+std::unique_ptr<ShardFile> open_shard_file(std::shared_ptr<const RandomReader> file,
+                                           const ShardReaderOptions& options) {
   if (looks_like_v1(*file)) return open_v1_file(std::move(file), {.reader = options});
   return open_v2_file(std::move(file), options);
 }
@@ -83,6 +87,24 @@ ShardReader::OpenFile ShardReader::open_file() const {
     const int descriptor = reader->descriptor();
     return OpenFile{descriptor, std::move(reader)};
   });
+}
+void ShardReader::OpenFile::read(int64_t offset, std::span<std::byte> out,
+                                 std::function<void(std::exception_ptr)> done) const {
+  reader->read(offset, out, [reader = reader, done = std::move(done)](std::exception_ptr error) {
+    try {
+      if (error != nullptr) std::rethrow_exception(error);
+    } catch (...) {
+      try {
+        rethrow_as_shard_error(reader->path(), -1);
+      } catch (...) {
+        error = std::current_exception();
+      }
+    }
+    done(std::move(error));
+  });
+}
+bool ShardReader::is_local() const {
+  return file_->is_local();
 }
 bool ShardReader::is_kept_open() const noexcept {
   return file_->is_kept_open();

@@ -35,6 +35,8 @@ class ShardFile {
   virtual ShardSummary summary() const { return facts(); }
   // False: it may be closed between two calls.
   virtual bool is_kept_open() const noexcept { return true; }
+  // Without opening the file.
+  virtual bool is_local() const { return reader()->descriptor() >= 0; }
 
   // `record` is in range. The location is checked: it lies within the file, and its lengths are
   // within the format's bounds and the reader's.

@@ -16,7 +16,7 @@ CachedReader::CachedReader(const ShardFiles& files, const IoOptions& options, St
       is_on_(options.decoders_read_cache && !files.direct()) {}
 
 bool CachedReader::holds(int descriptor, int64_t offset, int64_t num_bytes) {
-  if (!is_on_) return false;
+  if (!is_on_ || descriptor < 0) return false;
   char last = 0;
   iovec target{.iov_base = &last, .iov_len = 1};
   const ssize_t result = preadv2(descriptor, &target, 1, offset + num_bytes - 1, RWF_NOWAIT);

@@ -90,16 +90,12 @@ size_t direct_alignment_of(const ReadFile& file) {
               {.path = path.string()});
 }
 
-class OwnDescriptor {
- public:
-  explicit OwnDescriptor(int fd) : fd_(fd) {}
-  ~OwnDescriptor() { close(fd_); }
-  OwnDescriptor(const OwnDescriptor&) = delete;
-  OwnDescriptor& operator=(const OwnDescriptor&) = delete;
-
- private:
-  int fd_;
-};
+// The same file, read through the descriptor `fd`, which is closed with it.
+ShardReader::OpenFile open_own(ShardReader::OpenFile file, int fd) {
+  const RandomReader* reader = file.reader.get();
+  return {fd, std::shared_ptr<const RandomReader>(reader, [fd, keeps = std::move(file.reader)](
+                                                              const RandomReader*) { close(fd); })};
+}
 
 }  // namespace
 
@@ -134,7 +130,7 @@ namespace {
 
 bool are_kept_open(const Dataset& dataset) {
   for (int64_t i = 0; i < dataset.num_shards(); ++i) {
-    if (!dataset.shard(i).is_kept_open()) return false;
+    if (!dataset.shard(i).is_kept_open() || !dataset.shard(i).is_local()) return false;
   }
   return true;
 }
@@ -159,10 +155,13 @@ ShardFiles::ShardFiles(const Dataset& dataset, int64_t data_bytes, DirectIo dire
     return;
   }
   dataset_ = dataset;
+  for (int64_t i = 0; i < dataset.num_shards(); ++i) {
+    are_local_ = are_local_ && dataset.shard(i).is_local();
+  }
   if (!wants_direct_io(direct, data_bytes, usable_memory_bytes())) return;
   // One shard stands for all; of another that is not like it, lease() gives the ordinary file.
   const ReadFile first{dataset.shard(0).path(), dataset.shard(0).open_file().descriptor};
-  alignment_ = direct_alignment_of(first);
+  alignment_ = first.descriptor >= 0 ? direct_alignment_of(first) : 0;
   direct_ = alignment_ > 0;
   if (!direct_) {
     if (direct == DirectIo::on) refuse_direct(first.path);
@@ -243,17 +242,17 @@ ShardReader::OpenFile ShardFiles::lease_direct(size_t shard, const ShardReader& 
   ShardReader::OpenFile ordinary = reader.open_file();
   const auto [fd, needed] = open_direct_file({reader.path(), ordinary.descriptor});
   if (fd < 0) return ordinary;
-  auto own = std::make_shared<const OwnDescriptor>(fd);
-  if (needed > alignment_) return ordinary;
+  auto own = open_own(std::move(ordinary), fd);
+  if (needed > alignment_) return reader.open_file();
   const std::scoped_lock lock(mutex_);
-  leased_.push_front({shard, {fd, std::move(own)}});
+  leased_.push_front({shard, std::move(own)});
   if (leased_.size() > kMaxLeased) leased_.pop_back();
   return leased_.front().file;
 }
 
 int64_t ShardFiles::missing_bytes(size_t shard, int64_t whole_bytes) const {
   struct stat status {};
-  if (fstat(lease(shard).descriptor, &status) != 0) return 0;
+  if (fstat(lease(shard).descriptor, &status) != 0) return 0;  // it is in a store, too
   return std::max<int64_t>(whole_bytes - status.st_size, 0);
 }
 

@@ -43,12 +43,14 @@ class ShardFiles {
   std::vector<ReadFile> all_files() const;
   // The same descriptors; none where shards are opened when they are needed.
   std::vector<int> descriptors() const;
-  // The descriptor for reads of a shard, open while the result's `keeps_open` is. Throws what
+  // The descriptor for reads of a shard, open while the result's `reader` is there. Throws what
   // opening the shard throws.
   ShardReader::OpenFile lease(size_t shard) const;
   // By how much the file is shorter now than the `whole_bytes` that it had; 0 when it is not.
   int64_t missing_bytes(size_t shard, int64_t whole_bytes) const;
   const std::filesystem::path& path(size_t shard) const;
+  // False: some are in a store, and their leases have no descriptor.
+  bool are_local() const { return are_local_; }
   bool direct() const { return direct_; }
   // What offsets, lengths and buffers of reads must be multiples of; 1 without O_DIRECT.
   size_t alignment() const { return alignment_; }
@@ -72,6 +74,7 @@ class ShardFiles {
   mutable std::mutex mutex_;          // guards what follows
   mutable std::list<Leased> leased_;  // of these, with O_DIRECT; the last used one first
   bool direct_ = false;
+  bool are_local_ = true;
   size_t alignment_ = 1;
 };
 

@@ -1,8 +1,9 @@
 // RandomReader of a local file.
+#include "reader/local_reader.h"
+
 #include <fcntl.h>
 
 #include "format/file/file.h"
-#include "reader/random_reader.h"
 
 namespace ffkit {
 namespace {
@@ -20,6 +21,15 @@ class LocalReader final : public RandomReader {
     static_cast<void>(::posix_fadvise(file_.fd(), offset, num_bytes, POSIX_FADV_WILLNEED));
   }
   int descriptor() const noexcept override { return file_.fd(); }
+  void read(int64_t offset, std::span<std::byte> out, Done done) const override {
+    std::exception_ptr error;
+    try {
+      file_.read_at(offset, out);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    done(std::move(error));
+  }
 
  private:
   File file_;
@@ -27,7 +37,7 @@ class LocalReader final : public RandomReader {
 
 }  // namespace
 
-std::unique_ptr<RandomReader> open_random_reader(const std::filesystem::path& path) {
+std::unique_ptr<RandomReader> open_local_reader(const std::filesystem::path& path) {
   return std::make_unique<LocalReader>(File::open_for_reading(path));
 }
 

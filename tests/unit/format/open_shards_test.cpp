@@ -34,9 +34,9 @@ int64_t num_open(const fs::path& folder) {
 Dataset make_split(const fs::path& folder, int64_t num_records, int64_t num_shards) {
   fs::create_directory(folder);
   Manifest manifest{.split = "train", .created_by = "test"};
-  manifest.schema.fields = {{.name = "id", .type = FieldType::string, .column = true},
-                            {.name = "label", .type = FieldType::scalar, .dtype = DType::i64,
-                             .column = true}};
+  manifest.schema.fields = {
+      {.name = "id", .type = FieldType::string, .column = true},
+      {.name = "label", .type = FieldType::scalar, .dtype = DType::i64, .column = true}};
   int64_t next = 0;
   for (int64_t shard = 0; shard < num_shards; ++shard) {
     const std::string file = fmt::format("shard-{:05}.ffr", shard);
@@ -127,8 +127,8 @@ TEST_F(OpenShardsTest, AnOpenFileStaysOpenAsLongAsItIsUsed) {
   const ShardReader::OpenFile first = few.shard(0).open_file();
   for (int64_t i = 1; i < 5; ++i) EXPECT_GE(few.shard(i).open_file().descriptor, 0);
   EXPECT_EQ(num_open(dir_.path()), kShards + 2);  // the first, and the last used
-  EXPECT_TRUE(fs::equivalent(few.shard(0).path(),
-                             "/proc/self/fd/" + std::to_string(first.descriptor)));
+  EXPECT_TRUE(
+      fs::equivalent(few.shard(0).path(), "/proc/self/fd/" + std::to_string(first.descriptor)));
 }
 
 TEST_F(OpenShardsTest, AMissingOneIsNamedWhenItIsReached) {

@@ -61,17 +61,15 @@ TEST_P(LoaderOpenShards, GivesTheSameBatches) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Engines, LoaderOpenShards,
-                         ::testing::Values(Way{IoEngine::io_uring, DirectIo::off},
-                                           Way{IoEngine::io_uring, DirectIo::on},
-                                           Way{IoEngine::pread, DirectIo::off},
-                                           Way{IoEngine::pread, DirectIo::on}),
-                         [](const auto& way) {
-                           const bool is_ring = way.param.engine == IoEngine::io_uring;
-                           const bool is_direct = way.param.direct == DirectIo::on;
-                           return std::string(is_ring ? "io_uring" : "pread") +
-                                  (is_direct ? "_direct" : "");
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Engines, LoaderOpenShards,
+    ::testing::Values(Way{IoEngine::io_uring, DirectIo::off}, Way{IoEngine::io_uring, DirectIo::on},
+                      Way{IoEngine::pread, DirectIo::off}, Way{IoEngine::pread, DirectIo::on}),
+    [](const auto& way) {
+      const bool is_ring = way.param.engine == IoEngine::io_uring;
+      const bool is_direct = way.param.direct == DirectIo::on;
+      return std::string(is_ring ? "io_uring" : "pread") + (is_direct ? "_direct" : "");
+    });
 
 using LoaderFewOpenShards = LoaderOpenShards;
 
@@ -98,8 +96,8 @@ TEST_F(LoaderFewOpenShards, BringTheirDescriptorsToAUsersEngine) {
     std::string description() const override { return "test"; }
     int num_in_flight() const override { return static_cast<int>(done_.size()); }
     void submit(const ReadRequest& request) override {
-      done_.push_back({request.tag, ::pread(request.descriptor, request.buffer, request.num_bytes,
-                                            request.offset)});
+      done_.push_back({request.tag, ::pread(request.shard->descriptor, request.buffer,
+                                            request.num_bytes, request.offset)});
     }
     std::span<const ReadCompletion> wait(int) override {
       given_.swap(done_);

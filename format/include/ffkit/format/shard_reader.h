@@ -10,7 +10,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -24,6 +26,7 @@
 
 namespace ffkit {
 
+class RandomReader;
 class ShardFile;
 class RecordUnpacker;
 
@@ -42,16 +45,23 @@ class ShardReader {
   // Of facts(), as the manifest has it: a shard that is opened when it is needed stays closed.
   [[nodiscard]] ShardSummary summary() const;
   // The open file, for reads by pread(2) and the like: unaligned and through the page cache. It
-  // stays the reader's, as do its flags, and open while `keeps_open` is.
+  // stays the reader's, as do its flags, and open while `reader` is there.
   struct OpenFile {
-    int descriptor = -1;
-    std::shared_ptr<const void> keeps_open;
+    int descriptor = -1;  // -1: the shard is not in a local file
+    std::shared_ptr<const RandomReader> reader;
+
+    // Reads exactly out.size() bytes, without waiting where the shard is not in a local file.
+    // `done` is called once, in any thread, with null or the Error; `out` stays until then.
+    void read(int64_t offset, std::span<std::byte> out,
+              std::function<void(std::exception_ptr)> done) const;
   };
   // Opens the shard where it is not, as its functions do that read.
   [[nodiscard]] OpenFile open_file() const;
   // False: it is opened when it is needed, and may be closed between two calls
   // (ShardReaderOptions::max_open_shards).
   [[nodiscard]] bool is_kept_open() const noexcept;
+  // False: it is in a store, and OpenFile has no descriptor.
+  [[nodiscard]] bool is_local() const;
   // As opened with.
   [[nodiscard]] const ShardReaderOptions& options() const noexcept { return options_; }
   [[nodiscard]] int64_t num_records() const noexcept { return num_records_; }
