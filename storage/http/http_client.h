@@ -30,9 +30,9 @@ struct HttpRequest {
 };
 
 struct HttpResponse {
-  int status = 0;         // 0: there was no whole answer, and `failure` says why
-  std::string failure;    // "could not connect to server"; empty for an answer
-  bool is_cut = false;    // the connection ended, stalled or was refused: may be repeated
+  int status = 0;       // 0: there was no whole answer, and `failure` says why
+  std::string failure;  // "could not connect to server"; empty for an answer
+  bool is_cut = false;  // the connection ended, stalled or was refused: may be repeated
   std::vector<std::pair<std::string, std::string>> headers;  // names in lower case
   std::string body;       // without HttpRequest::into, and of answers other than 200 and 206
   int64_t num_bytes = 0;  // of the body, wherever it went
