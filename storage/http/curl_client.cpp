@@ -19,8 +19,13 @@ class CurlClient : public HttpClient {
       : reactor_(std::make_unique<CurlReactor>(curl, options)) {}
 
   ~CurlClient() override {
-    // The thread is the parent's, and a lock may be held by it for ever.
-    if (!is_ours()) static_cast<void>(reactor_.release());
+    if (!is_ours()) {
+      // The thread is the parent's, and a lock may be held by it for ever.
+      static_cast<void>(reactor_.release());
+    } else if (!reactor_->stop()) {
+      // A `done` had the last reference, and cannot wait for its own thread.
+      CurlReactor::end_by_itself(std::move(reactor_));
+    }
   }
   CurlClient(const CurlClient&) = delete;
   CurlClient& operator=(const CurlClient&) = delete;

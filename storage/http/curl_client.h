@@ -15,9 +15,9 @@ struct CurlClientOptions {
   std::string ca_file;  // empty: libcurl's own certificates
 };
 
-// Destroying it ends what is running as failures and waits for the thread; not from a `done`. In a
-// child of fork() it sends nothing, and destroying it leaves everything as it is. Throws
-// Error(io) where no thread can be started.
+// Destroying it ends what is running as failures and waits for the thread; from a `done`, it does
+// not wait. In a child of fork() it sends nothing, and destroying it leaves everything as it is.
+// Throws Error(io) where no thread can be started.
 std::shared_ptr<HttpClient> make_curl_client(const CurlLibrary& curl,
                                              const CurlClientOptions& options = {});
 

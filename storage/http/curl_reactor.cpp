@@ -37,6 +37,8 @@ class SignalsBlocked {
   sigset_t before_{};
 };
 
+thread_local bool is_reactor_thread = false;
+
 HttpResponse failed_response(const std::string& failure) {
   HttpResponse response;
   response.failure = failure;
@@ -44,6 +46,10 @@ HttpResponse failed_response(const std::string& failure) {
 }
 
 }  // namespace
+
+bool is_http_client_thread() {
+  return is_reactor_thread;
+}
 
 CurlReactor::CurlReactor(const CurlLibrary& curl, const CurlClientOptions& options)
     : curl_(curl), options_(options) {
@@ -70,7 +76,6 @@ CurlReactor::CurlReactor(const CurlLibrary& curl, const CurlClientOptions& optio
 }
 
 CurlReactor::~CurlReactor() {
-  stop();
   clean_up();
 }
 
@@ -114,19 +119,25 @@ void CurlReactor::wake() {
   }
 }
 
-void CurlReactor::stop() {
-  const std::lock_guard stop_lock(stop_mutex_);
-  // (In the thread itself when a `done` ends the program.)
-  if (!thread_.joinable() || std::this_thread::get_id() == thread_id_) return;
+bool CurlReactor::stop() {
   {
     const std::lock_guard lock(mutex_);
     inbox_.is_stopped = true;
   }
-  curl_.multi_wakeup(multi_);
-  thread_.join();
+  wake();
+  if (std::this_thread::get_id() == thread_id_) return false;
+  const std::lock_guard stop_lock(stop_mutex_);
+  if (thread_.joinable()) thread_.join();
+  return true;
+}
+
+void CurlReactor::end_by_itself(std::unique_ptr<CurlReactor> reactor) {
+  CurlReactor& kept = *reactor;
+  kept.itself_ = std::move(reactor);
 }
 
 void CurlReactor::run() {
+  is_reactor_thread = true;
   while (true) {
     if (!empty_inbox()) break;
     int num_running = 0;
@@ -137,6 +148,10 @@ void CurlReactor::run() {
     if (wait_ms > 0 && !has_own_mail_) curl_.multi_poll(multi_, nullptr, 0, wait_ms, nullptr);
   }
   end_all();
+  if (itself_ != nullptr) {
+    thread_.detach();
+    const std::unique_ptr<CurlReactor> destroyed = std::move(itself_);
+  }
 }
 
 bool CurlReactor::empty_inbox() {

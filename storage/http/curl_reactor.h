@@ -21,15 +21,18 @@ namespace ffkit {
 class CurlReactor {
  public:
   CurlReactor(const CurlLibrary& curl, const CurlClientOptions& options);
-  // Stops.
+  // After stop().
   ~CurlReactor();
   CurlReactor(const CurlReactor&) = delete;
   CurlReactor& operator=(const CurlReactor&) = delete;
 
   void send(HttpRequest request, HttpClient::Done done);
   void cancel(uint64_t ticket);
-  // Ends everything as failures and joins the thread. What is sent afterwards fails at once.
-  void stop();
+  // Ends everything as failures and joins the thread. What is sent afterwards fails at once. False
+  // in the thread itself: it ends when its caller has returned, and the reactor must stay.
+  bool stop();
+  // Then: the thread destroys the reactor at its end.
+  static void end_by_itself(std::unique_ptr<CurlReactor> reactor);
 
  private:
   using Clock = CurlTransfer::Clock;
@@ -72,6 +75,7 @@ class CurlReactor {
   std::vector<std::unique_ptr<CurlTransfer>> idle_;
   std::unordered_map<std::string, Host> hosts_;
   Clock::time_point next_deadline_ = Clock::time_point::max();
+  std::unique_ptr<CurlReactor> itself_;  // after end_by_itself()
   bool has_own_mail_ = false;  // sent or cancelled in the thread itself since empty_inbox()
 
   std::mutex mutex_;

@@ -265,8 +265,7 @@ HttpClient::Done CurlTransfer::release() {
 }
 
 bool CurlTransfer::goes_into() const {
-  return !request_.into.empty() &&
-         (response_.seen_status == 200 || response_.seen_status == 206);
+  return !request_.into.empty() && (response_.seen_status == 200 || response_.seen_status == 206);
 }
 
 size_t CurlTransfer::take_header(std::string_view line) {
@@ -307,9 +306,8 @@ size_t CurlTransfer::take_body(const char* bytes, size_t num_bytes) {
     std::memcpy(request_.into.data() + already, bytes, num_bytes);
   } else {
     if (num_bytes > static_cast<size_t>(std::max<int64_t>(request_.max_body_bytes, 0)) - already) {
-      own_failure_ =
-          fmt::format("the answer has more than {} bytes", std::max<int64_t>(
-                                                               request_.max_body_bytes, 0));
+      own_failure_ = fmt::format("the answer has more than {} bytes",
+                                 std::max<int64_t>(request_.max_body_bytes, 0));
       return 0;
     }
     response_.body.append(bytes, num_bytes);

@@ -65,6 +65,10 @@ class HttpClient {
   HttpResponse fetch(HttpRequest request);
 };
 
+// Whether the caller is a `done`, or something else in a client's thread, and must not wait for
+// another request.
+bool is_http_client_thread();
+
 // The client of this process; a child of fork() has one of its own. When the process exits, it ends
 // what is running as failures. Throws Error(unsupported) with what to install where there is no
 // libcurl.

@@ -10,13 +10,13 @@
 #include <string>
 #include <vector>
 
-#include "fault_server.h"
+#include "faults/fault_server.h"
 
 namespace ffkit {
 namespace {
 
-using ::testing::HasSubstr;
 using testing::FaultServer;
+using ::testing::HasSubstr;
 using Asked = FaultServer::Asked;
 using Connection = FaultServer::Connection;
 
@@ -83,14 +83,13 @@ TEST_F(CurlClientTest, EveryMethodCarriesItsBodyAndNoHeaderMore) {
   for (const Asked& each : asked) EXPECT_FALSE(each.headers.contains("content-type"));
   std::vector<std::string> methods;
   for (const Asked& each : asked) methods.push_back(each.method);
-  EXPECT_EQ(methods, (std::vector<std::string>{"PUT", "PUT", "POST", "POST", "DELETE", "HEAD",
-                                               "GET"}));
+  EXPECT_EQ(methods,
+            (std::vector<std::string>{"PUT", "PUT", "POST", "POST", "DELETE", "HEAD", "GET"}));
 }
 
 TEST_F(CurlClientTest, HeadHasTheLengthAndNoBody) {
-  FaultServer server([](const Asked&, Connection& connection) {
-    connection.send(Connection::head(200, 12345));
-  });
+  FaultServer server(
+      [](const Asked&, Connection& connection) { connection.send(Connection::head(200, 12345)); });
   const HttpResponse response = get(server, {.method = "HEAD"});
   EXPECT_EQ(response.status, 200);
   EXPECT_EQ(response.header("content-length"), "12345");
@@ -282,9 +281,8 @@ TEST_F(CurlClientTest, AKeptConnectionThatTheServerClosedIsReplacedUnnoticed) {
 }
 
 TEST_F(CurlClientTest, ManyAtOnceShareAFewConnections) {
-  FaultServer server([](const Asked& asked, Connection& connection) {
-    connection.answer(200, asked.target);
-  });
+  FaultServer server(
+      [](const Asked& asked, Connection& connection) { connection.answer(200, asked.target); });
   const auto client = make_curl_client(curl_library(), {.max_connections_per_host = 4});
   std::vector<std::future<HttpResponse>> answers;
   for (int i = 0; i < 200; ++i) {
@@ -361,6 +359,19 @@ TEST_F(CurlClientTest, DestructionEndsWhatIsRunning) {
     EXPECT_FALSE(response.is_cut);
     EXPECT_NE(response.failure, "");
   }
+}
+
+TEST_F(CurlClientTest, TheLastReferenceMayEndInADone) {
+  FaultServer server([](const Asked&, Connection& connection) { connection.answer(200); });
+  std::promise<int> status;
+  std::shared_ptr<HttpClient> client = make_curl_client(curl_library());
+  HttpClient& used = *client;
+  auto* held = new std::shared_ptr<HttpClient>(std::move(client));
+  used.send({.url = server.url("/")}, [&status, held](HttpResponse response) {
+    delete held;
+    status.set_value(response.status);
+  });
+  EXPECT_EQ(status.get_future().get(), 200);
 }
 
 }  // namespace

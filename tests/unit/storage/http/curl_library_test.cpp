@@ -8,7 +8,7 @@
 
 #include "child_process.h"
 #include "expect_error.h"
-#include "fault_server.h"
+#include "faults/fault_server.h"
 #include "http/ca_bundle.h"
 #include "http/curl_client.h"
 #include "temp_dir.h"
