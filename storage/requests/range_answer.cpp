@@ -30,8 +30,8 @@ std::string_view without_weakness(std::string_view etag) {
 RangeAnswer failed(ErrorCode code, const AskedRange& asked, const std::string& message,
                    const std::string& remedy) {
   RangeAnswer answer{.kind = RangeAnswer::Kind::fail};
-  answer.error = std::make_exception_ptr(
-      Error(code, message, {.path = asked.address, .remedy = remedy}));
+  answer.error =
+      std::make_exception_ptr(Error(code, message, {.path = asked.address, .remedy = remedy}));
   return answer;
 }
 
@@ -39,8 +39,7 @@ RangeAnswer changed(const AskedRange& asked, std::string_view now) {
   if (asked.is_version_of_attempt) {
     return {.kind = RangeAnswer::Kind::restart, .reason = "the object changed between attempts"};
   }
-  const std::string is_now =
-      now.empty() || now == asked.version ? "" : fmt::format(" but {}", now);
+  const std::string is_now = now.empty() || now == asked.version ? "" : fmt::format(" but {}", now);
   return failed(ErrorCode::corrupt, asked,
                 fmt::format("the object changed after it was opened: its version is no longer {}{}",
                             asked.version, is_now),
@@ -105,7 +104,7 @@ RangeAnswer judge_part(const HttpResponse& response, const AskedRange& asked) {
   if (response.num_bytes > num_said || (response.status == 0 && !response.is_cut)) {
     return part(0, reason_of(response, num_said));
   }
-  if (response.status == 206 && response.num_bytes == asked.num_bytes) {
+  if (response.status != 0 && response.num_bytes == asked.num_bytes) {
     return {.kind = RangeAnswer::Kind::whole, .num_good = asked.num_bytes};
   }
   return part(response.num_bytes, reason_of(response, asked.num_bytes));
@@ -131,7 +130,9 @@ RangeAnswer judge_whole(const HttpResponse& response, const AskedRange& asked) {
 RangeAnswer judge_range(const HttpResponse& response, const AskedRange& asked) {
   switch (response.seen_status) {
     case 200:
-      return judge_whole(response, asked);
+      // rclone answers ranges with 200, and says by Content-Range which part it is.
+      return response.header("content-range").empty() ? judge_whole(response, asked)
+                                                      : judge_part(response, asked);
     case 206:
       return judge_part(response, asked);
     case 404:
@@ -150,8 +151,7 @@ RangeAnswer judge_range(const HttpResponse& response, const AskedRange& asked) {
 }
 
 std::vector<std::string> range_headers(const AskedRange& asked) {
-  std::vector<std::string> headers = {
-      fmt::format("Range: bytes={}-{}", asked.first, asked.last())};
+  std::vector<std::string> headers = {fmt::format("Range: bytes={}-{}", asked.first, asked.last())};
   if (!asked.version.empty() && !asked.version.starts_with("W/")) {
     headers.push_back("If-Match: " + asked.version);
   }

@@ -80,7 +80,7 @@ class Requester::State : public std::enable_shared_from_this<Requester::State> {
   RequestStatistics counts_;
   int64_t num_ranges_ = 0;
   int in_flight_ = 0;
-  int num_settling_ = 0;   // threads in settle(), whose request is no longer in flight
+  int num_settling_ = 0;  // threads in settle(), whose request is no longer in flight
   int64_t num_jobs_ = 0;  // whose `done` has not returned
   bool is_stopping_ = false;
   std::thread thread_;

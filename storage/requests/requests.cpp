@@ -72,6 +72,8 @@ void Requester::read_range(const RangeOfObject& range, MakeRequest make, Judge j
   result.get();
 }
 
-RequestStatistics Requester::statistics() const { return state_->statistics(); }
+RequestStatistics Requester::statistics() const {
+  return state_->statistics();
+}
 
 }  // namespace ffkit

@@ -34,7 +34,9 @@ HttpResponse whole_answer(int64_t num_bytes) {
           .num_bytes = num_bytes};
 }
 
-HttpResponse status_answer(int status) { return {.status = status, .seen_status = status}; }
+HttpResponse status_answer(int status) {
+  return {.status = status, .seen_status = status};
+}
 
 void throw_error(const RangeAnswer& answer) {
   ASSERT_EQ(answer.kind, Kind::fail);
@@ -48,10 +50,9 @@ TEST(ContentRange, IsReadStrictly) {
   EXPECT_EQ(range->last, 19);
   EXPECT_EQ(range->total, 100);
   EXPECT_EQ(parse_content_range("bytes 10-19/*")->total, -1);
-  for (const char* text :
-       {"", "bytes", "bytes 10-19", "bytes */100", "bytes 19-10/100", "bytes 10-19/15",
-        "bytes 10-19/100x", "bytes -1-5/10", "items 1-2/3", "bytes 10-19/",
-        "bytes 99999999999999999999-2/3"}) {
+  for (const char* text : {"", "bytes", "bytes 10-19", "bytes */100", "bytes 19-10/100",
+                           "bytes 10-19/15", "bytes 10-19/100x", "bytes -1-5/10", "items 1-2/3",
+                           "bytes 10-19/", "bytes 99999999999999999999-2/3"}) {
     EXPECT_FALSE(parse_content_range(text)) << text;
   }
 }
@@ -74,6 +75,15 @@ TEST(RangeAnswer, IsWholeWhenEveryByteIsThere) {
   AskedRange begin = kAsked;
   begin.first = 0;
   EXPECT_EQ(judge_range(whole_answer(10), begin).kind, Kind::whole);
+}
+
+TEST(RangeAnswer, MayHaveStatus200WhenItSaysWhichPartItIs) {
+  HttpResponse rclone = part_answer("bytes 10-19/100", 10);
+  rclone.status = 200;
+  rclone.seen_status = 200;
+  EXPECT_EQ(judge_range(rclone, kAsked).kind, Kind::whole);
+  rclone.headers.front().second = "bytes 11-20/100";
+  EXPECT_EQ(judge_range(rclone, kAsked).kind, Kind::part);
 }
 
 TEST(RangeAnswer, KeepsWhatIsThereOfACutOne) {

@@ -105,8 +105,7 @@ TEST_F(ReadRangeTest, OnlyTheRestOfACutRangeIsAskedForAgain) {
       connection.hang();  // until the stall limit
     });
     EXPECT_TRUE(read(each, 5000, 1000, version) == object_.substr(5000, 1000));
-    EXPECT_THAT(ranges(each),
-                ElementsAre("bytes=5000-5999", "bytes=5100-5999", "bytes=5200-5999"));
+    EXPECT_THAT(ranges(each), ElementsAre("bytes=5000-5999", "bytes=5100-5999", "bytes=5200-5999"));
     EXPECT_EQ(each.asked()[1].header("if-match"), "\"v1\"");
     EXPECT_EQ(statistics_.bytes, 1000);
   }
