@@ -28,32 +28,27 @@ class Renewed {
   Pointer current() {
     std::unique_lock lock(mutex_);
     while (true) {
-      const bool is_valid = value_ != nullptr && !ends_within(std::chrono::seconds(0));
-      if (is_valid && !is_due()) return value_;
+      if (is_valid() && !is_due()) return value_;
       if (!is_fetching_) break;
-      if (is_valid) return value_;
+      if (is_valid()) return value_;
       const uint64_t round = round_;
       has_fetched_.wait(lock, [&] { return round_ != round; });
       // Those who waited share the failure, too: a thousand threads ask once.
-      if (failure_ != nullptr && !(value_ != nullptr && !ends_within(std::chrono::seconds(0)))) {
-        std::rethrow_exception(failure_);
-      }
+      if (failure_ != nullptr && !is_valid()) std::rethrow_exception(failure_);
     }
     return fetch_now(lock);
   }
 
-  // What there is, without waiting; null before the first current().
+  // What there is, without waiting; null before the first one.
   Pointer last() const {
     const std::lock_guard lock(mutex_);
     return value_;
   }
 
-  // Fetches anew, since `refused` was not accepted; nothing happens where another thread has done
-  // so meanwhile. Throws what `fetch` throws.
-  void renew(const Pointer& refused) {
-    std::unique_lock lock(mutex_);
-    has_fetched_.wait(lock, [&] { return !is_fetching_; });
-    if (value_ == refused) fetch_now(lock, true);
+  // `refused` was not accepted: current() fetches anew, unless that has been done meanwhile.
+  void refuse(const Pointer& refused) {
+    const std::lock_guard lock(mutex_);
+    if (value_ == refused) is_refused_ = true;
   }
 
  private:
@@ -63,9 +58,12 @@ class Renewed {
   bool ends_within(std::chrono::seconds time) const {
     return value_->expires.has_value() && now_() + time >= *value_->expires;
   }
+  bool is_valid() const {
+    return value_ != nullptr && !is_refused_ && !ends_within(std::chrono::seconds(0));
+  }
   bool is_due() const { return ends_within(kAhead) && now_() >= next_attempt_; }
 
-  Pointer fetch_now(std::unique_lock<std::mutex>& lock, bool must_be_new = false) {
+  Pointer fetch_now(std::unique_lock<std::mutex>& lock) {
     is_fetching_ = true;
     lock.unlock();
     Pointer fetched;
@@ -80,10 +78,12 @@ class Renewed {
     ++round_;
     failure_ = failure;
     next_attempt_ = now_() + kBetweenAttempts;
-    if (fetched != nullptr) value_ = std::move(fetched);
+    if (fetched != nullptr) {
+      value_ = std::move(fetched);
+      is_refused_ = false;
+    }
     has_fetched_.notify_all();
-    const bool is_valid = value_ != nullptr && !ends_within(std::chrono::seconds(0));
-    if (failure != nullptr && (must_be_new || !is_valid)) std::rethrow_exception(failure);
+    if (failure != nullptr && !is_valid()) std::rethrow_exception(failure);
     return value_;
   }
 
@@ -96,6 +96,7 @@ class Renewed {
   Moment next_attempt_;
   uint64_t round_ = 0;
   bool is_fetching_ = false;
+  bool is_refused_ = false;
 };
 
 }  // namespace ffkit

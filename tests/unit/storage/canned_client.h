@@ -1,12 +1,15 @@
-// A client that answers by a function, in the thread that asks, and remembers what was asked.
+// A client that answers by a function, in a thread of its own, and remembers what was asked.
 #pragma once
 
 #include <algorithm>
+#include <condition_variable>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -15,7 +18,7 @@
 
 namespace ffkit::testing {
 
-struct Asked {
+struct SentRequest {
   std::string method;
   std::string url;
   std::vector<std::string> headers;
@@ -30,24 +33,55 @@ struct Asked {
   }
 };
 
-class FakeClient : public HttpClient {
+class CannedClient : public HttpClient {
  public:
-  using Answer = std::function<HttpResponse(const Asked&)>;
+  using Answer = std::function<HttpResponse(const SentRequest&)>;
 
-  explicit FakeClient(Answer answer) : answer_(std::move(answer)) {}
-
-  void send(HttpRequest request, Done done) override {
-    const auto* body = reinterpret_cast<const char*>(request.body.data());
-    const Asked asked{request.method, request.url, request.headers,
-                      std::string(body, request.body.size())};
-    HttpResponse response;
+  explicit CannedClient(Answer answer) : answer_(std::move(answer)) {}
+  ~CannedClient() override {
     {
       const std::lock_guard lock(mutex_);
-      asked_.push_back(asked);
-      response = answer_(asked);
+      is_ending_ = true;
     }
-    const bool goes_into = response.status == 200 || response.status == 206;
+    has_sent_.notify_all();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  void send(HttpRequest request, Done done) override {
+    const std::lock_guard lock(mutex_);
+    sent_.emplace_back(std::move(request), std::move(done));
+    if (!thread_.joinable()) thread_ = std::thread([this] { answer_all(); });
+    has_sent_.notify_all();
+  }
+
+  std::vector<SentRequest> asked() const {
+    const std::lock_guard lock(mutex_);
+    return asked_;
+  }
+
+ private:
+  void answer_all() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      has_sent_.wait(lock, [&] { return is_ending_ || !sent_.empty(); });
+      if (sent_.empty()) return;
+      const auto [request, done] = std::move(sent_.front());
+      sent_.pop_front();
+      const auto* body = reinterpret_cast<const char*>(request.body.data());
+      asked_.push_back(
+          {request.method, request.url, request.headers, std::string(body, request.body.size())});
+      const SentRequest asked = asked_.back();
+      lock.unlock();
+      done(answer_to(request, asked));
+      lock.lock();
+    }
+  }
+
+  HttpResponse answer_to(const HttpRequest& request, const SentRequest& asked) const {
+    HttpResponse response = answer_(asked);
+    response.seen_status = response.status;
     response.num_bytes = static_cast<int64_t>(response.body.size());
+    const bool goes_into = response.status == 200 || response.status == 206;
     if (goes_into && !request.into.empty()) {
       const size_t size = std::min(request.into.size(), response.body.size());
       std::copy_n(reinterpret_cast<const std::byte*>(response.body.data()), size,
@@ -58,18 +92,16 @@ class FakeClient : public HttpClient {
       }
       response.body.clear();
     }
-    done(std::move(response));
+    return response;
   }
 
-  std::vector<Asked> asked() const {
-    const std::lock_guard lock(mutex_);
-    return asked_;
-  }
-
- private:
   mutable std::mutex mutex_;
+  std::condition_variable has_sent_;
+  std::deque<std::pair<HttpRequest, Done>> sent_;
+  bool is_ending_ = false;
   Answer answer_;
-  std::vector<Asked> asked_;
+  std::vector<SentRequest> asked_;
+  std::thread thread_;
 };
 
 inline HttpResponse answer_of(int status, std::string body = "",
@@ -90,7 +122,7 @@ inline Surroundings surroundings_of(std::map<std::string, std::string> variables
                                     std::shared_ptr<HttpClient> client = nullptr,
                                     std::filesystem::path home = "/nonexistent") {
   if (client == nullptr) {
-    client = std::make_shared<FakeClient>([](const Asked&) { return answer_of(0); });
+    client = std::make_shared<CannedClient>([](const SentRequest&) { return answer_of(0); });
   }
   return {.variable =
               [variables = std::move(variables)](const std::string& name) {

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "canned_client.h"
 #include "expect_error.h"
-#include "fake_client.h"
 #include "temp_dir.h"
 #include "text_file.h"
 
@@ -11,8 +11,8 @@ namespace ffkit {
 namespace {
 
 using testing::answer_of;
-using testing::Asked;
-using testing::FakeClient;
+using testing::CannedClient;
+using testing::SentRequest;
 using testing::surroundings_of;
 using testing::TempDir;
 using testing::write_file;
@@ -86,7 +86,7 @@ TEST(AwsCredentials, AreThoseOfARoleThatAnotherProfileTakesOn) {
              "[profile mfa]\nrole_arn = r\nmfa_serial = m\nsource_profile = c\n"
              "[profile alone]\nrole_arn = r\n");
   const auto client =
-      std::make_shared<FakeClient>([](const Asked&) { return answer_of(200, kStsAnswer); });
+      std::make_shared<CannedClient>([](const SentRequest&) { return answer_of(200, kStsAnswer); });
   const AwsCredentials found =
       find_aws_credentials(surroundings_of({{"AWS_PROFILE", "a"}}, client, home.path()));
   EXPECT_EQ(found.keys.id, "ASIA");
@@ -126,9 +126,9 @@ TEST(AwsCredentials, AreThoseOfAWebIdentity) {
   }
   int status = 200;
   const auto client =
-      std::make_shared<FakeClient>([&](const Asked&) { return answer_of(status, body); });
+      std::make_shared<CannedClient>([&](const SentRequest&) { return answer_of(status, body); });
   EXPECT_EQ(find_aws_credentials(surroundings_of(variables, client, home.path())).keys.id, "ASIA");
-  const Asked asked = client->asked().at(0);
+  const SentRequest asked = client->asked().at(0);
   EXPECT_EQ(asked.url, "http://127.0.0.1:5000/");
   EXPECT_NE(asked.body.find("WebIdentityToken=header.claim.signature"), std::string::npos);
   EXPECT_EQ(asked.header("Authorization"), "");
@@ -148,7 +148,7 @@ TEST(AwsCredentials, AreThoseOfAWebIdentity) {
 TEST(AwsCredentials, AreThoseOfAContainer) {
   const TempDir home;
   write_file(home / "token", "pod-token");
-  const auto client = std::make_shared<FakeClient>([](const Asked&) {
+  const auto client = std::make_shared<CannedClient>([](const SentRequest&) {
     return answer_of(200, R"({"AccessKeyId": "K", "SecretAccessKey": "S", "Token": "T",
                               "Expiration": "2026-11-26T22:30:00Z"})");
   });
@@ -169,7 +169,7 @@ TEST(AwsCredentials, AreThoseOfAContainer) {
 }
 
 TEST(AwsCredentials, AreThoseOfTheInstance) {
-  const auto client = std::make_shared<FakeClient>([](const Asked& asked) {
+  const auto client = std::make_shared<CannedClient>([](const SentRequest& asked) {
     if (asked.method == "PUT") return answer_of(200, "imds-token");
     if (asked.header("X-aws-ec2-metadata-token") != "imds-token") return answer_of(401);
     if (asked.url.ends_with("/")) return answer_of(200, "my-role\n");
@@ -192,7 +192,7 @@ TEST(AwsCredentials, AreThoseOfSso) {
              "[profile lost]\nsso_session = none\n");
   const auto file = home / ".aws/sso/cache/ee0bfd2552fbd840c02cc48b6e823320543c450f.json";  // corp
   int token_status = 200;
-  const auto client = std::make_shared<FakeClient>([&](const Asked& asked) {
+  const auto client = std::make_shared<CannedClient>([&](const SentRequest& asked) {
     if (asked.url.ends_with("/token")) {
       return answer_of(token_status,
                        R"({"accessToken": "new", "expiresIn": 3600, "refreshToken": "r2"})");
@@ -205,7 +205,7 @@ TEST(AwsCredentials, AreThoseOfSso) {
   write_file(file, R"({"accessToken": "old", "expiresAt": "2026-11-26T22:30:00Z"})");
   EXPECT_EQ(find_aws_credentials(surroundings).keys.token, "T");
   EXPECT_EQ(find_aws_credentials(surroundings).expires, testing::kNow + std::chrono::hours(1));
-  const Asked asked = client->asked().at(0);
+  const SentRequest asked = client->asked().at(0);
   EXPECT_EQ(asked.url,
             "https://portal.sso.eu-west-1.amazonaws.com/federation/credentials?role_name=Reader&"
             "account_id=123");

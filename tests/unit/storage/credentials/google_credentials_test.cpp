@@ -5,9 +5,9 @@
 #include <openssl/pem.h>
 #include <openssl/rsa.h>
 
+#include "canned_client.h"
 #include "credentials/hugging_face_token.h"
 #include "expect_error.h"
-#include "fake_client.h"
 #include "signing/hashes.h"
 #include "temp_dir.h"
 #include "text_file.h"
@@ -16,14 +16,14 @@ namespace ffkit {
 namespace {
 
 using testing::answer_of;
-using testing::Asked;
-using testing::FakeClient;
+using testing::CannedClient;
+using testing::SentRequest;
 using testing::surroundings_of;
 using testing::TempDir;
 using testing::write_file;
 
-std::shared_ptr<FakeClient> token_service() {
-  return std::make_shared<FakeClient>([](const Asked&) {
+std::shared_ptr<CannedClient> token_service() {
+  return std::make_shared<CannedClient>([](const SentRequest&) {
     return answer_of(200, R"({"access_token": "ya29", "expires_in": 3599})");
   });
 }
@@ -59,8 +59,8 @@ TEST(GoogleCredentials, AreThoseOfAUser) {
   EXPECT_EQ(client->asked().at(0).url, "https://oauth2.googleapis.com/token");
   EXPECT_EQ(client->asked().at(0).body,
             "grant_type=refresh_token&client_id=c&client_secret=s%2F&refresh_token=r");
-  const auto refusing = std::make_shared<FakeClient>(
-      [](const Asked&) { return answer_of(400, R"({"error": "invalid_grant"})"); });
+  const auto refusing = std::make_shared<CannedClient>(
+      [](const SentRequest&) { return answer_of(400, R"({"error": "invalid_grant"})"); });
   EXPECT_ERROR(find_google_token(surroundings_of({}, refusing, home.path())), invalid_argument);
   EXPECT_ERROR(find_google_token(surroundings_of({}, nullptr, home.path())), io);
 }
@@ -79,7 +79,7 @@ TEST(GoogleCredentials, AreThoseOfAServiceAccount) {
   const Surroundings surroundings = surroundings_of(
       {{"GOOGLE_APPLICATION_CREDENTIALS", (home / "key.json").string()}}, client, home.path());
   EXPECT_EQ(find_google_token(surroundings).token, "ya29");
-  const Asked asked = client->asked().at(0);
+  const SentRequest asked = client->asked().at(0);
   EXPECT_EQ(asked.url, "https://tokens.example/token");
   const std::string assertion = asked.body.substr(asked.body.find("assertion=") + 10);
   const size_t first = assertion.find('.');

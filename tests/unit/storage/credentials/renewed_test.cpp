@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "fake_client.h"
+#include "canned_client.h"
 
 namespace ffkit {
 namespace {
@@ -62,7 +62,12 @@ TEST(Renewed, IsFetchedAnewOnceForAllThatWereRefused) {
       [] { return testing::kNow; });
   const auto refused = renewed.current();
   std::vector<std::thread> threads;
-  for (int i = 0; i < 8; ++i) threads.emplace_back([&] { renewed.renew(refused); });
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&] {
+      renewed.refuse(refused);
+      renewed.current();
+    });
+  }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(number, 2);
   EXPECT_EQ(renewed.current()->number, 2);
