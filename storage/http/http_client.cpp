@@ -1,5 +1,6 @@
 #include "http/http_client.h"
 
+#include <atomic>
 #include <future>
 
 namespace ffkit {
@@ -9,6 +10,11 @@ std::string_view HttpResponse::header(std::string_view name) const {
     if (key == name) return value;
   }
   return {};
+}
+
+uint64_t new_http_ticket() {
+  static std::atomic<uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
 HttpResponse HttpClient::fetch(HttpRequest request) {

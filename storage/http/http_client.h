@@ -27,15 +27,22 @@ struct HttpRequest {
   double stall_limit_s = 30;
   double time_limit_s = 0;
   bool follow_redirects = false;
+  // By which cancel() knows the request; several may have the same. 0: none.
+  uint64_t ticket = 0;
 };
+
+// A ticket that no other request of this process has.
+uint64_t new_http_ticket();
 
 struct HttpResponse {
   int status = 0;       // 0: there was no whole answer, and `failure` says why
   std::string failure;  // "could not connect to server"; empty for an answer
   bool is_cut = false;  // the connection ended, stalled or was refused: may be repeated
+  int seen_status = 0;  // as `status`, but also of an answer whose end did not come
   std::vector<std::pair<std::string, std::string>> headers;  // names in lower case
   std::string body;       // without HttpRequest::into, and of answers other than 200 and 206
   int64_t num_bytes = 0;  // of the body, wherever it went
+  int num_connects = 0;   // connections that were opened for the request
   double first_byte_s = 0;
   double total_s = 0;
 
@@ -51,12 +58,20 @@ class HttpClient {
   // Starts a request. `done` is called once, in the client's thread, and must be short; it may call
   // send(). Thread-safe.
   virtual void send(HttpRequest request, Done done) = 0;
+  // Ends the requests of this ticket as failures that are not to be repeated; until their `done` is
+  // called their memory may still be written. A client that cannot lets them come to their end.
+  virtual void cancel(uint64_t /*ticket*/) {}
   // The same, waiting for the answer. Not from the client's thread.
   HttpResponse fetch(HttpRequest request);
 };
 
-// The client of this process; a child of fork() has one of its own. Throws Error(unsupported) with
-// what to install where there is no libcurl.
+// Whether the caller is a `done`, or something else in a client's thread, and must not wait for
+// another request.
+bool is_http_client_thread();
+
+// The client of this process; a child of fork() has one of its own. When the process exits, it ends
+// what is running as failures. Throws Error(unsupported) with what to install where there is no
+// libcurl.
 std::shared_ptr<HttpClient> process_http_client();
 
 }  // namespace ffkit

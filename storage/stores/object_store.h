@@ -34,13 +34,14 @@ struct Listing {
   std::vector<std::string> folders;   // addresses without a slash at their end, sorted
 };
 
-// An object that is written in parts and appears when finish() returns. One that is destroyed
-// before is aborted.
+// An object that is written piece by piece and appears when finish() returns. One that is destroyed
+// before leaves nothing. For one thread.
 class Upload {
  public:
   virtual ~Upload() = default;
-  // Parts in order, all but the last one of part_bytes(). Sent while the caller goes on; `bytes`
-  // are copied or sent before it returns, and what failed is thrown by the next call.
+  // The next bytes, as many as there are; they are copied. Full parts are sent while the caller
+  // goes on, and add() waits where too many are underway. What failed is thrown by the next call,
+  // and by all after it.
   virtual void add(std::span<const std::byte> bytes) = 0;
   virtual void finish() = 0;
 };
@@ -69,10 +70,14 @@ class ObjectStore {
   // (https).
   virtual Listing list(const std::string& address, bool recursive) = 0;
 
-  // Writes a whole object. False: there is one already, and `only_if_new` was asked for.
+  // Writes a whole object. False: there is one already, and `only_if_new` was asked for. Of several
+  // writers that ask so, one succeeds; but with stores that ignore conditions (rclone) two may, if
+  // they come at the same time.
   virtual bool put(const std::string& address, std::span<const std::byte> bytes,
                    bool only_if_new) = 0;
-  virtual std::unique_ptr<Upload> upload(const std::string& address) = 0;
+  // Replaces an object that is there. `expected_bytes`: about how many there will be, 0 where that
+  // is not known; stores limit the number of parts.
+  virtual std::unique_ptr<Upload> upload(const std::string& address, int64_t expected_bytes) = 0;
   // No error where there is no such object.
   virtual void remove(const std::string& address) = 0;
 };

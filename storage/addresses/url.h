@@ -1,0 +1,31 @@
+// URLs of http and https, taken apart.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace ffkit {
+
+struct Url {
+  bool is_https = true;
+  std::string host;        // in lower case, with ":port" where one was given
+  std::string path = "/";  // encoded, begins with a slash
+  std::string query;       // encoded, without the question mark
+
+  std::string text() const;
+  bool operator==(const Url&) const = default;
+};
+
+// What no URL may have is encoded; a fragment ("#top") is left out. `what` begins the message:
+// "AWS_ENDPOINT_URL". Throws Error(invalid_argument) for what is no URL of http or https, or has a
+// user's name and password.
+Url parse_url(std::string_view text, const std::string& what);
+
+// `reference`, as a Location header has it, seen from `base`: absolute, from the host or from the
+// root on.
+Url redirected(const Url& base, std::string_view reference);
+
+// `text` for messages: without its query, which may be a signature, and without a password.
+std::string shown_url(std::string_view text);
+
+}  // namespace ffkit

@@ -1,0 +1,94 @@
+#include "credentials/aws_profile.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace ffkit {
+namespace {
+
+std::filesystem::path file_of(const Surroundings& surroundings, const std::string& variable,
+                              const char* name) {
+  const std::string given = surroundings.variable(variable);
+  if (given.empty()) return surroundings.home / ".aws" / name;
+  return given.starts_with("~/") ? surroundings.home / given.substr(2)
+                                 : std::filesystem::path(given);
+}
+
+const IniSection* section_of(const IniFile& file, const std::string& name) {
+  const auto found = file.find(name);
+  return found == file.end() ? nullptr : &found->second;
+}
+
+}  // namespace
+
+AwsProfiles::AwsProfiles(const Surroundings& surroundings)
+    : config_path_(file_of(surroundings, "AWS_CONFIG_FILE", "config")),
+      credentials_path_(file_of(surroundings, "AWS_SHARED_CREDENTIALS_FILE", "credentials")) {
+  chosen_ = surroundings.variable("AWS_PROFILE");
+  if (chosen_.empty()) chosen_ = surroundings.variable("AWS_DEFAULT_PROFILE");
+  is_chosen_by_name_ = !chosen_.empty();
+  if (chosen_.empty()) chosen_ = "default";
+  for (auto& [name, section] : parse_ini(text_if_there(config_path_).value_or(""))) {
+    if (name == "default" || name.starts_with("profile ")) {
+      profiles_[name == "default" ? name : name.substr(8)].merge(section);
+    } else {
+      others_[name] = std::move(section);
+    }
+  }
+  for (const auto& [name, section] : parse_ini(text_if_there(credentials_path_).value_or(""))) {
+    for (const auto& [key, value] : section) profiles_[name].insert_or_assign(key, value);
+  }
+}
+
+const IniSection* AwsProfiles::find(std::string_view profile) const {
+  return section_of(profiles_, std::string(profile));
+}
+
+const IniSection* AwsProfiles::session(std::string_view name) const {
+  return section_of(others_, fmt::format("sso-session {}", name));
+}
+
+const IniSection* AwsProfiles::services(std::string_view name) const {
+  return section_of(others_, fmt::format("services {}", name));
+}
+
+std::string AwsProfiles::files() const {
+  return fmt::format("{} and {}", config_path_.string(), credentials_path_.string());
+}
+
+std::string value_of(const IniSection& section, std::string_view name) {
+  const auto found = section.find(name);
+  return found == section.end() ? std::string() : found->second;
+}
+
+std::string configured_region(const Surroundings& surroundings, const AwsProfiles& profiles) {
+  for (const char* name : {"AWS_REGION", "AWS_DEFAULT_REGION"}) {
+    if (std::string region = surroundings.variable(name); !region.empty()) return region;
+  }
+  const IniSection* profile = profiles.find(profiles.chosen());
+  return profile == nullptr ? std::string() : value_of(*profile, "region");
+}
+
+std::string configured_endpoint(const Surroundings& surroundings, const AwsProfiles& profiles,
+                                const std::string& service) {
+  if (surroundings.is_on("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS")) return {};
+  for (const std::string& name : {"AWS_ENDPOINT_URL_" + service, std::string("AWS_ENDPOINT_URL")}) {
+    if (std::string url = surroundings.variable(name); !url.empty()) return url;
+  }
+  const IniSection* profile = profiles.find(profiles.chosen());
+  if (profile == nullptr) return {};
+  if (const IniSection* services = profiles.services(value_of(*profile, "services"))) {
+    std::string member = service;
+    std::ranges::transform(member, member.begin(),
+                           [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
+    if (std::string url = value_of(*services, member + ".endpoint_url"); !url.empty()) return url;
+  }
+  return value_of(*profile, "endpoint_url");
+}
+
+std::string aws_domain(std::string_view region) {
+  return region.starts_with("cn-") ? "amazonaws.com.cn" : "amazonaws.com";
+}
+
+}  // namespace ffkit

@@ -1,0 +1,53 @@
+// Profiles of ~/.aws/config and ~/.aws/credentials, as the AWS CLI reads them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "credentials/ini_file.h"
+#include "credentials/surroundings.h"
+
+namespace ffkit {
+
+class AwsProfiles {
+ public:
+  // Reads both files, where they are there: AWS_CONFIG_FILE and AWS_SHARED_CREDENTIALS_FILE say
+  // where. Throws as File does.
+  explicit AwsProfiles(const Surroundings& surroundings);
+
+  // The profile that AWS_PROFILE names, or "default".
+  const std::string& chosen() const { return chosen_; }
+  // Whether AWS_PROFILE (or AWS_DEFAULT_PROFILE) names it.
+  bool is_chosen_by_name() const { return is_chosen_by_name_; }
+  // The values of a profile in both files, those of the credentials file first; null without it.
+  const IniSection* find(std::string_view profile) const;
+  const IniSection* session(std::string_view name) const;   // [sso-session NAME]
+  const IniSection* services(std::string_view name) const;  // [services NAME]
+  // Both files, for messages.
+  std::string files() const;
+
+ private:
+  std::filesystem::path config_path_;
+  std::filesystem::path credentials_path_;
+  std::string chosen_;
+  bool is_chosen_by_name_ = false;
+  IniFile profiles_;
+  IniFile others_;
+};
+
+// The value of `name`; empty without it.
+std::string value_of(const IniSection& section, std::string_view name);
+
+// The region that environment or profile name; empty where none does.
+std::string configured_region(const Surroundings& surroundings, const AwsProfiles& profiles);
+
+// The endpoint of a service that is not AWS's own: AWS_ENDPOINT_URL_S3 for "S3", AWS_ENDPOINT_URL,
+// or the profile's; empty without one.
+std::string configured_endpoint(const Surroundings& surroundings, const AwsProfiles& profiles,
+                                const std::string& service);
+
+// "amazonaws.com", or what China's regions have.
+std::string aws_domain(std::string_view region);
+
+}  // namespace ffkit

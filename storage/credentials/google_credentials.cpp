@@ -1,0 +1,148 @@
+#include "credentials/google_credentials.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "addresses/url.h"
+#include "format/make_error.h"
+#include "format/printable.h"
+#include "signing/hashes.h"
+
+namespace ffkit {
+namespace {
+
+constexpr double kGoogleLimitS = 20;
+constexpr double kGoogleMetadataLimitS = 2;
+constexpr const char* kGoogleTokenUrl = "https://oauth2.googleapis.com/token";
+constexpr const char* kGoogleScope = "https://www.googleapis.com/auth/devstorage.read_write";
+
+BearerToken token_of(const HttpResponse& response, const std::string& what, Moment now) {
+  const JsonAnswer answer(response.body);
+  BearerToken token{answer.text("access_token"), std::nullopt};
+  if (response.status != 200 || token.token.empty()) {
+    const std::string why = answer.text("error");
+    throw Error(response.status == 0 || response.status >= 500 ? ErrorCode::io
+                                                               : ErrorCode::invalid_argument,
+                fmt::format("{} gives no token ({}{}{})", what, outcome_of(response),
+                            why.empty() ? "" : ": ", printable(why)),
+                {.subject = ErrorSubject::argument,
+                 .remedy = "run `gcloud auth application-default login`, or check the key"});
+  }
+  const double seconds = std::min(answer.number("expires_in", 3600), 1e9);
+  token.expires = now + std::chrono::seconds(static_cast<int64_t>(seconds));
+  return token;
+}
+
+std::string token_url(const JsonAnswer& key) {
+  const std::string url = key.text("token_uri");
+  return url.empty() ? kGoogleTokenUrl : parse_url(url, "token_uri").text();
+}
+
+// A token for a text that the account's key has signed (RFC 7523).
+std::string signed_claim(const JsonAnswer& key, const std::string& url, Moment now) {
+  const auto seconds =
+      std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
+  JsonAnswer head("{}");
+  head.set("alg", "RS256");
+  head.set("typ", "JWT");
+  if (const std::string id = key.text("private_key_id"); !id.empty()) head.set("kid", id);
+  JsonAnswer claim("{}");
+  claim.set("iss", key.text("client_email"));
+  claim.set("scope", kGoogleScope);
+  claim.set("aud", url);
+  claim.set("iat", int64_t{seconds});
+  claim.set("exp", int64_t{seconds + 3600});
+  const std::string text = base64_url(head.dump()) + "." + base64_url(claim.dump());
+  return text + "." + base64_url(rs256(key.text("private_key"), text));
+}
+
+BearerToken token_of_file(const Surroundings& surroundings, const std::filesystem::path& path,
+                          const std::string& text) {
+  const JsonAnswer key(text);
+  const std::string kind = key.text("type");
+  const auto refuse = [&](ErrorCode code, const std::string& why, const std::string& remedy) {
+    return Error(code, why,
+                 {.path = path.string(), .subject = ErrorSubject::argument, .remedy = remedy});
+  };
+  std::vector<std::pair<std::string, std::string>> form;
+  const std::string url = token_url(key);
+  if (kind == "authorized_user") {
+    form = {{"grant_type", "refresh_token"},
+            {"client_id", key.text("client_id")},
+            {"client_secret", key.text("client_secret")},
+            {"refresh_token", key.text("refresh_token")}};
+  } else if (kind == "service_account") {
+    try {
+      form = {{"grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer"},
+              {"assertion", signed_claim(key, url, surroundings.now())}};
+    } catch (const Error& e) {
+      throw e.within({.path = path.string(), .remedy = "download the account's key again"});
+    }
+  } else if (key.is_object()) {
+    throw refuse(ErrorCode::unsupported,
+                 fmt::format("has credentials of the type '{}'", printable(kind)),
+                 "use one of authorized_user or service_account, or HMAC keys");
+  } else {
+    throw refuse(ErrorCode::invalid_argument, "is no JSON with credentials of Google",
+                 "check GOOGLE_APPLICATION_CREDENTIALS");
+  }
+  const HttpResponse response =
+      ask(surroundings, "POST", url, {"Content-Type: application/x-www-form-urlencoded"},
+          form_of(form), kGoogleLimitS);
+  return token_of(response, parse_url(url, "token_uri").host, surroundings.now());
+}
+
+}  // namespace
+
+std::optional<SigningKeys> google_hmac_keys(const Surroundings& surroundings) {
+  SigningKeys keys{surroundings.variable("GS_ACCESS_KEY_ID"),
+                   surroundings.variable("GS_SECRET_ACCESS_KEY"), ""};
+  if (keys.id.empty()) return std::nullopt;
+  if (keys.secret.empty()) {
+    throw Error(ErrorCode::invalid_argument,
+                "the environment has GS_ACCESS_KEY_ID, but no GS_SECRET_ACCESS_KEY",
+                {.subject = ErrorSubject::argument, .remedy = "set both of them or neither"});
+  }
+  return keys;
+}
+
+BearerToken find_google_token(const Surroundings& surroundings) {
+  std::vector<std::string> looked = {"the environment has no GS_ACCESS_KEY_ID"};
+  const std::string named = surroundings.variable("GOOGLE_APPLICATION_CREDENTIALS");
+  const std::string config = surroundings.variable("CLOUDSDK_CONFIG");
+  const std::filesystem::path path =
+      !named.empty() ? std::filesystem::path(named)
+                     : (config.empty() ? surroundings.home / ".config" / "gcloud"
+                                       : std::filesystem::path(config)) /
+                           "application_default_credentials.json";
+  if (const auto text = text_if_there(path)) return token_of_file(surroundings, path, *text);
+  if (!named.empty()) {
+    throw Error(ErrorCode::invalid_argument, "is not there",
+                {.path = path.string(),
+                 .subject = ErrorSubject::argument,
+                 .remedy = "check GOOGLE_APPLICATION_CREDENTIALS"});
+  }
+  looked.push_back(
+      fmt::format("no GOOGLE_APPLICATION_CREDENTIALS, and {} is not there", path.string()));
+  if (surroundings.is_on("NO_GCE_CHECK")) {
+    looked.emplace_back("NO_GCE_CHECK is set");
+  } else {
+    std::string host = surroundings.variable("GCE_METADATA_HOST");
+    if (host.empty()) host = "metadata.google.internal";
+    const std::string what = "the metadata server " + host;
+    const HttpResponse response = ask(
+        surroundings, "GET",
+        fmt::format("http://{}/computeMetadata/v1/instance/service-accounts/default/token", host),
+        {"Metadata-Flavor: Google"}, "", kGoogleMetadataLimitS);
+    if (response.status == 200) return token_of(response, what, surroundings.now());
+    looked.push_back(fmt::format("{} gives no token ({})", what, outcome_of(response)));
+  }
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("has no credentials of Google; looked at: {}", fmt::join(looked, "; ")),
+              {.subject = ErrorSubject::argument,
+               .remedy = "run `gcloud auth application-default login`, set GS_ACCESS_KEY_ID and "
+                         "GS_SECRET_ACCESS_KEY, or GS_NO_SIGN_REQUEST=YES for a public bucket"});
+}
+
+}  // namespace ffkit

@@ -1,0 +1,31 @@
+// Credentials of Google's Cloud Storage:
+//
+//   1. HMAC keys: GS_ACCESS_KEY_ID and GS_SECRET_ACCESS_KEY
+//   2. a JSON file of GOOGLE_APPLICATION_CREDENTIALS, or the one that `gcloud auth
+//      application-default login` writes: a service account's key, or a user's refresh token
+//   3. the metadata server of machines and pods of Google's (GCE_METADATA_HOST), unless NO_GCE_CHECK
+//
+// Secrets are in no message.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "credentials/surroundings.h"
+#include "signing/signature.h"
+
+namespace ffkit {
+
+// The keys of the environment; nothing without them.
+std::optional<SigningKeys> google_hmac_keys(const Surroundings& surroundings);
+
+struct BearerToken {
+  std::string token;
+  std::optional<Moment> expires = {};
+};
+
+// A token by places 2 and 3. Throws Error(invalid_argument) where there is none, which says what
+// was looked at.
+BearerToken find_google_token(const Surroundings& surroundings);
+
+}  // namespace ffkit

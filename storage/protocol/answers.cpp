@@ -1,0 +1,174 @@
+#include "protocol/answers.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "addresses/address.h"
+#include "addresses/percent.h"
+#include "format/make_error.h"
+#include "format/printable.h"
+#include "xml/xml.h"
+
+namespace ffkit {
+namespace {
+
+// As forms have it: plus signs are spaces.
+std::string listed_key(std::string_view text, bool is_encoded) {
+  if (!is_encoded) return std::string(text);
+  std::string key(text);
+  std::ranges::replace(key, '+', ' ');
+  return percent_decoded(key);
+}
+
+int64_t size_in(std::string_view text) {
+  int64_t size = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
+  if (error != std::errc() || end != text.data() + text.size() || size < 0) {
+    throw error_of(ErrorCode::corrupt, "the listing has the size '{}'",
+                   printable(text.substr(0, 40)));
+  }
+  return size;
+}
+
+std::string shortened(std::string_view text) {
+  constexpr size_t kMaxWords = 300;
+  return printable(text.size() > kMaxWords ? std::string(text.substr(0, kMaxWords)) + "..."
+                                           : std::string(text));
+}
+
+bool is_one_of(std::string_view code, std::initializer_list<std::string_view> codes) {
+  return std::ranges::find(codes, code) != codes.end();
+}
+
+std::string keys_of(const AskedOf& asked) {
+  return fmt::format("{0}_ACCESS_KEY_ID and {0}_SECRET_ACCESS_KEY", asked.variables);
+}
+
+}  // namespace
+
+Refusal refusal_of(const HttpResponse& response) {
+  Refusal refusal;
+  refusal.region = response.header("x-amz-bucket-region");
+  if (response.body.empty()) return refusal;
+  try {
+    const XmlElement root = parse_xml(response.body);
+    if (root.name != "Error") return refusal;
+    refusal.code = root.text_of("Code");
+    refusal.message = root.text_of("Message");
+    if (refusal.region.empty()) refusal.region = root.text_of("Region");
+  } catch (const Error&) {
+    // A page of something between here and the store: its status has to do.
+  }
+  return refusal;
+}
+
+bool has_expired(const HttpResponse& response, const Refusal& refusal) {
+  return response.status == 401 ||
+         is_one_of(refusal.code, {"ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired",
+                                  "InvalidToken", "RequestExpired"});
+}
+
+ListPage parse_list_page(std::string_view xml) {
+  const XmlElement root = parse_xml(xml);
+  if (root.name != "ListBucketResult") {
+    throw error_of(ErrorCode::corrupt, "the answer is <{}>, and no listing", shortened(root.name));
+  }
+  const bool is_encoded = root.text_of("EncodingType") == "url";
+  ListPage page;
+  for (const XmlElement& child : root.children) {
+    if (child.name == "Contents") {
+      page.keys.push_back({listed_key(child.text_of("Key"), is_encoded),
+                           size_in(child.text_of("Size")), std::string(child.text_of("ETag"))});
+    } else if (child.name == "CommonPrefixes") {
+      page.prefixes.push_back(listed_key(child.text_of("Prefix"), is_encoded));
+    }
+  }
+  if (root.text_of("IsTruncated") == "true") {
+    page.next = root.text_of("NextContinuationToken");
+    if (page.next.empty()) {
+      throw Error(ErrorCode::corrupt, "the listing goes on, but has no token for it");
+    }
+  }
+  return page;
+}
+
+std::string parse_upload_id(std::string_view xml) {
+  const XmlElement root = parse_xml(xml);
+  const std::string_view id = root.text_of("UploadId");
+  // The root is called InitiateMultipartUploadResult by most, and otherwise by rclone.
+  if (id.empty()) {
+    throw error_of(ErrorCode::corrupt, "the answer is <{}>, and no begin of an upload",
+                   shortened(root.name));
+  }
+  return std::string(id);
+}
+
+Failure failure_of(const HttpResponse& response, const AskedOf& asked) {
+  const Refusal refusal = refusal_of(response);
+  std::string reason = refusal.code.empty()
+                           ? fmt::format("status {}", response.status)
+                           : fmt::format("{}: {}", refusal.code, shortened(refusal.message));
+  const int status = response.status;
+  const std::string& code = refusal.code;
+  if (status == 0) {
+    return {ErrorCode::io, fmt::format("{} gave no answer: {}", asked.host, response.failure),
+            "check the network, and the endpoint if one is set"};
+  }
+  if (code == "NoSuchBucket") {
+    return {ErrorCode::not_found,
+            fmt::format("there is no bucket '{}' at {}", asked.bucket, asked.host),
+            "check its name, and the endpoint if one is set"};
+  }
+  if (status == 404) return {ErrorCode::not_found, "it is not there", "check its name"};
+  if (code == "RequestTimeTooSkewed") {
+    return {ErrorCode::invalid_argument, "this machine's clock is wrong (" + reason + ")",
+            "set the clock"};
+  }
+  if (is_one_of(code, {"SignatureDoesNotMatch", "InvalidAccessKeyId"})) {
+    return {ErrorCode::invalid_argument,
+            fmt::format("the keys of {} are wrong ({})", asked.whose, reason),
+            "check " + keys_of(asked)};
+  }
+  if (has_expired(response, refusal)) {
+    return {ErrorCode::invalid_argument,
+            fmt::format("the credentials of {} have ended ({})", asked.whose, reason),
+            "get new ones"};
+  }
+  if (status == 403 && asked.whose.empty()) {
+    return {ErrorCode::invalid_argument,
+            fmt::format("access is denied to requests that are not signed ({})", reason),
+            fmt::format("give credentials, and set {}_NO_SIGN_REQUEST no longer", asked.variables)};
+  }
+  if (status == 403) {
+    return {ErrorCode::invalid_argument,
+            fmt::format("access is denied to the credentials of {} ({})", asked.whose, reason),
+            fmt::format("check what they may do; for a public bucket set {}_NO_SIGN_REQUEST=YES",
+                        asked.variables)};
+  }
+  if (status == 301 || status == 307 || code == "AuthorizationHeaderMalformed") {
+    return {ErrorCode::invalid_argument,
+            fmt::format("the bucket is in another region ({})", reason), "set AWS_REGION to it"};
+  }
+  if (status == 412) {
+    return {ErrorCode::corrupt, "it was changed meanwhile", "open it again"};
+  }
+  if (status == 416) {
+    return {ErrorCode::corrupt, "it ends before the bytes that were asked for", "is it cut off?"};
+  }
+  if (status == 501 || status == 405) {
+    return {ErrorCode::unsupported, fmt::format("{} cannot do this ({})", asked.host, reason), ""};
+  }
+  if (status == 429 || status >= 500) {
+    return {ErrorCode::io, fmt::format("{} is overloaded or broken ({})", asked.host, reason),
+            "try again later"};
+  }
+  return {ErrorCode::invalid_argument, fmt::format("{} refuses it ({})", asked.host, reason), ""};
+}
+
+Error error_of_failure(const Failure& failure, const std::string& address, std::string_view done) {
+  return {failure.code,
+          fmt::format("cannot be {}: {}", done, failure.reason),
+          {.path = shown_address(address), .remedy = failure.remedy}};
+}
+
+}  // namespace ffkit

@@ -1,0 +1,97 @@
+#include "protocol/s3_settings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "addresses/percent.h"
+#include "addresses/url.h"
+#include "credentials/aws_profile.h"
+
+namespace ffkit {
+namespace {
+
+// Whether certificates for *.s3.REGION.amazonaws.com hold for the bucket's host.
+bool is_host_label(const std::string& bucket) {
+  return bucket.size() >= 3 && bucket.size() <= 63 && std::ranges::all_of(bucket, [](char c) {
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '-';
+         });
+}
+
+std::string without_slash(std::string url) {
+  while (url.ends_with('/')) url.pop_back();
+  return url;
+}
+
+}  // namespace
+
+S3Settings s3_settings(const std::string& bucket, const Surroundings& surroundings,
+                       const AwsChain& chain) {
+  const AwsProfiles profiles(surroundings);
+  S3Settings settings;
+  settings.bucket = bucket;
+  settings.region = configured_region(surroundings, profiles);
+  const std::string endpoint = configured_endpoint(surroundings, profiles, "S3");
+  if (!endpoint.empty()) {
+    settings.endpoint = without_slash(parse_url(endpoint, "the endpoint of S3").text());
+    if (settings.region.empty()) settings.region = "us-east-1";
+  }
+  const IniSection* profile = profiles.find(profiles.chosen());
+  const std::string style = profile == nullptr ? "" : value_of(*profile, "s3.addressing_style");
+  settings.is_path_style = !is_host_label(bucket) || style == "path" ||
+                           (!settings.endpoint.empty() && style != "virtual");
+  if (surroundings.variable("AWS_REQUEST_PAYER") == "requester") {
+    settings.headers.emplace_back("x-amz-request-payer: requester");
+  }
+  settings.create_only = "If-None-Match: *";
+  settings.variables = "AWS";
+  settings.authorizer = surroundings.is_on("AWS_NO_SIGN_REQUEST")
+                            ? anonymous_authorizer()
+                            : aws_authorizer(chain, surroundings.now);
+  return settings;
+}
+
+S3Settings gs_settings(const std::string& bucket, const Surroundings& surroundings,
+                       const GoogleChain& chain) {
+  S3Settings settings;
+  settings.scheme = "gs";
+  settings.bucket = bucket;
+  std::string endpoint = surroundings.variable("STORAGE_EMULATOR_HOST");
+  if (endpoint.empty()) endpoint = "https://storage.googleapis.com";
+  if (endpoint.find("://") == std::string::npos) endpoint = "http://" + endpoint;
+  settings.endpoint = without_slash(parse_url(endpoint, "STORAGE_EMULATOR_HOST").text());
+  settings.is_path_style = true;
+  settings.region = "auto";
+  if (const std::string payer = surroundings.variable("GS_USER_PROJECT"); !payer.empty()) {
+    settings.headers.push_back("x-goog-user-project: " + payer);
+  }
+  settings.create_only = "x-goog-if-generation-match: 0";
+  settings.variables = "GS";
+  if (surroundings.is_on("GS_NO_SIGN_REQUEST")) {
+    settings.authorizer = anonymous_authorizer();
+  } else if (auto keys = google_hmac_keys(surroundings)) {
+    settings.authorizer = google_hmac_authorizer(std::move(*keys), surroundings.now);
+  } else {
+    settings.authorizer = google_token_authorizer(chain);
+  }
+  return settings;
+}
+
+std::string url_of(const S3Settings& settings, const std::string& region, const std::string& key,
+                   const std::string& query) {
+  std::string endpoint = settings.endpoint;
+  if (endpoint.empty()) {
+    // Without a region the global name answers with the bucket's.
+    endpoint = region.empty() ? "https://s3.amazonaws.com"
+                              : fmt::format("https://s3.{}.{}", region, aws_domain(region));
+  }
+  std::string path = "/";
+  if (settings.is_path_style) {
+    path += settings.bucket + (key.empty() ? "" : "/");
+  } else {
+    endpoint.insert(endpoint.find("://") + 3, settings.bucket + ".");
+  }
+  return endpoint + path + percent_encoded_path(key) + (query.empty() ? "" : "?" + query);
+}
+
+}  // namespace ffkit

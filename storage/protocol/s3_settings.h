@@ -1,0 +1,41 @@
+// Where a bucket is and who asks for it, by the environment and the profiles of ~/.aws.
+//
+//   s3   AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL or endpoint_url of the profile: another store than
+//        AWS's, in path style unless s3.addressing_style is "virtual". AWS_REGION. AWS_CA_BUNDLE.
+//        AWS_REQUEST_PAYER=requester. AWS_NO_SIGN_REQUEST=YES: public buckets, without credentials.
+//   gs   STORAGE_EMULATOR_HOST: another host. GS_USER_PROJECT: who pays. GS_NO_SIGN_REQUEST=YES.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "credentials/surroundings.h"
+#include "protocol/authorizer.h"
+
+namespace ffkit {
+
+struct S3Settings {
+  std::string scheme = "s3";  // of addresses: "s3" or "gs"
+  std::string bucket;
+  std::string endpoint;              // "http://127.0.0.1:8333"; empty: AWS's own, by region
+  bool is_path_style = false;        // the bucket stands in the path, not in the host's name
+  std::string region;                // empty: found out by the bucket's answers
+  std::vector<std::string> headers;  // of every request
+  std::string create_only;           // the header by which a write fails where there is an object
+  std::string variables;             // the names of the environment begin so: "AWS" or "GS"
+  std::shared_ptr<Authorizer> authorizer;
+};
+
+// `chain` is shared by all buckets. Both throw Error(invalid_argument) for variables that make no
+// sense.
+S3Settings s3_settings(const std::string& bucket, const Surroundings& surroundings,
+                       const AwsChain& chain);
+S3Settings gs_settings(const std::string& bucket, const Surroundings& surroundings,
+                       const GoogleChain& chain);
+
+// The URL of an object, or of the bucket where `key` is empty. `query` is encoded.
+std::string url_of(const S3Settings& settings, const std::string& region, const std::string& key,
+                   const std::string& query);
+
+}  // namespace ffkit

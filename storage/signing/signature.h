@@ -1,0 +1,68 @@
+// Signatures of requests by headers: AWS Signature Version 4, and Google's V4 for HMAC keys, which
+// is the same with other names. Pure functions.
+//
+// https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
+// https://cloud.google.com/storage/docs/authentication/signatures
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "http/http_client.h"
+
+namespace ffkit {
+
+struct SigningDialect {
+  std::string_view algorithm;
+  std::string_view key_prefix;
+  std::string_view terminator;
+  std::string_view header_prefix;  // of the headers that the store defines
+};
+inline constexpr SigningDialect kAwsDialect = {"AWS4-HMAC-SHA256", "AWS4", "aws4_request",
+                                               "x-amz-"};
+inline constexpr SigningDialect kGoogleDialect = {"GOOG4-HMAC-SHA256", "GOOG4", "goog4_request",
+                                                  "x-goog-"};
+
+struct SigningKeys {
+  std::string id;
+  std::string secret;
+  std::string token;  // of a session; empty without one
+};
+
+struct SigningScope {
+  std::string region;   // "us-east-1"
+  std::string service;  // "s3", "sts", "storage"
+};
+
+using SigningTime = std::chrono::system_clock::time_point;
+
+// What is signed, as it will be sent.
+struct SignedParts {
+  std::string method;
+  std::string path;                                          // encoded
+  std::string query;                                         // encoded, in any order
+  std::vector<std::pair<std::string, std::string>> headers;  // all of them are signed
+  std::string payload_hash;  // hexadecimal SHA-256, or UNSIGNED-PAYLOAD
+};
+
+std::string canonical_request(const SignedParts& parts);
+// The value of the Authorization header.
+std::string authorization(const SignedParts& parts, const SigningKeys& keys,
+                          const SigningScope& scope, SigningTime time,
+                          const SigningDialect& dialect = kAwsDialect);
+
+// "20150830T123600Z".
+std::string signing_time(SigningTime time);
+
+enum class Payload : uint8_t { hashed, unsigned_payload };
+
+// Adds the headers of date, payload, token and signature to `request`. Signed are the host,
+// Content-Type and headers of the dialect; others (Range, If-Match) are left to proxies.
+void sign(HttpRequest& request, const SigningKeys& keys, const SigningScope& scope,
+          SigningTime time, Payload payload, const SigningDialect& dialect = kAwsDialect);
+
+}  // namespace ffkit

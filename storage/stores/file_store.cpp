@@ -1,0 +1,180 @@
+#include "stores/file_store.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <utility>
+
+#include "addresses/address.h"
+#include "format/file/file.h"
+#include "format/make_error.h"
+
+namespace ffkit {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path path_of(const std::string& address) {
+  return parse_address(address).path;
+}
+
+std::string address_of_path(const fs::path& path) {
+  return "file://" + path.string();
+}
+
+std::optional<struct stat> status_of(const fs::path& path) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) == 0) return status;
+  if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
+  throw io_error_at(path, "cannot be looked for", errno);
+}
+
+ObjectFacts facts_of_file(const struct stat& status) {
+  return {status.st_size,
+          fmt::format("\"{:x}-{:x}-{:x}\"", status.st_ino,
+                      status.st_mtim.tv_sec * int64_t{1'000'000'000} + status.st_mtim.tv_nsec,
+                      status.st_size)};
+}
+
+// Files that are being written are called so, and in no listing.
+constexpr std::string_view kUnfinishedName = ".ffkit-upload-";
+
+fs::path unfinished_beside(const fs::path& path) {
+  static std::atomic<int> number = 0;
+  return path.parent_path() / fmt::format("{}{}-{}", kUnfinishedName, getpid(), number++);
+}
+
+void make_folder_of(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path.parent_path(), error);
+  require_done(error, path.parent_path(), "the folder cannot be made");
+}
+
+class FileUpload : public Upload {
+ public:
+  explicit FileUpload(fs::path path)
+      : path_(std::move(path)),
+        unfinished_((make_folder_of(path_), unfinished_beside(path_))),
+        file_(File::create(unfinished_)) {}
+  ~FileUpload() override {
+    if (!is_finished_) unlink(unfinished_.c_str());
+  }
+  FileUpload(const FileUpload&) = delete;
+  FileUpload& operator=(const FileUpload&) = delete;
+
+  void add(std::span<const std::byte> bytes) override { file_.write(bytes); }
+
+  void finish() override {
+    file_.sync();
+    file_.close();
+    rename_durably(unfinished_, path_);
+    is_finished_ = true;
+  }
+
+  // False: there is such a file already.
+  bool finish_if_new() {
+    file_.sync();
+    file_.close();
+    if (link(unfinished_.c_str(), path_.c_str()) != 0) {
+      if (errno == EEXIST) return false;
+      throw io_error_at(path_, "cannot be written", errno);
+    }
+    sync_folder_of(path_);
+    return true;
+  }
+
+ private:
+  const fs::path path_;
+  const fs::path unfinished_;
+  File file_;
+  bool is_finished_ = false;
+};
+
+void list_folder(const fs::path& folder, bool recursive, Listing& listing) {
+  std::error_code error;
+  fs::directory_iterator entries(folder, error);
+  if (error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory) return;
+  require_done(error, folder, "cannot be listed");
+  for (; entries != fs::directory_iterator(); entries.increment(error)) {
+    const fs::path& path = entries->path();
+    const auto status = status_of(path);
+    if (!status || path.filename().native().starts_with(kUnfinishedName)) continue;
+    if (S_ISREG(status->st_mode)) {
+      listing.objects.push_back({address_of_path(path), facts_of_file(*status)});
+    } else if (S_ISDIR(status->st_mode)) {
+      if (recursive) {
+        list_folder(path, true, listing);
+      } else {
+        listing.folders.push_back(address_of_path(path));
+      }
+    }
+    if (error) break;
+  }
+  require_done(error, folder, "cannot be listed");
+}
+
+}  // namespace
+
+void FileStore::read(const std::string& address, int64_t offset, std::span<std::byte> into,
+                     const std::string& version, Done done) {
+  std::exception_ptr failure;
+  try {
+    const File file = File::open_for_reading(path_of(address));
+    if (!version.empty()) {
+      struct stat status {};
+      if (fstat(file.fd(), &status) != 0) throw io_error_at(file.path(), "cannot be read", errno);
+      if (facts_of_file(status).version != version) {
+        throw error_at(file.path(), ErrorCode::corrupt, "was changed meanwhile; open it again");
+      }
+    }
+    file.read_at(offset, into);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  done(failure);
+}
+
+std::string FileStore::read_all(const std::string& address, int64_t max_bytes) {
+  return read_whole_text(path_of(address), max_bytes);
+}
+
+std::optional<ObjectFacts> FileStore::find(const std::string& address) {
+  const auto status = status_of(path_of(address));
+  if (!status || !S_ISREG(status->st_mode)) return std::nullopt;
+  return facts_of_file(*status);
+}
+
+Listing FileStore::list(const std::string& address, bool recursive) {
+  fs::path folder = path_of(address).lexically_normal();
+  if (!folder.has_filename() && folder.has_relative_path()) folder = folder.parent_path();
+  Listing listing;
+  list_folder(folder, recursive, listing);
+  std::ranges::sort(listing.objects, {}, &ListedObject::address);
+  std::ranges::sort(listing.folders);
+  return listing;
+}
+
+bool FileStore::put(const std::string& address, std::span<const std::byte> bytes,
+                    bool only_if_new) {
+  FileUpload upload(path_of(address));
+  upload.add(bytes);
+  if (only_if_new) return upload.finish_if_new();
+  upload.finish();
+  return true;
+}
+
+std::unique_ptr<Upload> FileStore::upload(const std::string& address, int64_t /*expected_bytes*/) {
+  return std::make_unique<FileUpload>(path_of(address));
+}
+
+void FileStore::remove(const std::string& address) {
+  const fs::path path = path_of(address);
+  if (unlink(path.c_str()) != 0 && errno != ENOENT) {
+    throw io_error_at(path, "cannot be deleted", errno);
+  }
+}
+
+}  // namespace ffkit

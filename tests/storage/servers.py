@@ -1,0 +1,109 @@
+"""Servers on 127.0.0.1 for tests of the stores, and the tool that asks them. Whatever is started here ends with the test."""
+
+import atexit
+import http.server
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+TOOL, SERVERS = sys.argv[1], pathlib.Path(sys.argv[2])
+FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="ffkit-storage-"))
+KEYS = {"AWS_ACCESS_KEY_ID": "AKIATEST", "AWS_SECRET_ACCESS_KEY": "secret/of+tests"}
+_running = []
+
+
+def _end():
+    for process in _running:
+        process.terminate()
+    for process in _running:
+        try:
+            process.wait(timeout=2)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+    shutil.rmtree(FOLDER, ignore_errors=True)
+
+
+atexit.register(_end)
+
+
+def installed(name):
+    """The program `name` of .deps/servers; without it the test is skipped."""
+    program = SERVERS / "bin" / name
+    if not program.exists():
+        print(f"skipped: {program} is not there; tools/setup --servers installs it")
+        sys.exit(77)
+    return str(program)
+
+
+def free_ports(number):
+    """Ports that nobody listens to; SeaweedFS also takes each one plus 10,000."""
+    ports, port = [], 20000 + os.getpid() * 37 % 20000
+    while len(ports) < number:
+        port += 1
+        try:
+            for candidate in (port, port + 10000):
+                with socket.socket() as probe:
+                    probe.bind(("127.0.0.1", candidate))
+            ports.append(port)
+        except OSError:
+            continue
+    return ports
+
+
+def start(command, port, **options):
+    """Starts a server, and waits until it listens to `port`."""
+    log = open(FOLDER / f"{pathlib.Path(command[0]).name}-{port}.log", "w+")
+    process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, **options)
+    _running.append(process)
+    end = time.time() + 60
+    while time.time() < end and process.poll() is None:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return process
+        time.sleep(0.05)
+    log.seek(0)
+    sys.exit(f"FAILED: {command[0]} does not listen to port {port}:\n{log.read()[-3000:]}")
+
+
+def serve(handler):
+    """Starts a server of our own in a thread; returns its URL."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return f"http://127.0.0.1:{server.server_address[1]}"
+
+
+def environment(**variables):
+    """Nothing of the machine's own credentials is found."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "GS_", "GOOGLE_", "HF_", "FFKIT_", "STORAGE_")) and "proxy" not in name.lower()}
+    return {**clean, "HOME": str(FOLDER / "home"), "AWS_EC2_METADATA_DISABLED": "true", "NO_GCE_CHECK": "true", **variables}
+
+
+def tool(*arguments, env, code=0):
+    """What the tool prints; on an expected failure what it says on stderr."""
+    done = subprocess.run([TOOL, *map(str, arguments)], env=env, capture_output=True, text=True, timeout=120)
+    if done.returncode != code:
+        sys.exit(f"FAILED: {' '.join(map(str, arguments))}: status {done.returncode}, not {code}\n{done.stdout}{done.stderr}")
+    for secret in ("secret/of", "role-secret", "hf_secret"):
+        expect(secret not in done.stdout + done.stderr, f"a secret is printed: {done.stderr}")
+    return (done.stderr if code else done.stdout).strip()
+
+
+def expect(condition, message="not as expected"):
+    if not condition:
+        import traceback
+        place = traceback.extract_stack()[-2]
+        sys.exit(f"FAILED: {pathlib.Path(place.filename).name}:{place.lineno}: {place.line}: {message}")
+
+
+def file_of(name, content):
+    path = FOLDER / name
+    path.write_bytes(content)
+    return path

@@ -1,0 +1,87 @@
+#include "addresses/address.h"
+
+#include <gtest/gtest.h>
+
+#include "addresses/percent.h"
+#include "addresses/url.h"
+#include "expect_error.h"
+
+namespace ffkit {
+namespace {
+
+TEST(ParseAddress, TakesBucketAndKey) {
+  const Address a = parse_address("s3://my-bucket/set a/train/shard-00000.ffr");
+  EXPECT_EQ(a.scheme, Scheme::s3);
+  EXPECT_EQ(a.place, "my-bucket");
+  EXPECT_EQ(a.path, "set a/train/shard-00000.ffr");
+  EXPECT_EQ(parse_address("gs://b").path, "");
+  EXPECT_EQ(parse_address("gs://b/").path, "");
+  EXPECT_EQ(parse_address("s3://b/a//c%20?d#e").path, "a//c%20?d#e");
+}
+
+TEST(ParseAddress, KeepsTheQueryOfAUrl) {
+  const Address a = parse_address("https://Host.example:8443/a%20b/c d?X-Sig=1&v");
+  EXPECT_EQ(a.scheme, Scheme::https);
+  EXPECT_EQ(a.place, "host.example:8443");
+  EXPECT_EQ(a.path, "a%20b/c%20d");
+  EXPECT_EQ(a.query, "X-Sig=1&v");
+  EXPECT_EQ(parse_address("http://[::1]:80/x").place, "[::1]:80");
+}
+
+TEST(ParseAddress, TakesTheRevisionOfADataSet) {
+  const Address a = parse_address("hf://datasets/owner/name/train/x.ffr");
+  EXPECT_EQ(a.place, "owner/name");
+  EXPECT_EQ(a.revision, "main");
+  EXPECT_EQ(a.path, "train/x.ffr");
+  EXPECT_EQ(parse_address("hf://datasets/o/n@v1/x").revision, "v1");
+  EXPECT_EQ(parse_address("hf://datasets/o/n@refs/pr/1/x").revision, "refs/pr/1");
+  EXPECT_EQ(parse_address("hf://datasets/o/n@refs/pr/1/x").path, "x");
+  EXPECT_EQ(parse_address("hf://datasets/o/n@refs%2Fpr%2F1/x").revision, "refs/pr/1");
+  EXPECT_EQ(parse_address("hf://datasets/o/n").path, "");
+}
+
+TEST(ParseAddress, TakesFiles) {
+  EXPECT_EQ(parse_address("file:///data/a b").path, "/data/a b");
+  EXPECT_EQ(parse_address("file://localhost/data").path, "/data");
+}
+
+TEST(ParseAddress, RefusesWhatIsNone) {
+  for (const char* text :
+       {"/data/x", "s3:/b/x", "s3:///x", "s3://a b/x", "s3://arn:aws:s3:::x/y", "s3://b/a/../c",
+        "gs://b/./c", "https://", "https://:80/x", "https://h:99999/x", "https://me:secret@h/x?s=1",
+        "hf://models/o/n/x", "hf://datasets/o", "hf://datasets/o/n@/x", "file://host/x"}) {
+    EXPECT_ERROR(parse_address(text), invalid_argument, .subject = argument);
+  }
+}
+
+TEST(ParseAddress, IsUndoneByItsText) {
+  for (const char* text :
+       {"s3://b/a/c", "gs://b/", "https://h:1/a?b=c", "http://h/", "hf://datasets/o/n/x",
+        "hf://datasets/o/n@v1/x", "hf://datasets/o/n@refs%2Fpr%2F1/x", "file:///a"}) {
+    EXPECT_EQ(text_of(parse_address(text)), text);
+  }
+}
+
+TEST(ShownAddress, HasNoSecrets) {
+  EXPECT_EQ(shown_address("https://h/x?X-Amz-Signature=1"), "https://h/x?...");
+  EXPECT_EQ(shown_address("https://me:secret@h/x"), "https://...@h/x");
+  EXPECT_EQ(shown_address("s3://b/x?y"), "s3://b/x?y");
+}
+
+TEST(Percent, KeepsWhatIsUnreserved) {
+  EXPECT_EQ(percent_encoded("AZaz09-._~/ +=\xc3\xa4"), "AZaz09-._~%2F%20%2B%3D%C3%A4");
+  EXPECT_EQ(percent_encoded_path("a/b c"), "a/b%20c");
+  EXPECT_EQ(percent_decoded("a%2fb%zz%"), "a/b%zz%");
+  EXPECT_EQ(as_in_url("/a%20b c\"?x=[1]"), "/a%20b%20c%22?x=[1]");
+}
+
+TEST(Url, FollowsLocations) {
+  const Url base = parse_url("https://h/a/b?c", "x");
+  EXPECT_EQ(redirected(base, "/d?e#f").text(), "https://h/d?e");
+  EXPECT_EQ(redirected(base, "http://i:1").text(), "http://i:1/");
+  EXPECT_EQ(redirected(base, "//i/d").text(), "https://i/d");
+  EXPECT_ERROR(redirected(base, "ftp://i/d"), invalid_argument);
+}
+
+}  // namespace
+}  // namespace ffkit

@@ -1,0 +1,75 @@
+#include "protocol/answers.h"
+
+#include <gtest/gtest.h>
+
+#include "canned_client.h"
+#include "expect_error.h"
+
+namespace ffkit {
+namespace {
+
+using testing::answer_of;
+
+TEST(ListPage, HasKeysAndPrefixes) {
+  const ListPage page = parse_list_page(
+      "<ListBucketResult><EncodingType>url</EncodingType><IsTruncated>true</IsTruncated>"
+      "<NextContinuationToken>t=</NextContinuationToken><Contents><Key>a+b%2Bc</Key>"
+      "<Size>12</Size><ETag>&quot;e&quot;</ETag></Contents>"
+      "<CommonPrefixes><Prefix>d%2Fe/</Prefix></CommonPrefixes></ListBucketResult>");
+  ASSERT_EQ(page.keys.size(), 1U);
+  EXPECT_EQ(page.keys[0].key, "a b+c");
+  EXPECT_EQ(page.keys[0].num_bytes, 12);
+  EXPECT_EQ(page.keys[0].version, "\"e\"");
+  EXPECT_EQ(page.prefixes, std::vector<std::string>{"d/e/"});
+  EXPECT_EQ(page.next, "t=");
+  EXPECT_EQ(parse_list_page("<ListBucketResult><Contents><Key>a+b%20</Key><Size>0</Size>"
+                            "</Contents></ListBucketResult>")
+                .keys[0]
+                .key,
+            "a+b%20");
+}
+
+TEST(ListPage, RefusesWhatIsNone) {
+  EXPECT_ERROR(parse_list_page("<html/>"), corrupt);
+  EXPECT_ERROR(parse_list_page("no XML"), corrupt);
+  EXPECT_ERROR(parse_list_page("<ListBucketResult><IsTruncated>true</IsTruncated>"
+                               "</ListBucketResult>"),
+               corrupt);
+  EXPECT_ERROR(parse_list_page("<ListBucketResult><Contents><Key>a</Key><Size>-1</Size>"
+                               "</Contents></ListBucketResult>"),
+               corrupt);
+  EXPECT_ERROR(parse_upload_id("<InitiateMultipartUploadResult/>"), corrupt);
+}
+
+// What users see of each refusal.
+TEST(Failure, SaysWhatToDo) {
+  const auto refused = [](int status, const std::string& code, const std::string& message) {
+    return answer_of(
+        status, fmt::format("<Error><Code>{}</Code><Message>{}</Message></Error>", code, message));
+  };
+  const auto fail = [](const HttpResponse& response, const AskedOf& asked) {
+    throw error_of_failure(failure_of(response, asked), "s3://bucket/key", "read");
+  };
+  const AskedOf asked{"profile 'dev'", "bucket", "bucket.s3.amazonaws.com", "AWS"};
+  EXPECT_ERROR(fail(refused(404, "NoSuchKey", "x"), asked), not_found, .path = "s3://bucket/key");
+  EXPECT_ERROR(fail(refused(404, "NoSuchBucket", "x"), asked), not_found);
+  EXPECT_ERROR(fail(refused(403, "AccessDenied", "Access Denied"), asked), invalid_argument);
+  EXPECT_ERROR(fail(refused(403, "AccessDenied", "Access Denied"), {"", "bucket", "host", "GS"}),
+               invalid_argument);
+  EXPECT_ERROR(fail(refused(403, "InvalidAccessKeyId", "no such key"), asked), invalid_argument);
+  EXPECT_ERROR(fail(refused(403, "SignatureDoesNotMatch", "other"), asked), invalid_argument);
+  EXPECT_ERROR(fail(refused(400, "ExpiredToken", "The token has expired"), asked),
+               invalid_argument);
+  EXPECT_ERROR(fail(refused(403, "RequestTimeTooSkewed", "too large"), asked), invalid_argument);
+  EXPECT_ERROR(fail(refused(301, "PermanentRedirect", "elsewhere"), asked), invalid_argument);
+  EXPECT_ERROR(fail(refused(503, "SlowDown", "Reduce your request rate"), asked), io);
+  EXPECT_ERROR(fail(refused(501, "NotImplemented", "A header is not implemented"), asked),
+               unsupported);
+  EXPECT_ERROR(fail(answer_of(412), asked), corrupt);
+  EXPECT_ERROR(fail(answer_of(416), asked), corrupt);
+  EXPECT_ERROR(fail(answer_of(400, "<html>a proxy's page</html>"), asked), invalid_argument);
+  EXPECT_ERROR(fail(answer_of(0), asked), io);
+}
+
+}  // namespace
+}  // namespace ffkit

@@ -1,0 +1,306 @@
+// Requests that are repeated, throttled and ended, against a server with faults.
+#include "requests/requests.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "child_process.h"
+#include "expect_error.h"
+#include "faults/fault_server.h"
+#include "http/curl_client.h"
+
+namespace ffkit {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::FaultServer;
+using Asked = FaultServer::Asked;
+using Connection = FaultServer::Connection;
+
+constexpr const char* kAddress = "s3://bucket/a.ffr";
+
+// Without waiting to speak of, and without second requests.
+RequestPolicy quick() {
+  return {.max_attempts = 4, .first_backoff_s = 0.001, .max_backoff_s = 0.004, .hedge_share = 0};
+}
+
+class RequesterTest : public ::testing::Test {
+ protected:
+  static Requester::MakeRequest make(const FaultServer& server, const std::string& target = "/x") {
+    return [url = server.url(target)](int attempt) {
+      return HttpRequest{
+          .url = url, .headers = {"X-Attempt: " + std::to_string(attempt)}, .stall_limit_s = 0.2};
+    };
+  }
+
+  std::shared_ptr<HttpClient> client_ = make_curl_client(curl_library());
+};
+
+TEST_F(RequesterTest, RepeatsUntilTheStoreIsThereAgain) {
+  FaultServer server([](const Asked& asked, Connection& connection) {
+    if (asked.number < 2) connection.answer(503);
+    // (On a connection that was in use before, libcurl itself repeats what is cut.)
+    if (asked.number == 1 || asked.number == 2) return connection.close();
+    if (asked.number < 2) return;
+    connection.answer(200, "here");
+  });
+  Requester requester(client_, quick());
+  const HttpResponse response = requester.fetch(kAddress, make(server));
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(response.body, "here");
+  std::vector<std::string> attempts;
+  for (const Asked& asked : server.asked()) attempts.push_back(asked.header("x-attempt"));
+  EXPECT_THAT(attempts, ElementsAre("1", "2", "3", "4"));
+  const RequestStatistics statistics = requester.statistics();
+  EXPECT_EQ(statistics.requests, 4);
+  EXPECT_EQ(statistics.retries, 3);
+  EXPECT_EQ(statistics.throttled, 2);
+  EXPECT_EQ(statistics.failures, 0);
+  EXPECT_EQ(statistics.bytes, 4);
+  EXPECT_EQ(statistics.connections, 3);
+  EXPECT_EQ(statistics.in_flight_limit, 16);
+}
+
+TEST_F(RequesterTest, FinalStatusesAreAnswers) {
+  FaultServer server([](const Asked&, Connection& connection) { connection.answer(404, "none"); });
+  Requester requester(client_, quick());
+  EXPECT_EQ(requester.fetch(kAddress, make(server)).status, 404);
+  EXPECT_EQ(server.num_requests(), 1);
+}
+
+TEST_F(RequesterTest, SaysWhatTheLastAttemptCameTo) {
+  FaultServer server([](const Asked& asked, Connection& connection) {
+    if (asked.target == "/busy") {
+      return connection.answer(503,
+                               "<Error><Code>SlowDown</Code><Message>Reduce your request "
+                               "rate.</Message></Error>");
+    }
+    if (asked.target == "/broken") return connection.answer(500, "worker\ndied");
+    connection.close();
+  });
+  Requester requester(client_, quick());
+  EXPECT_ERROR(requester.fetch(kAddress, make(server, "/cut")), io, .path = kAddress);
+  EXPECT_ERROR(requester.fetch(kAddress, make(server, "/busy")), io, .path = kAddress);
+  EXPECT_ERROR(requester.fetch(kAddress, make(server, "/broken")), io, .path = kAddress);
+  EXPECT_EQ(server.num_requests(), 12);
+  EXPECT_EQ(requester.statistics().failures, 3);
+  Requester impatient(client_, {.max_attempts = 1});
+  EXPECT_ERROR(impatient.fetch(kAddress, make(server, "/broken")), io, .path = kAddress);
+}
+
+TEST_F(RequesterTest, WhatCanNeverWorkFailsAtOnce) {
+  Requester requester(client_, quick());
+  int num_made = 0;
+  const auto wrong = [&](int) {
+    ++num_made;
+    return HttpRequest{.url = "ftp://127.0.0.1/x"};
+  };
+  EXPECT_ERROR_CODE(requester.fetch(kAddress, wrong), io, .path = kAddress);
+  EXPECT_EQ(num_made, 1);
+}
+
+TEST_F(RequesterTest, RetryAfterIsWaitedFor) {
+  FaultServer server([](const Asked& asked, Connection& connection) {
+    if (asked.number == 0) return connection.answer(429, "", {"Retry-After: 0.2"});
+    connection.answer(200);
+  });
+  Requester requester(client_, quick());
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(requester.fetch(kAddress, make(server)).status, 200);
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(200));
+  // But not for ever.
+  FaultServer slow([](const Asked& asked, Connection& connection) {
+    if (asked.number == 0) return connection.answer(503, "", {"Retry-After: 3600"});
+    connection.answer(200);
+  });
+  RequestPolicy policy = quick();
+  policy.max_retry_after_s = 0.05;
+  Requester impatient(client_, policy);
+  EXPECT_EQ(impatient.fetch(kAddress, make(slow)).status, 200);
+}
+
+TEST_F(RequesterTest, TheJudgeDecides) {
+  FaultServer server([](const Asked&, Connection& connection) { connection.answer(403); });
+  Requester requester(client_, quick());
+  std::atomic<int> num_judged = 0;
+  const Judge renewed = [&](const HttpResponse& response) -> Verdict {
+    EXPECT_EQ(response.status, 403);
+    return {.kind = ++num_judged < 3 ? Verdict::Kind::repeat : Verdict::Kind::done};
+  };
+  EXPECT_EQ(requester.fetch(kAddress, make(server), renewed).status, 403);
+  EXPECT_EQ(num_judged, 3);
+  const Judge refused = [](const HttpResponse&) -> Verdict {
+    return {.kind = Verdict::Kind::fail,
+            .error = std::make_exception_ptr(Error(ErrorCode::invalid_argument, "no key"))};
+  };
+  EXPECT_ERROR_CODE(requester.fetch(kAddress, make(server), refused), invalid_argument);
+  const Judge broken = [](const HttpResponse&) -> Verdict {
+    throw Error(ErrorCode::cancelled, "x");
+  };
+  EXPECT_ERROR_CODE(requester.fetch(kAddress, make(server), broken), cancelled);
+}
+
+TEST_F(RequesterTest, WhatMakeThrowsEndsTheRequest) {
+  FaultServer server([](const Asked&, Connection& connection) { connection.answer(500); });
+  Requester requester(client_, quick());
+  const Requester::MakeRequest good = make(server);
+  const auto second_throws = [&](int attempt) {
+    if (attempt == 2) throw Error(ErrorCode::invalid_argument, "no credentials");
+    return good(attempt);
+  };
+  EXPECT_ERROR_CODE(requester.fetch(kAddress, second_throws), invalid_argument);
+  EXPECT_EQ(server.num_requests(), 1);
+  EXPECT_EQ(requester.statistics().in_flight, 0);
+}
+
+// Credentials are asked for by the same client.
+TEST_F(RequesterTest, MakeMayWaitForAnotherRequestOfTheClient) {
+  FaultServer server([](const Asked& asked, Connection& connection) {
+    if (asked.target == "/x" && asked.number < 6) return connection.answer(500);
+    connection.answer(200, asked.header("authorization"));
+  });
+  RequestPolicy policy = quick();
+  policy.max_in_flight = 1;
+  policy.max_attempts = 10;
+  Requester requester(client_, policy);
+  const auto with_token = [&](int) {
+    const int status = client_->fetch({.url = server.url("/token")}).status;
+    return HttpRequest{.url = server.url("/x"),
+                       .headers = {"Authorization: " + std::to_string(status)}};
+  };
+  // The second request is sent by the first one's `done`, in the client's thread.
+  std::promise<std::string> body;
+  requester.send(kAddress, with_token, judge_by_status,
+                 [&](const HttpResponse&, const std::exception_ptr&) {
+                   requester.send(kAddress, with_token, judge_by_status,
+                                  [&](const HttpResponse& response, const std::exception_ptr&) {
+                                    body.set_value(response.body);
+                                  });
+                 });
+  EXPECT_EQ(body.get_future().get(), "200");
+}
+
+TEST_F(RequesterTest, NoMoreThanTheLimitAreInFlight) {
+  std::atomic<int> now = 0, most = 0;
+  FaultServer server([&](const Asked&, Connection& connection) {
+    const int here = ++now;
+    int before = most;
+    while (before < here && !most.compare_exchange_weak(before, here)) {
+    }
+    connection.pause(0.001);
+    --now;
+    connection.answer(200);
+  });
+  RequestPolicy policy = quick();
+  policy.max_in_flight = 5;
+  Requester requester(client_, policy);
+  std::vector<std::promise<int>> answers(100);
+  for (auto& answer : answers) {
+    requester.send(kAddress, make(server), judge_by_status,
+                   [&](const HttpResponse& response, const std::exception_ptr&) {
+                     answer.set_value(response.status);
+                   });
+  }
+  for (auto& answer : answers) EXPECT_EQ(answer.get_future().get(), 200);
+  EXPECT_LE(most, 5);
+  EXPECT_GE(most, 2);
+  EXPECT_LE(requester.statistics().connections, 5);
+}
+
+// A store that takes four at a time: the limit comes down to what it takes, and all is answered.
+TEST_F(RequesterTest, ABusyStoreIsAskedForLess) {
+  std::atomic<int> now = 0;
+  FaultServer server([&](const Asked&, Connection& connection) {
+    const bool is_too_many = ++now > 4;
+    connection.pause(0.002);
+    --now;
+    connection.answer(is_too_many ? 503 : 200);
+  });
+  RequestPolicy policy = quick();
+  policy.max_attempts = 100;
+  policy.first_backoff_s = policy.max_backoff_s = 0.02;
+  Requester requester(client_, policy);
+  std::vector<std::promise<int>> answers(200);
+  for (auto& answer : answers) {
+    requester.send(kAddress, make(server), judge_by_status,
+                   [&](const HttpResponse& response, const std::exception_ptr&) {
+                     answer.set_value(response.status);
+                   });
+  }
+  for (auto& answer : answers) EXPECT_EQ(answer.get_future().get(), 200);
+  const RequestStatistics statistics = requester.statistics();
+  EXPECT_LE(statistics.in_flight_limit, 10);
+  EXPECT_GE(statistics.throttled, 8);
+  EXPECT_EQ(statistics.requests, 200 + statistics.retries);
+}
+
+TEST_F(RequesterTest, DestructionEndsWhatRunsWaitsAndIsQueued) {
+  FaultServer server([](const Asked& asked, Connection& connection) {
+    if (asked.target == "/busy") return connection.answer(503, "", {"Retry-After: 100"});
+    connection.hang();
+  });
+  RequestPolicy policy = quick();
+  policy.max_in_flight = 3;
+  auto requester = std::make_unique<Requester>(client_, policy);
+  std::vector<std::promise<void>> answers(10);
+  const auto send = [&](size_t i, const std::string& target) {
+    requester->send(
+        kAddress, [url = server.url(target)](int) { return HttpRequest{.url = url}; },
+        judge_by_status,
+        [&, i](const HttpResponse&, std::exception_ptr error) {
+          answers[i].set_exception(std::move(error));
+        });
+  };
+  send(0, "/busy");
+  while (requester->statistics().throttled == 0) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  for (size_t i = 1; i < answers.size(); ++i) send(i, "/hang");
+  const auto begin = std::chrono::steady_clock::now();
+  requester.reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+  for (auto& answer : answers) {
+    std::future<void> result = answer.get_future();
+    ASSERT_EQ(result.wait_for(std::chrono::seconds(0)), std::future_status::ready);
+    EXPECT_ERROR(result.get(), cancelled, .path = kAddress);
+  }
+}
+
+TEST_F(RequesterTest, InAChildOfForkItFailsAndItsEndDoesNothing) {
+  FaultServer server([](const Asked&, Connection& connection) { connection.hang(); });
+  auto requester = std::make_unique<Requester>(client_, quick());
+  std::promise<void> ended;
+  requester->send(kAddress, make(server), judge_by_status,
+                  [&](const HttpResponse&, const std::exception_ptr&) { ended.set_value(); });
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    ::alarm(30);
+    try {
+      requester->fetch(kAddress, make(server));
+      testing::expect(false, "a parent's requester sends in a child");
+    } catch (const Error& error) {
+      const std::string text = error.what();
+      testing::expect(text.find("before fork()") != std::string::npos, text);
+    }
+    requester.reset();
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  requester.reset();
+  ended.get_future().get();
+}
+
+}  // namespace
+}  // namespace ffkit
