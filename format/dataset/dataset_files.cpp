@@ -14,6 +14,8 @@
 #include "reader/open_shards.h"
 #include "reader/reader_of.h"
 #include "shard/shard_file.h"
+#include "storage/reader/places.h"
+#include "storage/stores/object_store.h"
 #include "v1/v1_file.h"
 
 namespace ffkit {
@@ -50,18 +52,18 @@ std::unique_ptr<ShardFile> open_listed_shard(const fs::path& path,
   return shard;
 }
 
-// Calls `open` for each shard of a manifest, while the kernel fetches what opening those behind it
-// reads.
-template <typename Open>
-void open_in_order(const fs::path& folder, const std::vector<ManifestShard>& shards,
+// Calls `open` for the number of each shard of a manifest, while what opening those behind it reads
+// is fetched: `announce` asks for it.
+template <typename Announce, typename Open>
+void open_in_order(const std::vector<ManifestShard>& shards, const Announce& announce,
                    const Open& open) {
   constexpr size_t kShardsAhead = 64;  // a cold disk answers many at once as fast as one
   size_t num_announced = 0;
   for (size_t i = 0; i < shards.size(); ++i) {
     for (; num_announced < std::min(i + kShardsAhead, shards.size()); ++num_announced) {
-      announce_shard(folder / shards[num_announced].file, shards[num_announced].file_bytes);
+      announce(num_announced);
     }
-    open(shards[i]);
+    open(i);
   }
 }
 
@@ -88,28 +90,40 @@ void open_when_needed(DatasetFiles& files, std::vector<fs::path> folders,
 DatasetFiles open_split(const fs::path& folder, const ShardReaderOptions& options) {
   DatasetFiles files{.path = folder, .manifest = read_manifest(folder / kManifestName)};
   const std::vector<ManifestShard>& shards = files.manifest.shards;
-  const bool all_may_stay_open = std::ssize(shards) <= options.max_open_shards;
+  const bool all_may_stay_open =
+      std::ssize(shards) <= options.max_open_shards && !is_address(folder);
   files.shards.reserve(shards.size());
   if (all_may_stay_open && options.check_shards != ShardCheck::as_needed) {
-    open_in_order(folder, shards, [&](const ManifestShard& listed) {
-      files.shards.push_back(reader_of(
-          open_listed_shard(folder / listed.file, nullptr, listed, files.manifest.schema, options),
-          options));
-    });
+    open_in_order(
+        shards, [&](size_t i) { announce_shard(folder / shards[i].file, shards[i].file_bytes); },
+        [&](size_t i) {
+          files.shards.push_back(
+              reader_of(open_listed_shard(folder / shards[i].file, nullptr, shards[i],
+                                          files.manifest.schema, options),
+                        options));
+        });
     return files;
   }
   open_when_needed(files, {folder}, options);
   if (options.check_shards == ShardCheck::at_once) {
-    size_t next = 0;
-    open_in_order(folder, shards, [&](const ManifestShard&) {
-      static_cast<void>(files.shards[next++].open_file());
-    });
+    open_in_order(
+        shards,
+        [&](size_t i) {
+          if (shards[i].num_records > 0) files.shards[i].will_locate(0);
+        },
+        [&](size_t i) { static_cast<void>(files.shards[i].open_file()); });
   }
   return files;
 }
 
 bool is_v1(const fs::path& path) {
   return looks_like_v1(*open_random_reader(path));
+}
+
+[[noreturn]] void refuse_split_of_file(const fs::path& path, const std::string& split) {
+  throw Error(ErrorCode::not_found,
+              fmt::format("is one file and has no split '{}'; give its folder, or no split", split),
+              {.path = path.string(), .subject = ErrorSubject::split, .name = split});
 }
 
 [[noreturn]] void not_found(const fs::path& path, const std::string& split) {
@@ -125,6 +139,43 @@ bool is_v1(const fs::path& path) {
   throw Error(ErrorCode::not_found,
               fmt::format("{}; the data set has {}", wish, fmt::join(splits, ", ")),
               {.path = path.string(), .subject = ErrorSubject::split, .name = split});
+}
+
+// The files of a folder of FFRecord v1, as find_v1_files() has them.
+std::vector<fs::path> v1_files_at(const fs::path& folder) {
+  std::vector<fs::path> files;
+  for (const std::string& name : names_in_folder(folder).files) {
+    if (name.ends_with(".ffr")) files.push_back(folder / name);
+  }
+  return files;
+}
+
+// In a store there are no folders: what is looked for first is what a data set has.
+DatasetFiles open_address(const fs::path& address, const std::string& split,
+                          const ShardReaderOptions& options) {
+  const fs::path path = address.has_filename() ? address : address.parent_path();
+  const fs::path folder = split.empty() ? path : path / split;
+  try {
+    DatasetFiles files = open_split(folder, options);
+    refuse_unfinished(folder);
+    return files;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::not_found ||
+        error.context().path != (folder / kManifestName).string()) {
+      throw;
+    }
+  }
+  refuse_unfinished(folder);
+  if (has_object(path)) {
+    if (!split.empty()) refuse_split_of_file(path, split);
+    return open_listed_files({path}, options);
+  }
+  for (const fs::path& place : {folder, path / (split + ".ffr")}) {
+    if (const std::vector<fs::path> files = v1_files_at(place); !files.empty()) {
+      return open_v1_dataset(files, options);
+    }
+  }
+  not_found(path, split);
 }
 
 }  // namespace
@@ -145,6 +196,7 @@ std::string shard_difference(const ShardSummary& found, const Schema& found_sche
 
 DatasetFiles open_dataset_files(const fs::path& path, const std::string& split,
                                 const ShardReaderOptions& options) {
+  if (is_address(path)) return open_address(path, split, options);
   if (!fs::exists(path)) {
     refuse_unfinished(path);  // such as a split that gets its name in the end
     throw Error(ErrorCode::not_found,
@@ -153,10 +205,7 @@ DatasetFiles open_dataset_files(const fs::path& path, const std::string& split,
   }
   if (!fs::is_directory(path)) {
     if (!split.empty()) {
-      throw Error(
-          ErrorCode::not_found,
-          fmt::format("is one file and has no split '{}'; give its folder, or no split", split),
-          {.path = path.string(), .subject = ErrorSubject::split, .name = split});
+      refuse_split_of_file(path, split);
     }
     return open_listed_files({path}, options);
   }
@@ -218,6 +267,16 @@ namespace {
 
 std::vector<std::string> find_splits(const fs::path& folder) {
   std::vector<std::string> splits;
+  if (is_address(folder)) {
+    for (const std::string& name : names_in_folder(folder).folders) {
+      if (has_object(folder / name / kManifestName)) {
+        splits.push_back(name);
+      } else if (name.ends_with(".ffr") && !v1_files_at(folder / name).empty()) {
+        splits.push_back(fs::path(name).stem().string());
+      }
+    }
+    return splits;
+  }
   for (const auto& entry : fs::directory_iterator(folder)) {
     const fs::path& path = entry.path();
     if (fs::exists(path / kManifestName)) {

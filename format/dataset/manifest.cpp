@@ -15,6 +15,7 @@
 #include "json_text.h"
 #include "make_error.h"
 #include "schema/schema_json.h"
+#include "storage/reader/places.h"
 
 namespace ffkit {
 namespace {
@@ -253,7 +254,7 @@ std::string Manifest::fingerprint() const {
 }
 
 Manifest read_manifest(const std::filesystem::path& path) {
-  std::string text = read_whole_text(path);
+  std::string text = read_text_at(path, kMaxWholeFileBytes);
   if (const auto null = std::ranges::find(text, '\0'); null != text.end()) {
     // A power cut leaves such; the parser would take it for the end.
     throw_corrupt_manifest(path,

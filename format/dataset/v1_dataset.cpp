@@ -9,6 +9,8 @@
 #include "bytes/pickle.h"
 #include "make_error.h"
 #include "reader/reader_of.h"
+#include "storage/reader/places.h"
+#include "storage/stores/object_store.h"
 #include "v1/v1_file.h"
 
 namespace ffkit {
@@ -25,10 +27,10 @@ struct Meta {
 };
 
 Meta read_meta(const fs::path& path) {
-  const std::vector<std::byte> bytes = read_whole_file(path);
+  const std::string bytes = read_text_at(path, kMaxWholeFileBytes);
   try {
     Pickle pickle;
-    pickle.parse(bytes);
+    pickle.parse(std::as_bytes(std::span(bytes)));
     Meta meta;
     for (const Pickle::Ref item : pickle.items(pickle.at(pickle.root(), "classes"), "'classes'")) {
       meta.classes.emplace_back(pickle.text(item, "a class"));
@@ -42,10 +44,16 @@ Meta read_meta(const fs::path& path) {
   }
 }
 
+fs::path folder_of(const fs::path& file) {
+  return is_address(file) ? file.parent_path() : fs::absolute(file).parent_path();
+}
+
 std::optional<fs::path> find_meta(const fs::path& file) {
-  const fs::path folder = fs::absolute(file).parent_path();
+  const fs::path folder = folder_of(file);
   for (const fs::path& candidate : {folder / "meta.pkl", folder.parent_path() / "meta.pkl"}) {
-    if (fs::is_regular_file(candidate)) return candidate;
+    if (is_address(candidate) ? has_object(candidate) : fs::is_regular_file(candidate)) {
+      return candidate;
+    }
   }
   return std::nullopt;
 }
@@ -137,7 +145,7 @@ DatasetFiles open_v1_dataset(const std::vector<fs::path>& paths,
 
   // "train.ffr/PART_00000.ffr" is the split "train", and "parts/PART_00000.ffr" with others the
   // split "parts".
-  const fs::path folder = fs::absolute(paths.front()).parent_path();
+  const fs::path folder = folder_of(paths.front());
   const fs::path named = folder.extension() == ".ffr" || paths.size() > 1 ? folder : paths.front();
   files.manifest.split = named.stem().string();
   files.manifest.schema = v1_schema(payload);

@@ -38,8 +38,8 @@ class KeptRange {
   }
 
   bool holds(int64_t offset, size_t num_bytes) const {
-    return offset >= offset_ && offset - offset_ + static_cast<int64_t>(num_bytes) <=
-                                    std::ssize(*bytes_);
+    return offset >= offset_ &&
+           offset - offset_ + static_cast<int64_t>(num_bytes) <= std::ssize(*bytes_);
   }
   // Waits. Precondition: holds().
   void copy(int64_t offset, std::span<std::byte> out) const {
@@ -113,11 +113,12 @@ class ObjectReader final : public RandomReader {
   void require_within(int64_t offset, size_t num_bytes, int64_t record) const {
     const int64_t end = offset + static_cast<int64_t>(num_bytes);
     if (end <= size_) return;
-    throw Error(ErrorCode::corrupt,
-                fmt::format("the object ends at byte {}, but {} more bytes belong to it; it was cut "
-                            "off, copy or convert it again",
-                            size_, end - size_),
-                {.path = address_, .record = record, .offset = offset});
+    throw Error(
+        ErrorCode::corrupt,
+        fmt::format("the object ends at byte {}, but {} more bytes belong to it; it was cut "
+                    "off, copy or convert it again",
+                    size_, end - size_),
+        {.path = address_, .record = record, .offset = offset});
   }
 
   const std::shared_ptr<ObjectStore> store_;
