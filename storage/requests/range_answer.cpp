@@ -30,8 +30,8 @@ std::string_view without_weakness(std::string_view etag) {
 RangeAnswer failed(ErrorCode code, const AskedRange& asked, const std::string& message,
                    const std::string& remedy) {
   RangeAnswer answer{.kind = RangeAnswer::Kind::fail};
-  answer.error = std::make_exception_ptr(
-      Error(code, message, {.path = asked.address, .remedy = remedy}));
+  answer.error =
+      std::make_exception_ptr(Error(code, message, {.path = asked.address, .remedy = remedy}));
   return answer;
 }
 
@@ -39,8 +39,7 @@ RangeAnswer changed(const AskedRange& asked, std::string_view now) {
   if (asked.is_version_of_attempt) {
     return {.kind = RangeAnswer::Kind::restart, .reason = "the object changed between attempts"};
   }
-  const std::string is_now =
-      now.empty() || now == asked.version ? "" : fmt::format(" but {}", now);
+  const std::string is_now = now.empty() || now == asked.version ? "" : fmt::format(" but {}", now);
   return failed(ErrorCode::corrupt, asked,
                 fmt::format("the object changed after it was opened: its version is no longer {}{}",
                             asked.version, is_now),
@@ -150,8 +149,7 @@ RangeAnswer judge_range(const HttpResponse& response, const AskedRange& asked) {
 }
 
 std::vector<std::string> range_headers(const AskedRange& asked) {
-  std::vector<std::string> headers = {
-      fmt::format("Range: bytes={}-{}", asked.first, asked.last())};
+  std::vector<std::string> headers = {fmt::format("Range: bytes={}-{}", asked.first, asked.last())};
   if (!asked.version.empty() && !asked.version.starts_with("W/")) {
     headers.push_back("If-Match: " + asked.version);
   }

@@ -61,9 +61,8 @@ AttemptResult result_of_range(const RequestJob& job, const HttpResponse& respons
       return result;
     }
     case RangeAnswer::Kind::restart:
-      return {.kind = AttemptResult::Kind::repeat,
-              .reason = answer.reason,
-              .is_of_any_version = true};
+      return {
+          .kind = AttemptResult::Kind::repeat, .reason = answer.reason, .is_of_any_version = true};
     case RangeAnswer::Kind::fail:
       return failed_attempt(answer.error);
     case RangeAnswer::Kind::other:
@@ -104,9 +103,9 @@ void RequestJob::tell(HttpResponse response) {
   make = nullptr;
   judge = nullptr;
   if (range) {
-    std::exchange(range_done, nullptr)(error);
+    std::exchange(range_done, nullptr)(std::move(error));
   } else {
-    std::exchange(done, nullptr)(std::move(response), error);
+    std::exchange(done, nullptr)(std::move(response), std::move(error));
   }
 }
 

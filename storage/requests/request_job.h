@@ -57,9 +57,7 @@ struct RequestJob {
   std::exception_ptr error;
 
   AskedRange asked() const;
-  std::span<std::byte> rest() const {
-    return range->into.subspan(static_cast<size_t>(num_there));
-  }
+  std::span<std::byte> rest() const { return range->into.subspan(static_cast<size_t>(num_there)); }
   // What is the request of an attempt; calls `make`.
   HttpRequest request(bool is_second) const;
   // Tells the caller.
@@ -73,9 +71,9 @@ struct AttemptResult {
   double wait_s = 0;
   bool is_throttled = false;
   std::exception_ptr error;
-  std::string reason;    // of a repeat
-  int64_t num_good = 0;  // of a range, from its begin on
-  std::string version;   // of what is good
+  std::string reason;              // of a repeat
+  int64_t num_good = 0;            // of a range, from its begin on
+  std::string version;             // of what is good
   bool is_of_any_version = false;  // a range that begins anew
 };
 // Asks `judge`; throws nothing.

@@ -49,15 +49,17 @@ void Requester::State::start() {
   }
 }
 
-bool Requester::State::is_of_this_process() const { return ::getpid() == process_; }
+bool Requester::State::is_of_this_process() const {
+  return ::getpid() == process_;
+}
 
 void Requester::State::submit(RequestJobPtr job) {
   // `done` may come, and the Requester be destroyed, before this returns.
   const std::shared_ptr<State> self = shared_from_this();
   if (!is_of_this_process()) {
-    job->error = std::make_exception_ptr(
-        error_at(job->address, ErrorCode::unsupported,
-                 "the store was opened by process {} before fork(); open it in the child", process_));
+    job->error = std::make_exception_ptr(error_at(
+        job->address, ErrorCode::unsupported,
+        "the store was opened by process {} before fork(); open it in the child", process_));
     job->tell({});
     return;
   }
@@ -150,9 +152,8 @@ void Requester::State::admit_first(RequestJob& job) {
   if (job.attempt > 1) ++counts_.retries;
   ++counts_.requests;
   ++in_flight_;
-  job.first = {.is_active = true,
-               .ticket = new_http_ticket(),
-               .limit_generation = limit_.generation()};
+  job.first = {
+      .is_active = true, .ticket = new_http_ticket(), .limit_generation = limit_.generation()};
 }
 
 bool Requester::State::admit_second(RequestJob& job) {
@@ -198,8 +199,8 @@ void Requester::State::launch(const RequestJobPtr& job, bool is_second) {
     if (is_second) job->second_into.reset(new std::byte[job->rest().size()]);
     request = job->request(is_second);
   } catch (const std::exception&) {
-    settle(job, is_second,
-           {.kind = AttemptResult::Kind::fail, .error = std::current_exception()}, {});
+    settle(job, is_second, {.kind = AttemptResult::Kind::fail, .error = std::current_exception()},
+           {});
     return;
   }
   const uint64_t ticket = request.ticket;
@@ -279,7 +280,7 @@ void Requester::State::settle(const RequestJobPtr& job, bool is_second, AttemptR
   if (is_stopping_) ended_.notify_all();
 }
 
-bool Requester::State::decide(const RequestJobPtr& job, bool is_second, const AttemptResult& result,
+bool Requester::State::decide(const RequestJobPtr& job, bool is_second, AttemptResult& result,
                               uint64_t& loser) {
   const RequestJob::Side& other = is_second ? job->first : job->second;
   if (job->is_over) return (job->is_second_ahead && !is_second) || job->waits_for_make;
@@ -298,11 +299,12 @@ bool Requester::State::decide(const RequestJobPtr& job, bool is_second, const At
   if (other.is_active && (is_second || result.kind == AttemptResult::Kind::repeat)) return false;
   if (result.kind == AttemptResult::Kind::fail) {
     job->is_over = true;
-    job->error = result.error;
+    job->error = std::move(result.error);
     if (other.is_active) loser = other.ticket;
     job->waits_for_make = other.is_making;
     return !job->waits_for_make;
   }
+  if (is_second) result.num_good = 0;  // its bytes are not in the caller's memory
   return retry_or_give_up(job, result);
 }
 
@@ -318,15 +320,15 @@ bool Requester::State::retry_or_give_up(const RequestJobPtr& job, const AttemptR
   }
   job->num_there += result.num_good;
   if (result.num_good > 0) job->version_there = result.version;
-  const double wait_s = std::max(backoff_s(job->attempt),
-                                 std::min(result.wait_s, policy_.max_retry_after_s));
+  const double wait_s =
+      std::max(backoff_s(job->attempt), std::min(result.wait_s, policy_.max_retry_after_s));
   set_timer(Clock::now() + wait_of(wait_s), {RequestTimer::Kind::retry, job});
   return false;
 }
 
 double Requester::State::backoff_s(int attempt) {
-  const double most = std::min(policy_.first_backoff_s * std::pow(2.0, attempt - 1),
-                               policy_.max_backoff_s);
+  const double most =
+      std::min(policy_.first_backoff_s * std::pow(2.0, attempt - 1), policy_.max_backoff_s);
   return most * static_cast<double>(random_() >> 11) * 0x1p-53;
 }
 

@@ -57,8 +57,7 @@ class Requester::State : public std::enable_shared_from_this<Requester::State> {
   void finish(const RequestJobPtr& job, HttpResponse response);
 
   // Under the lock. True: the job is to be finished now.
-  bool decide(const RequestJobPtr& job, bool is_second, const AttemptResult& result,
-              uint64_t& loser);
+  bool decide(const RequestJobPtr& job, bool is_second, AttemptResult& result, uint64_t& loser);
   bool retry_or_give_up(const RequestJobPtr& job, const AttemptResult& result);
   double backoff_s(int attempt);
   void count_answer(const HttpResponse& response);
@@ -80,7 +79,7 @@ class Requester::State : public std::enable_shared_from_this<Requester::State> {
   RequestStatistics counts_;
   int64_t num_ranges_ = 0;
   int in_flight_ = 0;
-  int num_settling_ = 0;   // threads in settle(), whose request is no longer in flight
+  int num_settling_ = 0;  // threads in settle(), whose request is no longer in flight
   int64_t num_jobs_ = 0;  // whose `done` has not returned
   bool is_stopping_ = false;
   std::thread thread_;

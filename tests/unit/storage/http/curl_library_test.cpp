@@ -99,7 +99,7 @@ TEST(ProcessHttpClient, IsOneAndAChildOfForkHasItsOwn) {
     expect(another != client, "the child has the parent's client");
     expect(another == process_http_client(), "the child has more than one client");
     expect(another->fetch({.url = server.url("/")}).status == 200, "the child's client works");
-    ::exit(0);  // with the handlers of the end
+    ::_exit(0);
   }
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);

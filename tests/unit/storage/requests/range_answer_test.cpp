@@ -34,7 +34,9 @@ HttpResponse whole_answer(int64_t num_bytes) {
           .num_bytes = num_bytes};
 }
 
-HttpResponse status_answer(int status) { return {.status = status, .seen_status = status}; }
+HttpResponse status_answer(int status) {
+  return {.status = status, .seen_status = status};
+}
 
 void throw_error(const RangeAnswer& answer) {
   ASSERT_EQ(answer.kind, Kind::fail);
@@ -48,10 +50,9 @@ TEST(ContentRange, IsReadStrictly) {
   EXPECT_EQ(range->last, 19);
   EXPECT_EQ(range->total, 100);
   EXPECT_EQ(parse_content_range("bytes 10-19/*")->total, -1);
-  for (const char* text :
-       {"", "bytes", "bytes 10-19", "bytes */100", "bytes 19-10/100", "bytes 10-19/15",
-        "bytes 10-19/100x", "bytes -1-5/10", "items 1-2/3", "bytes 10-19/",
-        "bytes 99999999999999999999-2/3"}) {
+  for (const char* text : {"", "bytes", "bytes 10-19", "bytes */100", "bytes 19-10/100",
+                           "bytes 10-19/15", "bytes 10-19/100x", "bytes -1-5/10", "items 1-2/3",
+                           "bytes 10-19/", "bytes 99999999999999999999-2/3"}) {
     EXPECT_FALSE(parse_content_range(text)) << text;
   }
 }

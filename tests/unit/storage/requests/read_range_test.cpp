@@ -105,8 +105,7 @@ TEST_F(ReadRangeTest, OnlyTheRestOfACutRangeIsAskedForAgain) {
       connection.hang();  // until the stall limit
     });
     EXPECT_TRUE(read(each, 5000, 1000, version) == object_.substr(5000, 1000));
-    EXPECT_THAT(ranges(each),
-                ElementsAre("bytes=5000-5999", "bytes=5100-5999", "bytes=5200-5999"));
+    EXPECT_THAT(ranges(each), ElementsAre("bytes=5000-5999", "bytes=5100-5999", "bytes=5200-5999"));
     EXPECT_EQ(each.asked()[1].header("if-match"), "\"v1\"");
     EXPECT_EQ(statistics_.bytes, 1000);
   }
@@ -315,15 +314,45 @@ TEST_F(HedgeTest, WhenBothFailTheRangeIsRepeated) {
   EXPECT_EQ(requester.statistics().retries, 1);
 }
 
+// What a second request had when it was cut is not in the caller's memory.
+TEST_F(HedgeTest, ThePartOfASecondRequestIsAskedForAgain) {
+  std::atomic<int> num_asked = 0;
+  FaultServer server([&](const Asked& asked, Connection& connection) {
+    if (asked.header("range").starts_with("bytes=20-")) {
+      const int number = ++num_asked;
+      if (number == 1) {
+        connection.pause(0.1);
+        return connection.answer(500);
+      }
+      if (number == 2) {
+        const auto [first, last] = Connection::range_of(asked);
+        connection.send(
+            Connection::head(206, last - first + 1,
+                             {Connection::content_range(first, last, 1'000'000), "ETag: \"v1\""}) +
+            object_.substr(first, 1000));
+        connection.pause(0.1);
+        return connection.close();
+      }
+    }
+    connection.answer_range(asked, object_, "\"v1\"");
+  });
+  Requester requester(client_, policy_);
+  read_some(requester, server, 21);
+  EXPECT_EQ(num_asked, 3);
+  EXPECT_EQ(requester.statistics().hedges, 1);
+  EXPECT_EQ(requester.statistics().hedges_won, 0);
+  EXPECT_EQ(server.asked().back().header("range"), "bytes=20-50019");
+}
+
 TEST_F(HedgeTest, NoMoreThanTheirShareAreSentTwice) {
   FaultServer server([&](const Asked& asked, Connection& connection) {
     if (asked.number >= 20) connection.pause(0.08);
     connection.answer_range(asked, object_, "\"v1\"");
   });
   policy_.hedge_share = 0.05;
+  std::vector<std::string> memory(40);
   Requester requester(client_, policy_);
   read_some(requester, server, 20);
-  std::vector<std::string> memory(40);
   std::vector<std::future<void>> answers;
   for (int i = 0; i < 40; ++i) answers.push_back(start(requester, server, i, memory[i]));
   for (std::future<void>& answer : answers) answer.get();
@@ -371,8 +400,8 @@ TEST_F(HedgeTest, WhateverHappensTheBytesAreRight) {
   policy_.hedge_min_s = 0.001;
   policy_.hedge_factor = 1;
   policy_.hedge_quantile = 0.5;
-  Requester requester(client_, policy_);
   std::vector<std::string> memory(600);
+  Requester requester(client_, policy_);
   std::vector<std::future<void>> answers;
   for (int i = 0; i < 600; ++i) answers.push_back(start(requester, server, i, memory[i]));
   for (int i = 0; i < 600; ++i) {

@@ -37,9 +37,8 @@ class RequesterTest : public ::testing::Test {
  protected:
   static Requester::MakeRequest make(const FaultServer& server, const std::string& target = "/x") {
     return [url = server.url(target)](int attempt) {
-      return HttpRequest{.url = url,
-                         .headers = {"X-Attempt: " + std::to_string(attempt)},
-                         .stall_limit_s = 0.2};
+      return HttpRequest{
+          .url = url, .headers = {"X-Attempt: " + std::to_string(attempt)}, .stall_limit_s = 0.2};
     };
   }
 
@@ -81,8 +80,9 @@ TEST_F(RequesterTest, FinalStatusesAreAnswers) {
 TEST_F(RequesterTest, SaysWhatTheLastAttemptCameTo) {
   FaultServer server([](const Asked& asked, Connection& connection) {
     if (asked.target == "/busy") {
-      return connection.answer(503, "<Error><Code>SlowDown</Code><Message>Reduce your request "
-                                    "rate.</Message></Error>");
+      return connection.answer(503,
+                               "<Error><Code>SlowDown</Code><Message>Reduce your request "
+                               "rate.</Message></Error>");
     }
     if (asked.target == "/broken") return connection.answer(500, "worker\ndied");
     connection.close();
@@ -253,11 +253,12 @@ TEST_F(RequesterTest, DestructionEndsWhatRunsWaitsAndIsQueued) {
   auto requester = std::make_unique<Requester>(client_, policy);
   std::vector<std::promise<void>> answers(10);
   const auto send = [&](size_t i, const std::string& target) {
-    requester->send(kAddress,
-                    [url = server.url(target)](int) { return HttpRequest{.url = url}; },
-                    judge_by_status, [&, i](const HttpResponse&, std::exception_ptr error) {
-                      answers[i].set_exception(std::move(error));
-                    });
+    requester->send(
+        kAddress, [url = server.url(target)](int) { return HttpRequest{.url = url}; },
+        judge_by_status,
+        [&, i](const HttpResponse&, std::exception_ptr error) {
+          answers[i].set_exception(std::move(error));
+        });
   };
   send(0, "/busy");
   while (requester->statistics().throttled == 0) {
