@@ -35,10 +35,8 @@ class ServerProcess {
       const std::string answer =
           Connection::head(206, last + 1, {Connection::content_range(0, last, last + 1)}) +
           std::string(num_bytes, 'x');
-      const testing::FaultServer server(
-          [&](const testing::FaultServer::Asked&, Connection& connection) {
-            connection.send(answer);
-          });
+      const testing::FaultServer server([&](const testing::FaultServer::Asked&,
+                                            Connection& connection) { connection.send(answer); });
       const int port = server.port();
       if (::write(ports[1], &port, sizeof port) < 0) ::_exit(1);
       while (true) ::pause();
@@ -171,9 +169,10 @@ void BM_ReadRange(benchmark::State& state) {
   const ServerProcess server(static_cast<size_t>(state.range(0)));
   Requester requester(make_curl_client(curl_library()));
   keep_in_flight(state, [&](std::span<std::byte> into, auto done) {
-    requester.read_range({.address = "s3://b/k", .into = into},
-                         [&](int) { return HttpRequest{.url = server.url()}; }, judge_by_status,
-                         [=](const std::exception_ptr& error) { done(error == nullptr); });
+    requester.read_range(
+        {.address = "s3://b/k", .into = into},
+        [&](int) { return HttpRequest{.url = server.url()}; }, judge_by_status,
+        [=](const std::exception_ptr& error) { done(error == nullptr); });
   });
 }
 

@@ -29,6 +29,8 @@ class Requester::State : public std::enable_shared_from_this<Requester::State> {
   // Ends everything, and waits.
   void stop();
   bool is_of_this_process() const;
+  // Is never destroyed.
+  void stay() { itself_ = shared_from_this(); }
   RequestStatistics statistics() const;
 
  private:
@@ -65,6 +67,7 @@ class Requester::State : public std::enable_shared_from_this<Requester::State> {
   const std::shared_ptr<HttpClient> client_;
   const RequestPolicy policy_;
   const int process_;
+  std::shared_ptr<State> itself_;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;  // for the thread

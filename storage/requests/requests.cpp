@@ -49,7 +49,7 @@ Requester::~Requester() {
     state_->stop();
   } else {
     // The thread is the parent's, and a lock may be held by it for ever: nothing is destroyed.
-    static_cast<void>(new std::shared_ptr<State>(std::move(state_)));
+    state_->stay();
   }
 }
 
