@@ -8,6 +8,8 @@
 namespace ffkit {
 namespace {
 
+constexpr int64_t kMaxRefusalBytes = 1 << 20;
+
 [[noreturn]] void refuse_to_write(const std::string& address) {
   throw Error(ErrorCode::unsupported, "ffkit does not write to the Hugging Face hub",
               {.path = address,
@@ -89,7 +91,7 @@ void HfStore::read(const std::string& address, int64_t offset, std::span<std::by
   range.offset = offset;
   range.into = into;
   // The version is that of the hub, which the other host may write differently: compared above.
-  files_->read_range(range, maker_of(hub_, attempts, address, version, 0),
+  files_->read_range(range, maker_of(hub_, attempts, address, version, kMaxRefusalBytes),
                      judge_of(hub_, attempts, address), std::move(done));
 }
 

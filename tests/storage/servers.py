@@ -76,6 +76,7 @@ def serve(handler):
     """Starts a server of our own in a thread; returns its URL."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.daemon_threads = True
+    server.handle_error = lambda request, address: None  # a client that went away
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return f"http://127.0.0.1:{server.server_address[1]}"
 

@@ -10,8 +10,13 @@
 //   store_tool list ADDRESS [--recursive]     "object BYTES ADDRESS" and "folder ADDRESS"
 //   store_tool rm ADDRESS
 //   store_tool each ADDRESS SECONDS           reads a byte every 0.1 s, for so long
+//   store_tool fork ADDRESS                   reads, and reads on in itself and in a child
 //
 // Exit status 1 with the error on stderr.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
@@ -100,6 +105,19 @@ void read_for(const std::string& address, double seconds) {
   std::printf("%d reads\n", number);
 }
 
+void read_in_a_child(const std::string& address) {
+  std::byte byte{};
+  store_of(address)->read(address, 0, {&byte, 1});
+  const pid_t child = fork();
+  for (int i = 0; i < 20; ++i) store_of(address)->read(address, i, {&byte, 1});
+  // As programs do that were forked: without the parent's exit handlers.
+  if (child == 0) _exit(0);
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (status != 0) throw Error(ErrorCode::io, "the child failed", {.path = address});
+  std::puts("both read");
+}
+
 void list(const std::string& address, bool recursive) {
   const Listing listing = store_of(address)->list(address, recursive);
   for (const ListedObject& object : listing.objects) {
@@ -138,6 +156,8 @@ int run(const std::vector<std::string>& arguments) {
     store->remove(address);
   } else if (command == "each") {
     read_for(address, std::stod(arguments.at(2)));
+  } else if (command == "fork") {
+    read_in_a_child(address);
   } else {
     throw Error(ErrorCode::invalid_argument, "there is no command " + command);
   }
