@@ -11,6 +11,8 @@
 #include <optional>
 #include <string>
 
+#include <ffkit/format/error.h>
+
 #include "requests/requests.h"
 
 namespace ffkit {
