@@ -59,6 +59,7 @@ class CurlClient : public HttpClient {
 struct ProcessClient {
   pid_t process = 0;
   std::shared_ptr<CurlClient> client;
+  const ProcessClient* of_parent = nullptr;
 };
 
 // No mutex, which another thread might hold during fork(). Never freed: a child cannot free its
@@ -87,16 +88,17 @@ std::shared_ptr<HttpClient> process_http_client() {
   const bool has_ca = version->age >= CURLVERSION_SEVENTH;  // 7.70
   const std::string ca_file =
       ca_bundle(has_ca ? version->cainfo : nullptr, has_ca ? version->capath : nullptr);
-  const auto* made = new ProcessClient{
+  auto* made = new ProcessClient{
       ::getpid(), std::make_shared<CurlClient>(curl, CurlClientOptions{.ca_file = ca_file})};
   static const int kRegistered = std::atexit(stop_process_client);
   static_cast<void>(kRegistered);
-  while (!process_client.compare_exchange_weak(existing, made)) {
+  do {
     if (existing != nullptr && existing->process == made->process) {
       delete made;  // another thread was first
       return existing->client;
     }
-  }
+    made->of_parent = existing;
+  } while (!process_client.compare_exchange_weak(existing, made));
   return made->client;
 }
 

@@ -86,19 +86,16 @@ void CurlReactor::clean_up() {
 }
 
 void CurlReactor::send(HttpRequest request, HttpClient::Done done) {
-  bool is_first = false;
   {
     const std::lock_guard lock(mutex_);
     if (!inbox_.is_stopped) {
-      is_first = inbox_.sent.empty() && inbox_.cancelled.empty();
+      const bool is_first = inbox_.sent.empty() && inbox_.cancelled.empty();
       inbox_.sent.push_back({std::move(request), std::move(done)});
+      if (is_first) wake();
+      return;
     }
   }
-  if (done != nullptr) {
-    done(failed_response(kStopped));
-  } else if (is_first) {
-    wake();
-  }
+  done(failed_response(kStopped));
 }
 
 void CurlReactor::cancel(uint64_t ticket) {

@@ -86,7 +86,7 @@ std::string_view host_of_url(std::string_view url) {
 }
 
 CurlTransfer::CurlTransfer(const CurlLibrary& curl, CURLSH* share, const std::string& ca_file)
-    : curl_(curl), handle_(curl.easy_init()) {
+    : curl_(curl), handle_(curl.easy_init()), ca_file_(ca_file) {
   if (handle_ == nullptr) throw std::bad_alloc();
   set(CURLOPT_PRIVATE, this);
   set(CURLOPT_SHARE, share);
@@ -248,7 +248,10 @@ HttpResponse CurlTransfer::end(CURLcode code) {
     return answer();
   }
   if (!own_failure_.empty()) return end(with_host(own_failure_), false);
-  const char* words = error_words_[0] != '\0' ? error_words_.data() : curl_.easy_strerror(code);
+  std::string words = error_words_[0] != '\0' ? error_words_.data() : curl_.easy_strerror(code);
+  if (code == CURLE_SSL_CACERT_BADFILE && words.find(ca_file_) == std::string::npos) {
+    words += ": " + ca_file_;
+  }
   return end(with_host(words), code == CURLE_OK || is_cut_by(code));
 }
 

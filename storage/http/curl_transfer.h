@@ -65,6 +65,7 @@ class CurlTransfer {
 
   const CurlLibrary& curl_;
   CURL* handle_ = nullptr;
+  const std::string ca_file_;
   std::array<char, CURL_ERROR_SIZE> error_words_{};
 
   HttpRequest request_;

@@ -103,9 +103,9 @@ void RequestJob::tell(HttpResponse response) {
   make = nullptr;
   judge = nullptr;
   if (range) {
-    std::exchange(range_done, nullptr)(error);
+    std::exchange(range_done, nullptr)(std::move(error));
   } else {
-    std::exchange(done, nullptr)(std::move(response), error);
+    std::exchange(done, nullptr)(std::move(response), std::move(error));
   }
 }
 

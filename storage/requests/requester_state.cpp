@@ -280,7 +280,7 @@ void Requester::State::settle(const RequestJobPtr& job, bool is_second, AttemptR
   if (is_stopping_) ended_.notify_all();
 }
 
-bool Requester::State::decide(const RequestJobPtr& job, bool is_second, const AttemptResult& result,
+bool Requester::State::decide(const RequestJobPtr& job, bool is_second, AttemptResult& result,
                               uint64_t& loser) {
   const RequestJob::Side& other = is_second ? job->first : job->second;
   if (job->is_over) return (job->is_second_ahead && !is_second) || job->waits_for_make;
@@ -299,11 +299,12 @@ bool Requester::State::decide(const RequestJobPtr& job, bool is_second, const At
   if (other.is_active && (is_second || result.kind == AttemptResult::Kind::repeat)) return false;
   if (result.kind == AttemptResult::Kind::fail) {
     job->is_over = true;
-    job->error = result.error;
+    job->error = std::move(result.error);
     if (other.is_active) loser = other.ticket;
     job->waits_for_make = other.is_making;
     return !job->waits_for_make;
   }
+  if (is_second) result.num_good = 0;  // its bytes are not in the caller's memory
   return retry_or_give_up(job, result);
 }
 

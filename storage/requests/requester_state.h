@@ -29,6 +29,8 @@ class Requester::State : public std::enable_shared_from_this<Requester::State> {
   // Ends everything, and waits.
   void stop();
   bool is_of_this_process() const;
+  // Is never destroyed.
+  void stay() { itself_ = shared_from_this(); }
   RequestStatistics statistics() const;
 
  private:
@@ -57,8 +59,7 @@ class Requester::State : public std::enable_shared_from_this<Requester::State> {
   void finish(const RequestJobPtr& job, HttpResponse response);
 
   // Under the lock. True: the job is to be finished now.
-  bool decide(const RequestJobPtr& job, bool is_second, const AttemptResult& result,
-              uint64_t& loser);
+  bool decide(const RequestJobPtr& job, bool is_second, AttemptResult& result, uint64_t& loser);
   bool retry_or_give_up(const RequestJobPtr& job, const AttemptResult& result);
   double backoff_s(int attempt);
   void count_answer(const HttpResponse& response);
@@ -66,6 +67,7 @@ class Requester::State : public std::enable_shared_from_this<Requester::State> {
   const std::shared_ptr<HttpClient> client_;
   const RequestPolicy policy_;
   const int process_;
+  std::shared_ptr<State> itself_;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;  // for the thread

@@ -1,11 +1,43 @@
 #include "requests/requests.h"
 
-#include <future>
+#include <condition_variable>
+#include <mutex>
 #include <utility>
 
 #include "requests/requester_state.h"
 
 namespace ffkit {
+namespace {
+
+// An answer that a thread waits for. Errors are moved through it, so that the thread alone frees
+// them: a promise would keep one, perhaps for longer.
+class AwaitedAnswer {
+ public:
+  void set(HttpResponse response, std::exception_ptr error) {
+    // Notifying under the lock lets the waiter destroy this at once.
+    const std::lock_guard lock(mutex_);
+    response_ = std::move(response);
+    error_ = std::move(error);
+    is_there_ = true;
+    changed_.notify_one();
+  }
+
+  HttpResponse get() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return is_there_; });
+    if (error_ != nullptr) std::rethrow_exception(std::move(error_));
+    return std::move(response_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_there_ = false;
+  HttpResponse response_;
+  std::exception_ptr error_;
+};
+
+}  // namespace
 
 Requester::Requester(std::shared_ptr<HttpClient> client, const RequestPolicy& policy)
     : state_(std::make_shared<State>(std::move(client), policy)) {
@@ -17,7 +49,7 @@ Requester::~Requester() {
     state_->stop();
   } else {
     // The thread is the parent's, and a lock may be held by it for ever: nothing is destroyed.
-    static_cast<void>(new std::shared_ptr<State>(std::move(state_)));
+    state_->stay();
   }
 }
 
@@ -31,17 +63,12 @@ void Requester::send(const std::string& address, MakeRequest make, Judge judge, 
 }
 
 HttpResponse Requester::fetch(const std::string& address, MakeRequest make, Judge judge) {
-  auto answer = std::make_shared<std::promise<HttpResponse>>();
-  std::future<HttpResponse> result = answer->get_future();
+  AwaitedAnswer answer;
   send(address, std::move(make), std::move(judge),
-       [answer](HttpResponse response, std::exception_ptr error) {
-         if (error == nullptr) {
-           answer->set_value(std::move(response));
-         } else {
-           answer->set_exception(std::move(error));
-         }
+       [&answer](HttpResponse response, std::exception_ptr error) {
+         answer.set(std::move(response), std::move(error));
        });
-  return result.get();
+  return answer.get();
 }
 
 void Requester::read_range(const RangeOfObject& range, MakeRequest make, Judge judge,
@@ -60,16 +87,10 @@ void Requester::read_range(const RangeOfObject& range, MakeRequest make, Judge j
 }
 
 void Requester::read_range(const RangeOfObject& range, MakeRequest make, Judge judge) {
-  auto answer = std::make_shared<std::promise<void>>();
-  std::future<void> result = answer->get_future();
-  read_range(range, std::move(make), std::move(judge), [answer](std::exception_ptr error) {
-    if (error == nullptr) {
-      answer->set_value();
-    } else {
-      answer->set_exception(std::move(error));
-    }
-  });
-  result.get();
+  AwaitedAnswer answer;
+  read_range(range, std::move(make), std::move(judge),
+             [&answer](std::exception_ptr error) { answer.set({}, std::move(error)); });
+  answer.get();
 }
 
 RequestStatistics Requester::statistics() const {

@@ -280,6 +280,20 @@ TEST_F(CurlClientTest, AKeptConnectionThatTheServerClosedIsReplacedUnnoticed) {
   EXPECT_EQ(server.num_connections(), 5);
 }
 
+// libcurl repeats by itself what a kept connection cut before an answer, with the whole body.
+TEST_F(CurlClientTest, ABodyIsSentAgainFromItsBegin) {
+  FaultServer server([](const Asked& asked, Connection& connection) {
+    if (asked.number == 1) return connection.close();
+    connection.answer(200);
+  });
+  const std::string body = "0123456789";
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(get(server, {.method = "PUT", .body = bytes_of(body)}).status, 200);
+  }
+  ASSERT_EQ(server.num_requests(), 3);
+  EXPECT_EQ(server.asked()[2].body, body);
+}
+
 TEST_F(CurlClientTest, ManyAtOnceShareAFewConnections) {
   FaultServer server(
       [](const Asked& asked, Connection& connection) { connection.answer(200, asked.target); });

@@ -56,6 +56,27 @@ TEST(CurlLibraryDeathTest, TheEnvironmentNamesTheOnlyOne) {
       ::testing::ExitedWithCode(0), "install libcurl .* FFKIT_LIBCURL");
 }
 
+// Whoever still waits is told, so that objects that are destroyed at the exit do not hang.
+TEST(CurlLibraryDeathTest, RequestsEndWhenTheProgramExits) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        auto* server = new FaultServer(
+            [](const FaultServer::Asked&, FaultServer::Connection& c) { c.hang(); });
+        process_http_client()->send({.url = server->url("/")}, [](const HttpResponse& response) {
+          fprintf(stderr, "%d %s\n", response.status, response.failure.c_str());
+          // Nothing can be sent any more.
+          process_http_client()->send({.url = "http://x"}, [](const HttpResponse& second) {
+            fprintf(stderr, "%d %d\n", second.status, second.is_cut ? 1 : 0);
+          });
+        });
+        while (server->num_requests() == 0) ::usleep(1000);
+        ::alarm(30);
+        ::exit(0);
+      },
+      ::testing::ExitedWithCode(0), "0 the requests were ended.*\n0 0\n");
+}
+
 TEST(CaBundle, TheEnvironmentComesFirstThenLibcurlThenTheSystem) {
   const testing::TempDir dir;
   const std::string own = dir.path() / "own.pem";
@@ -99,7 +120,7 @@ TEST(ProcessHttpClient, IsOneAndAChildOfForkHasItsOwn) {
     expect(another != client, "the child has the parent's client");
     expect(another == process_http_client(), "the child has more than one client");
     expect(another->fetch({.url = server.url("/")}).status == 200, "the child's client works");
-    ::exit(0);  // with the handlers of the end
+    ::_exit(0);
   }
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <future>
 #include <random>
 #include <string>
@@ -243,12 +244,15 @@ class HedgeTest : public ReadRangeTest {
                          });
     return result;
   }
+  // Without waiting for what hangs until the stall limit.
   void read_some(Requester& requester, const FaultServer& server, int num) {
+    const auto begin = std::chrono::steady_clock::now();
     for (int i = 0; i < num; ++i) {
       std::string memory;
       start(requester, server, i, memory).get();
       EXPECT_TRUE(memory == object_.substr(i, kNumBytes));
     }
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
   }
   // Half of a range, and the rest never.
   void answer_half(const Asked& asked, Connection& connection) {
@@ -314,15 +318,45 @@ TEST_F(HedgeTest, WhenBothFailTheRangeIsRepeated) {
   EXPECT_EQ(requester.statistics().retries, 1);
 }
 
+// What a second request had when it was cut is not in the caller's memory.
+TEST_F(HedgeTest, ThePartOfASecondRequestIsAskedForAgain) {
+  std::atomic<int> num_asked = 0;
+  FaultServer server([&](const Asked& asked, Connection& connection) {
+    if (asked.header("range").starts_with("bytes=20-")) {
+      const int number = ++num_asked;
+      if (number == 1) {
+        connection.pause(0.1);
+        return connection.answer(500);
+      }
+      if (number == 2) {
+        const auto [first, last] = Connection::range_of(asked);
+        connection.send(
+            Connection::head(206, last - first + 1,
+                             {Connection::content_range(first, last, 1'000'000), "ETag: \"v1\""}) +
+            object_.substr(first, 1000));
+        connection.pause(0.1);
+        return connection.close();
+      }
+    }
+    connection.answer_range(asked, object_, "\"v1\"");
+  });
+  Requester requester(client_, policy_);
+  read_some(requester, server, 21);
+  EXPECT_EQ(num_asked, 3);
+  EXPECT_EQ(requester.statistics().hedges, 1);
+  EXPECT_EQ(requester.statistics().hedges_won, 0);
+  EXPECT_EQ(server.asked().back().header("range"), "bytes=20-50019");
+}
+
 TEST_F(HedgeTest, NoMoreThanTheirShareAreSentTwice) {
   FaultServer server([&](const Asked& asked, Connection& connection) {
     if (asked.number >= 20) connection.pause(0.08);
     connection.answer_range(asked, object_, "\"v1\"");
   });
   policy_.hedge_share = 0.05;
+  std::vector<std::string> memory(40);
   Requester requester(client_, policy_);
   read_some(requester, server, 20);
-  std::vector<std::string> memory(40);
   std::vector<std::future<void>> answers;
   for (int i = 0; i < 40; ++i) answers.push_back(start(requester, server, i, memory[i]));
   for (std::future<void>& answer : answers) answer.get();
@@ -370,8 +404,8 @@ TEST_F(HedgeTest, WhateverHappensTheBytesAreRight) {
   policy_.hedge_min_s = 0.001;
   policy_.hedge_factor = 1;
   policy_.hedge_quantile = 0.5;
-  Requester requester(client_, policy_);
   std::vector<std::string> memory(600);
+  Requester requester(client_, policy_);
   std::vector<std::future<void>> answers;
   for (int i = 0; i < 600; ++i) answers.push_back(start(requester, server, i, memory[i]));
   for (int i = 0; i < 600; ++i) {

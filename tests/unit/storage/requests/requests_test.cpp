@@ -241,6 +241,11 @@ TEST_F(RequesterTest, ABusyStoreIsAskedForLess) {
   EXPECT_LE(statistics.in_flight_limit, 10);
   EXPECT_GE(statistics.throttled, 8);
   EXPECT_EQ(statistics.requests, 200 + statistics.retries);
+  // And up again when it has time.
+  for (int i = 0; i <= statistics.in_flight_limit; ++i) {
+    EXPECT_EQ(requester.fetch(kAddress, make(server)).status, 200);
+  }
+  EXPECT_GT(requester.statistics().in_flight_limit, statistics.in_flight_limit);
 }
 
 TEST_F(RequesterTest, DestructionEndsWhatRunsWaitsAndIsQueued) {
