@@ -19,7 +19,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cctype>
-#include <charconv>
+#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <cstdio>

@@ -44,9 +44,9 @@ std::string without_what_changes(std::string text) {
              {", test_resnet, test_resnet_deeper", ""},
              // How Gloo, its store and the resolver say that nobody is there.
              {": [^:;]*\\[127\\.0\\.0\\.1\\][^;]*;", ": GLOO'S WORDS;"},
-             {"after [0-9]+ ?ms", "after SOME ms"},
+             {"after [0-9]+ms", "after SOME ms"},
              // Servers of tests.
-             {"127\\.0\\.0\\.1(:| port )[0-9]+", "127.0.0.1$1PORT"},
+             {"\\(127\\.0\\.0\\.1:[0-9]+\\)", "(127.0.0.1:PORT)"},
              {"\\((Name or service not known|Temporary failure in name resolution)\\)",
               "(THE RESOLVER'S WORDS)"},
          }) {

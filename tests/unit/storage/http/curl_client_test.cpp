@@ -3,9 +3,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
 #include <chrono>
-#include <cstring>
 #include <future>
 #include <string>
 #include <vector>
@@ -261,6 +261,17 @@ TEST_F(CurlClientTest, RedirectsAreFollowedWhenAsked) {
   EXPECT_EQ(followed.status, 200);
   EXPECT_EQ(followed.header("x-first"), "");
   EXPECT_EQ(memory, "there");
+}
+
+TEST_F(CurlClientTest, ProxiesAreThoseOfTheEnvironment) {
+  FaultServer proxy(
+      [](const Asked& asked, Connection& connection) { connection.answer(200, asked.target); });
+  ::setenv("http_proxy", proxy.url("").c_str(), 1);
+  ::setenv("no_proxy", "127.0.0.1", 1);
+  EXPECT_EQ(client_->fetch({.url = "http://bucket.invalid/x"}).body, "http://bucket.invalid/x");
+  EXPECT_EQ(get(proxy).body, "/object");
+  ::unsetenv("http_proxy");
+  ::unsetenv("no_proxy");
 }
 
 TEST_F(CurlClientTest, ConnectionsAreKept) {

@@ -61,16 +61,17 @@ TEST(CurlLibraryDeathTest, RequestsEndWhenTheProgramExits) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {
-        auto* server = new FaultServer(
+        // Is destroyed after the client has been stopped, which was there later.
+        static FaultServer server(
             [](const FaultServer::Asked&, FaultServer::Connection& c) { c.hang(); });
-        process_http_client()->send({.url = server->url("/")}, [](const HttpResponse& response) {
+        process_http_client()->send({.url = server.url("/")}, [](const HttpResponse& response) {
           fprintf(stderr, "%d %s\n", response.status, response.failure.c_str());
           // Nothing can be sent any more.
           process_http_client()->send({.url = "http://x"}, [](const HttpResponse& second) {
             fprintf(stderr, "%d %d\n", second.status, second.is_cut ? 1 : 0);
           });
         });
-        while (server->num_requests() == 0) ::usleep(1000);
+        while (server.num_requests() == 0) ::usleep(1000);
         ::alarm(30);
         ::exit(0);
       },

@@ -374,9 +374,17 @@ TEST_F(HedgeTest, NothingIsSentTwiceBeforeTimesAreKnown) {
   EXPECT_EQ(requester.statistics().hedges, 0);
 }
 
-// Slow and broken servers at random, with everything on: what is read is right.
-TEST_F(HedgeTest, WhateverHappensTheBytesAreRight) {
-  FaultServer server([&](const Asked& asked, Connection& connection) {
+// Slow and broken servers at random, with everything on.
+class RandomFaultsTest : public HedgeTest {
+ protected:
+  RandomFaultsTest() {
+    policy_.max_attempts = 50;
+    policy_.hedge_min_s = 0.001;
+    policy_.hedge_factor = 1;
+    policy_.hedge_quantile = 0.5;
+  }
+
+  void answer_somehow(const Asked& asked, Connection& connection) {
     // A number that is another one for each request, and the same in every run.
     const uint32_t dice = static_cast<uint32_t>(asked.number) * 2654435761U >> 16;
     switch (dice % 16) {
@@ -399,21 +407,51 @@ TEST_F(HedgeTest, WhateverHappensTheBytesAreRight) {
         break;
     }
     connection.answer_range(asked, object_, "\"v1\"");
-  });
-  policy_.max_attempts = 50;
-  policy_.hedge_min_s = 0.001;
-  policy_.hedge_factor = 1;
-  policy_.hedge_quantile = 0.5;
+  }
+
+  FaultServer server_{
+      [this](const Asked& asked, Connection& connection) { answer_somehow(asked, connection); }};
+};
+
+TEST_F(RandomFaultsTest, WhateverHappensTheBytesAreRight) {
   std::vector<std::string> memory(600);
   Requester requester(client_, policy_);
   std::vector<std::future<void>> answers;
-  for (int i = 0; i < 600; ++i) answers.push_back(start(requester, server, i, memory[i]));
+  for (int i = 0; i < 600; ++i) answers.push_back(start(requester, server_, i, memory[i]));
   for (int i = 0; i < 600; ++i) {
     answers[i].get();
     ASSERT_TRUE(memory[i] == object_.substr(i, kNumBytes)) << i;
   }
   EXPECT_GT(requester.statistics().hedges_won, 0);
   EXPECT_EQ(requester.statistics().failures, 0);
+}
+
+// At any moment, and nothing is written or called afterwards.
+TEST_F(RandomFaultsTest, DestructionEndsRangesWhateverTheyAreAt) {
+  int num_read = 0, num_ended = 0;
+  for (int round = 0; round < 25; ++round) {
+    std::vector<std::string> memory(100);
+    std::vector<std::future<void>> answers;
+    {
+      Requester requester(client_, policy_);
+      for (int i = 0; i < 100; ++i) answers.push_back(start(requester, server_, i, memory[i]));
+      // (64 are in flight at first.)
+      while (requester.statistics().requests < 4 * round) std::this_thread::yield();
+    }
+    for (int i = 0; i < 100; ++i) {
+      ASSERT_EQ(answers[i].wait_for(std::chrono::seconds(0)), std::future_status::ready);
+      try {
+        answers[i].get();
+        ++num_read;
+        EXPECT_TRUE(memory[i] == object_.substr(i, kNumBytes));
+      } catch (const Error& error) {
+        ++num_ended;
+        EXPECT_EQ(error.code(), ErrorCode::cancelled) << error.what();
+      }
+    }
+  }
+  EXPECT_GT(num_read, 0);
+  EXPECT_GT(num_ended, 0);
 }
 
 }  // namespace
