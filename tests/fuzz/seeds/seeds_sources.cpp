@@ -152,6 +152,31 @@ void make_transform_texts(const fs::path& folder) {
              "[Solarize(-1e1)])], weights=(1, 2))");
 }
 
+// The first byte says as what the rest is read (fuzz_store_answers.cpp).
+void make_store_answers(const fs::path& folder) {
+  fs::create_directories(folder);
+  const std::string listing =
+      "<?xml version=\"1.0\"?><ListBucketResult xmlns=\"x\"><EncodingType>url</EncodingType>"
+      "<IsTruncated>true</IsTruncated><NextContinuationToken>t</NextContinuationToken><Contents>"
+      "<Key>a+b%2B&amp;&#x20;<![CDATA[c]]></Key><Size>12</Size><ETag>&quot;e&quot;</ETag></"
+      "Contents>"
+      "<CommonPrefixes><Prefix>d/</Prefix></CommonPrefixes><!-- - --></ListBucketResult>";
+  write_file(folder / "xml", "0" + listing);
+  write_file(folder / "listing", "1" + listing);
+  write_file(folder / "refusal",
+             "2<Error><Code>AccessDenied</Code><Message>no</Message><Region>r</Region></Error>");
+  write_file(folder / "profiles",
+             "3[profile dev]\ns3 =\n  addressing_style = path\nregion = r # x\n[sso-session a]\n");
+  write_file(folder / "s3", "4s3://bucket/a b/c%20");
+  write_file(folder / "hf", "4hf://datasets/o/n@refs/pr/1/x");
+  write_file(folder / "https", "4https://h:1/a%20b?c=d#e");
+  write_file(folder / "file", "4file://localhost/a");
+  write_file(folder / "url", "5http://[::1]:80/a b?c");
+  write_file(folder / "json", "6{\"a\": {\"b\": \"c\"}}");
+  write_file(folder / "moment", "62026-11-26T22:00:00.5+01:30");
+  write_file(folder / "query", "7a=b&c=%20+d&e");
+}
+
 }  // namespace
 
 void make_source_seeds(const fs::path& folder) {
@@ -163,6 +188,7 @@ void make_source_seeds(const fs::path& folder) {
   make_json_documents(folder / "fuzz_json_documents");
   make_compressed(folder / "fuzz_compressed");
   make_transform_texts(folder / "fuzz_transform_text");
+  make_store_answers(folder / "fuzz_store_answers");
 }
 
 }  // namespace ffkit::fuzzing

@@ -1,0 +1,74 @@
+// What stores and profiles say: the first byte says as what the rest is read. An address that is
+// one is the same after it was written again.
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "storage/addresses/address.h"
+#include "storage/addresses/percent.h"
+#include "storage/addresses/url.h"
+#include "storage/credentials/ini_file.h"
+#include "storage/credentials/surroundings.h"
+#include "storage/protocol/answers.h"
+#include "storage/signing/signature.h"
+#include "storage/xml/xml.h"
+#include "touch.h"
+
+namespace {
+
+void read_address(const std::string& text) {
+  const ffkit::Address address = ffkit::parse_address(text);
+  if (ffkit::parse_address(ffkit::text_of(address)) != address) std::abort();
+  ffkit::shown_address(text);
+}
+
+void read_url(const std::string& text) {
+  const ffkit::Url url = ffkit::parse_url(text, "x");
+  if (ffkit::parse_url(url.text(), "x") != url) std::abort();
+  ffkit::redirected(url, text);
+}
+
+void read_answer(const std::string& text, int status) {
+  ffkit::HttpResponse response;
+  response.status = status;
+  response.body = text;
+  const ffkit::Failure failure = ffkit::failure_of(response, {"x", "bucket", "host", "AWS"});
+  static_cast<void>(ffkit::error_of_failure(failure, "s3://bucket/x", "read"));
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size == 0) return 0;
+  const std::string text(reinterpret_cast<const char*>(data) + 1, size - 1);
+  ffkit::fuzzing::attempt([&] {
+    switch (data[0] % 8) {
+      case 0:
+        ffkit::parse_xml(text);
+        break;
+      case 1:
+        ffkit::parse_list_page(text);
+        break;
+      case 2:
+        read_answer(text, 400 + data[0] / 8);
+        break;
+      case 3:
+        ffkit::parse_ini(text);
+        break;
+      case 4:
+        read_address(text);
+        break;
+      case 5:
+        read_url(text);
+        break;
+      case 6:
+        ffkit::JsonAnswer(text).text("a/b");
+        ffkit::moment_of(text);
+        break;
+      default:
+        ffkit::canonical_request({"GET", "/", text, {{"a", text}}, "x"});
+        if (ffkit::percent_decoded(ffkit::percent_encoded(text)) != text) std::abort();
+    }
+  });
+  return 0;
+}
