@@ -186,7 +186,7 @@ bool ReadLoop::submit(const PlannedRead& read) {
   }
   ShardReader::OpenFile file;
   try {
-    file = parts_.files.lease(static_cast<size_t>(read.shard_index));
+    file = parts_.files.lease(static_cast<size_t>(read.shard_index), read.offset, read.num_bytes);
   } catch (const Error&) {  // it was closed since its index was read, and is not there any more
     hand_over_unread(indices_in_batch, std::current_exception());
     return true;

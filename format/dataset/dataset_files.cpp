@@ -40,7 +40,7 @@ std::unique_ptr<ShardFile> open_listed_shard(const fs::path& path,
   std::unique_ptr<ShardFile> shard;
   try {
     shard = shard_errors_only(path, -1, [&] {
-      if (begun == nullptr) begun = open_random_reader(path, listed.file_bytes);
+      if (begun == nullptr) begun = open_random_reader(path, known_file(listed));
       return open_shard_file(begun, options);
     });
   } catch (const Error& error) {

@@ -1,6 +1,7 @@
 #include "reader/open_shards.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,7 +11,6 @@
 #include "enum_names.h"
 #include "shard/shard_file.h"
 #include "shard/shard_layout.h"
-#include "storage/reader/random_reader.h"
 #include "storage/stores/object_store.h"
 
 namespace ffkit {
@@ -146,12 +146,16 @@ std::shared_ptr<const ShardFile> OpenShards::get(const Shard& shard) {
 void OpenShards::begin(const Shard& shard) noexcept {
   try {
     std::shared_ptr<const RandomReader> reader =
-        open_random_reader(shard.path(), shard.listed().file_bytes);
+        open_random_reader(shard.path(), known_file(shard.listed()));
     const std::scoped_lock lock(mutex_);
     if (std::ssize(begun_) < max_open_) begun_.emplace(&shard, std::move(reader));
   } catch (...) {  // NOLINT(bugprone-empty-catch)
     // Opening it says what is wrong.
   }
+}
+
+KnownFile known_file(const ShardSummary& listed) {
+  return {.num_bytes = listed.file_bytes, .fingerprint = fmt::format("{:08x}", listed.checksum)};
 }
 
 void announce_shard(const std::filesystem::path& path, int64_t file_bytes) noexcept {

@@ -16,9 +16,10 @@
 #include <ffkit/format/schema.h>
 #include <ffkit/format/shard_facts.h>
 
+#include "storage/reader/random_reader.h"
+
 namespace ffkit {
 
-class RandomReader;
 class ShardFile;
 
 class OpenShards {
@@ -61,6 +62,9 @@ class OpenShards {
   // Of objects that will be opened.
   std::unordered_map<const Shard*, std::shared_ptr<const RandomReader>> begun_;
 };
+
+// What a manifest says of the file.
+KnownFile known_file(const ShardSummary& listed);
 
 // Has the kernel fetch what opening the shard reads, without waiting for it. A shard that is not
 // there is found by opening it.

@@ -81,10 +81,11 @@ ShardReader& ShardReader::operator=(ShardReader&&) noexcept = default;
 const std::filesystem::path& ShardReader::path() const {
   return file_->path();
 }
-ShardReader::OpenFile ShardReader::open_file() const {
+ShardReader::OpenFile ShardReader::open_file(int64_t offset, int64_t num_bytes) const {
   return shard_errors_only(path(), -1, [&] {
     std::shared_ptr<const RandomReader> reader = file_->reader();
-    const int descriptor = reader->descriptor();
+    const int descriptor =
+        num_bytes > 0 ? reader->descriptor_of(offset, num_bytes) : reader->descriptor();
     return OpenFile{descriptor, std::move(reader)};
   });
 }

@@ -4,6 +4,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <exception>
+#include <future>
+#include <utility>
+
 #include "io/read_error.h"
 #include "io/read_progress.h"
 
@@ -25,13 +29,30 @@ bool CachedReader::holds(int descriptor, int64_t offset, int64_t num_bytes) {
   return result == 1;
 }
 
+namespace {
+
+// The cache has given it up since.
+std::span<const std::byte> read_elsewhere(const ShardReader::OpenFile& file,
+                                          const Dataset::Location& location,
+                                          std::span<std::byte> out) {
+  std::promise<std::exception_ptr> answer;
+  file.read(location.record.offset, out,
+            [&answer](std::exception_ptr error) { answer.set_value(std::move(error)); });
+  if (std::exception_ptr error = answer.get_future().get()) std::rethrow_exception(error);
+  return out;
+}
+
+}  // namespace
+
 std::span<const std::byte> CachedReader::read(const Dataset::Location& location,
                                               std::vector<std::byte>& buffer) const {
   const RecordLocation& record = location.record;
   const auto num_bytes = static_cast<size_t>(record.stored_bytes);
   if (buffer.size() < num_bytes) buffer.resize(num_bytes);
   const auto shard = static_cast<size_t>(location.shard_index);
-  const ShardReader::OpenFile file = files_.lease(shard);
+  const ShardReader::OpenFile file = files_.lease(shard, record.offset, record.stored_bytes);
+  if (file.descriptor < 0)
+    return read_elsewhere(file, location, std::span(buffer).first(num_bytes));
   const int64_t begin = now_ns();
   const ReadEngineOptions engine{.num_retries = options_.num_retries};
   ReadProgress progress({.offset = record.offset, .num_bytes = num_bytes, .buffer = buffer.data()});

@@ -224,10 +224,10 @@ const std::filesystem::path& ShardFiles::path(size_t shard) const {
   return dataset_ ? dataset_->shard(static_cast<int64_t>(shard)).path() : files_[shard].path;
 }
 
-ShardReader::OpenFile ShardFiles::lease(size_t shard) const {
+ShardReader::OpenFile ShardFiles::lease(size_t shard, int64_t offset, int64_t num_bytes) const {
   if (!dataset_) return {files_[shard].descriptor, nullptr};
   const ShardReader& reader = dataset_->shard(static_cast<int64_t>(shard));
-  return direct_ ? lease_direct(shard, reader) : reader.open_file();
+  return direct_ ? lease_direct(shard, reader) : reader.open_file(offset, num_bytes);
 }
 
 ShardReader::OpenFile ShardFiles::lease_direct(size_t shard, const ShardReader& reader) const {

@@ -4,9 +4,9 @@
 namespace ffkit {
 
 std::unique_ptr<RandomReader> open_random_reader(const std::filesystem::path& path,
-                                                 int64_t num_bytes) {
+                                                 const KnownFile& known) {
   if (!is_address(path)) return open_local_reader(path);
-  return open_object_reader(store_of(path.native()), path, num_bytes);
+  return open_object_reader(store_of(path.native()), path, known, BlockCache::of_process());
 }
 
 }  // namespace ffkit

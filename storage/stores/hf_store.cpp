@@ -79,8 +79,9 @@ HfStore::HfStore(const Surroundings& surroundings, const RequestPolicy& policy)
     : hub_(std::make_shared<HfHub>(surroundings, policy)),
       files_(std::make_shared<Requester>(surroundings.client(), policy)) {}
 
-void HfStore::read(const std::string& address, int64_t offset, std::span<std::byte> into,
-                   const std::string& version, Done done) {
+void HfStore::read_range(const std::string& address, int64_t offset, std::span<std::byte> into,
+                         const std::string& version, std::shared_ptr<std::string> found,
+                         Done done) {
   if (into.empty()) {
     done(nullptr);
     return;
@@ -91,8 +92,16 @@ void HfStore::read(const std::string& address, int64_t offset, std::span<std::by
   range.offset = offset;
   range.into = into;
   // The version is that of the hub, which the other host may write differently: compared above.
-  files_->read_range(range, maker_of(hub_, attempts, address, version, kMaxRefusalBytes),
-                     judge_of(hub_, attempts, address), std::move(done));
+  files_->read_range(
+      range, maker_of(hub_, attempts, address, version, kMaxRefusalBytes),
+      judge_of(hub_, attempts, address),
+      [attempts, found = std::move(found), done = std::move(done)](std::exception_ptr error) {
+        if (found != nullptr && error == nullptr) {
+          const std::lock_guard lock(attempts->mutex);
+          *found = attempts->used->facts.version;
+        }
+        done(std::move(error));
+      });
 }
 
 std::string HfStore::read_all(const std::string& address, int64_t max_bytes) {

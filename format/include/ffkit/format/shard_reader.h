@@ -47,7 +47,7 @@ class ShardReader {
   // The open file, for reads by pread(2) and the like: unaligned and through the page cache. It
   // stays the reader's, as do its flags, and open while `reader` is there.
   struct OpenFile {
-    int descriptor = -1;  // -1: the shard is not in a local file
+    int descriptor = -1;  // -1: the bytes are not in a local file
     std::shared_ptr<const RandomReader> reader;
 
     // Reads exactly out.size() bytes, without waiting where the shard is not in a local file.
@@ -55,12 +55,13 @@ class ShardReader {
     void read(int64_t offset, std::span<std::byte> out,
               std::function<void(std::exception_ptr)> done) const;
   };
-  // Opens the shard where it is not, as its functions do that read.
-  [[nodiscard]] OpenFile open_file() const;
+  // Opens the shard where it is not, as its functions do that read. Of a shard in a store, the
+  // descriptor is that of the cache, where it has these bytes: they have the same offset there.
+  [[nodiscard]] OpenFile open_file(int64_t offset = 0, int64_t num_bytes = 0) const;
   // False: it is opened when it is needed, and may be closed between two calls
   // (ShardReaderOptions::max_open_shards).
   [[nodiscard]] bool is_kept_open() const noexcept;
-  // False: it is in a store, and OpenFile has no descriptor.
+  // False: it is in a store.
   [[nodiscard]] bool is_local() const;
   // As opened with.
   [[nodiscard]] const ShardReaderOptions& options() const noexcept { return options_; }

@@ -33,7 +33,7 @@ class MemoryObject {
   int64_t size() const { return std::ssize(bytes_); }
   int64_t num_fetched() const { return num_fetched_; }
   int64_t num_fetches() const { return num_fetches_; }
-  std::exception_ptr error;        // of all that is fetched, unless it is null
+  std::exception_ptr error;            // of all that is fetched, unless it is null
   std::chrono::milliseconds delay{0};  // before each answer
 
   BlockReader::Fetch fetch() {
