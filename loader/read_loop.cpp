@@ -19,6 +19,10 @@ namespace {
 // at once.
 constexpr int64_t kMaxMergedBytes = 512 << 10;
 
+// Of a data set in a store: the blocks are fetched that have the records of so many bytes ahead.
+// As much as a link of 10 Gb/s brings in a fifth of a second, and a window of usual pictures.
+constexpr int64_t kAheadBytes = 256 << 20;
+
 // Samples this small are handed over several at a time: one of 1 kB takes about 10 us, handing it
 // over 1 us.
 constexpr size_t kChunkBytes = 16 << 10;
@@ -45,6 +49,15 @@ ReadLoop::ReadLoop(LoaderParts& parts, BatchQueue& queue, int64_t epoch, int64_t
   const auto depth = static_cast<size_t>(parts.options.io.queue_depth);
   in_flight_.resize(depth);
   for (size_t slot = depth; slot > 0; --slot) free_slots_.push_back(slot - 1);
+  // In a random order neighbours in time share no block: each would be fetched for one record.
+  const Order order = parts.options.sampler.order;
+  if (!parts.files.are_local() && (order == Order::windowed || order == Order::sequential)) {
+    const int64_t num_records = std::max<int64_t>(parts.dataset.num_records(), 1);
+    const int64_t batch_bytes =
+        parts.dataset.manifest().record_bytes() / num_records * parts.options.batch_size;
+    num_announced_ahead_ =
+        std::clamp<int64_t>(kAheadBytes / std::max<int64_t>(batch_bytes, 1), 1, 256);
+  }
 }
 
 void ReadLoop::run(const std::atomic<bool>& stop) {
@@ -124,6 +137,7 @@ bool ReadLoop::open_batch() {
   next_read_ = 0;
   ++next_step_;
   draw_ahead();
+  announce_ahead();
   parts_.watch.end(parts_.planning_entry());
   return true;
 }
@@ -152,6 +166,20 @@ void ReadLoop::draw_ahead() {
   for (const int64_t record : ahead_.records) parts_.dataset.will_locate(record);
 }
 
+// Has the blocks fetched that batches of this epoch will want, and the shards opened behind them.
+// A batch more each time, so that what is wanted first is asked for first.
+void ReadLoop::announce_ahead() {
+  if (num_announced_ahead_ == 0) return;
+  const int64_t end = std::min(next_step_ + num_announced_ahead_, num_steps_);
+  Drawn drawn;
+  for (int64_t step = std::max(num_announced_, next_step_); step < end; ++step) {
+    parts_.sampler.batch(epoch_, start_, step, drawn.records, drawn.repetitions);
+    for (const int64_t record : drawn.records) parts_.dataset.will_locate(record);
+    for (const int64_t record : drawn.records) parts_.dataset.will_read(record);
+  }
+  num_announced_ = std::max(num_announced_, end);
+}
+
 void ReadLoop::name_sources(BatchSlab& slab) const {
   slab.sources.resize(slab.record_indices.size());  // zeros
   if (parts_.dataset.num_sources() == 1) return;
@@ -173,6 +201,7 @@ bool ReadLoop::begin_next_epoch() {
   start_ = 0;
   num_steps_ = num_batches_on_rank(parts_.sampler, 0);
   next_step_ = 0;
+  num_announced_ = 0;
   return true;
 }
 

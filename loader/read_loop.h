@@ -50,6 +50,7 @@ class ReadLoop {
   bool open_batch();
   void draw(BatchSlab& slab);
   void draw_ahead();
+  void announce_ahead();
   bool has_next_epoch() const;
   bool begin_next_epoch();
   void name_sources(BatchSlab& slab) const;
@@ -70,8 +71,12 @@ class ReadLoop {
   int64_t start_;
   int64_t num_steps_;
   int64_t next_step_ = 0;
-  bool goes_on_;                   // ... and whether another comes after it
-  Drawn ahead_;                    // the batch after batch_
+  bool goes_on_;  // ... and whether another comes after it
+  Drawn ahead_;   // the batch after batch_
+  // Of a data set in a store: how many batches ahead records are announced, and up to which batch
+  // of this epoch they were.
+  int64_t num_announced_ahead_ = 0;
+  int64_t num_announced_ = 0;
   bool is_reading_ = false;        // as the decoding threads were told
   PendingBatch* batch_ = nullptr;  // whose reads are being submitted, by plan_
   ReadPlan plan_;

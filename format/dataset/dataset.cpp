@@ -260,6 +260,17 @@ void Dataset::will_locate(int64_t record_index) const {
   place.shard.will_locate(place.local_index);
 }
 
+void Dataset::will_read(int64_t record_index) const {
+  const Place place = find(record_index);
+  if (place.shard.is_local()) return;
+  try {
+    const RecordLocation where = place.shard.locate(place.local_index);
+    place.shard.announce(where.offset, where.stored_bytes);
+  } catch (const Error&) {  // NOLINT(bugprone-empty-catch)
+    // The read says what is wrong.
+  }
+}
+
 RecordName Dataset::name(int64_t record_index) const {
   const Place place = find(record_index);
   return {&place.shard.path(), place.local_index};

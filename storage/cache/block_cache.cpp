@@ -32,8 +32,9 @@ int64_t free_bytes_at(const fs::path& folder) {
 
 void check_cache(const CacheOptions& options) {
   if (options.max_bytes != 0 && options.max_bytes < kLeastBound) {
-    throw argument_error("max_bytes", fmt::format("max_bytes must be at least {} (64 MiB), but it is {}",
-                                                    kLeastBound, options.max_bytes));
+    throw argument_error("max_bytes",
+                         fmt::format("max_bytes must be at least {} (64 MiB), but it is {}",
+                                     kLeastBound, options.max_bytes));
   }
 }
 
@@ -68,7 +69,8 @@ ProcessOptions& process_options() {
 
 }  // namespace
 
-BlockCache::BlockCache(const CacheOptions& options) : options_(options) {
+BlockCache::BlockCache(const CacheOptions& options, int blocks_at_first)
+    : options_(options), max_underway_(blocks_at_first) {
   check_cache(options_);
   std::error_code error;
   fs::create_directories(options_.folder, error);
@@ -76,8 +78,7 @@ BlockCache::BlockCache(const CacheOptions& options) : options_(options) {
   refuse_memory(options_.folder);
   count_again();
   if (options_.max_bytes == 0) {
-    options_.max_bytes =
-        std::max(kLeastBound, used_bytes_ + free_bytes_at(options_.folder) / 2);
+    options_.max_bytes = std::max(kLeastBound, used_bytes_ + free_bytes_at(options_.folder) / 2);
   }
 }
 
@@ -162,13 +163,26 @@ void BlockCache::use_set(const std::string& address) {
 
 bool BlockCache::begin_block() {
   const std::scoped_lock lock(mutex_);
-  if (num_underway_ >= kMaxBlocksUnderway) return false;
+  if (num_underway_ >= max_underway_) return false;
   ++num_underway_;
   return true;
 }
-void BlockCache::end_block() {
+
+void BlockCache::end_block(bool has_come) {
   const std::scoped_lock lock(mutex_);
   --num_underway_;
+  if (has_come) max_underway_ = std::min(max_underway_ + 1, kMaxBlocksUnderway);
+  // All that may begin now. One that finds no place any more waits again, behind the others.
+  for (int room = max_underway_ - num_underway_; room > 0 && !waiting_.empty(); --room) {
+    threads_.post(std::move(waiting_.front()));
+    waiting_.pop_front();
+  }
+}
+
+void BlockCache::when_block_may_begin(std::function<void()> begin) {
+  constexpr size_t kMostWaiting = 256;
+  const std::scoped_lock lock(mutex_);
+  if (waiting_.size() < kMostWaiting) waiting_.push_back(std::move(begin));
 }
 
 void set_cache(const CacheOptions& options) {

@@ -4,6 +4,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -20,7 +22,8 @@ namespace ffkit {
 class BlockCache {
  public:
   // Throws Error(io) where the folder cannot be made, Error(invalid_argument) for one in memory.
-  explicit BlockCache(const CacheOptions& options);
+  // `blocks_at_first`: of kMaxBlocksUnderway.
+  explicit BlockCache(const CacheOptions& options, int blocks_at_first = 2);
   BlockCache(const BlockCache&) = delete;
   BlockCache& operator=(const BlockCache&) = delete;
 
@@ -39,10 +42,15 @@ class BlockCache {
   // Keeps the set in use as long as this process lives.
   void use_set(const std::string& address);
 
-  // How many blocks may be underway at a time: each takes its size in memory.
+  // How many blocks may be underway at a time: each takes its size in memory. It begins with two,
+  // and is one more after each block that came: what the first batch waits for are records, which
+  // shall have the link until blocks come as fast as they are needed.
   static constexpr int kMaxBlocksUnderway = 16;
   bool begin_block();
-  void end_block();
+  void end_block(bool has_come);
+  // Calls `begin` in a thread of the cache when another block may be underway: it calls
+  // begin_block(). In the order of these calls; those are dropped that come while many wait.
+  void when_block_may_begin(std::function<void()> begin);
 
   CacheThreads& threads() { return threads_; }
 
@@ -54,6 +62,8 @@ class BlockCache {
   CacheOptions options_;
   std::mutex mutex_;  // guards what follows
   int num_underway_ = 0;
+  int max_underway_;
+  std::deque<std::function<void()>> waiting_;
   int64_t used_bytes_ = 0;
   Clock::time_point counted_at_;
   Clock::duration count_time_{};

@@ -47,10 +47,10 @@ void BlockReader::read(int64_t offset, std::span<std::byte> out, Done done) {
   };
   for (int64_t block = first; block <= last; ++block) {
     const int64_t begin = std::max(offset, file_->block_begin(block));
-    const int64_t end = std::min(offset + std::ssize(out),
-                                 file_->block_begin(block) + file_->block_size(block));
-    const auto part = out.subspan(static_cast<size_t>(begin - offset),
-                                  static_cast<size_t>(end - begin));
+    const int64_t end =
+        std::min(offset + std::ssize(out), file_->block_begin(block) + file_->block_size(block));
+    const auto part =
+        out.subspan(static_cast<size_t>(begin - offset), static_cast<size_t>(end - begin));
     try {
       if (file_->holds_block(block)) {
         file_->read(begin, part);
@@ -62,6 +62,32 @@ void BlockReader::read(int64_t offset, std::span<std::byte> out, Done done) {
       one_is_done(std::current_exception());
     }
   }
+}
+
+void BlockReader::announce(int64_t offset, int64_t num_bytes) {
+  if (num_bytes <= 0) return;
+  const int64_t last = (offset + num_bytes - 1) / kBlockBytes;
+  for (int64_t block = offset / kBlockBytes; block <= last; ++block) announce_block(block);
+}
+
+void BlockReader::announce_block(int64_t block) {
+  try {
+    if (file_->holds_block(block)) return;
+  } catch (const Error&) {
+    return;  // the read says what is wrong
+  }
+  {
+    const std::scoped_lock lock(mutex_);
+    if (underway_.contains(block)) return;
+    if (!cache_->begin_block()) {
+      cache_->when_block_may_begin([weak = weak_from_this(), block] {
+        if (const auto self = weak.lock()) self->announce_block(block);
+      });
+      return;
+    }
+    underway_[block];
+  }
+  start(block);
 }
 
 void BlockReader::need(int64_t block, Waiter waiter) {
@@ -109,15 +135,14 @@ void BlockReader::start(int64_t block) {
     const std::span<std::byte> into(bytes.get(), num_bytes);
     fetch_(file_->block_begin(block), into,
            [self = shared_from_this(), block, bytes](std::exception_ptr error) {
-             self->cache_->threads().post([self, block, bytes, error] {
-               self->arrived(block, bytes, error);
-             });
+             self->cache_->threads().post(
+                 [self, block, bytes, error] { self->arrived(block, bytes, error); });
            });
   } catch (...) {
     file_->release(block);
     const std::exception_ptr error = std::current_exception();
     for (Waiter& waiter : take_waiters(block)) waiter.done(error);
-    cache_->end_block();
+    cache_->end_block(/*has_come=*/false);
   }
 }
 
@@ -148,13 +173,13 @@ void BlockReader::arrived(int64_t block, std::shared_ptr<std::byte[]> bytes,
   }
   waiters = take_waiters(block);
   file_->release(block);
-  cache_->end_block();
+  cache_->end_block(error == nullptr);
   serve(waiters);
 }
 
 void BlockReader::read_from_file(int64_t block) {
   std::vector<Waiter> waiters = take_waiters(block);
-  cache_->end_block();
+  cache_->end_block(/*has_come=*/false);
   for (Waiter& waiter : waiters) {
     std::exception_ptr error;
     try {
@@ -168,7 +193,7 @@ void BlockReader::read_from_file(int64_t block) {
 
 void BlockReader::fetch_alone(int64_t block) {
   std::vector<Waiter> waiters = take_waiters(block);
-  cache_->end_block();
+  cache_->end_block(/*has_come=*/false);
   for (Waiter& waiter : waiters) {
     fetch_(file_->block_begin(block) + waiter.offset, waiter.out, std::move(waiter.done));
   }

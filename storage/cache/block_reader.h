@@ -29,6 +29,9 @@ class BlockReader : public std::enable_shared_from_this<BlockReader> {
   const CacheFile& file() const { return *file_; }
   // `out` stays until `done` was called, in any thread, with null or what went wrong.
   void read(int64_t offset, std::span<std::byte> out, Done done);
+  // Has the blocks of these bytes fetched that are not there, each when it may be underway. Does
+  // not wait.
+  void announce(int64_t offset, int64_t num_bytes);
 
  private:
   struct Waiter {
@@ -38,6 +41,7 @@ class BlockReader : public std::enable_shared_from_this<BlockReader> {
   };
 
   void need(int64_t block, Waiter waiter);
+  void announce_block(int64_t block);
   void start(int64_t block);
   void arrived(int64_t block, std::shared_ptr<std::byte[]> bytes, std::exception_ptr error);
   void read_from_file(int64_t block);

@@ -101,7 +101,15 @@ class ObjectReader final : public RandomReader {
   const std::filesystem::path& path() const noexcept override { return path_; }
   int64_t size() const override { return size_; }
   int descriptor() const noexcept override { return -1; }
-  void announce(int64_t, int64_t) const noexcept override {}
+  void announce(int64_t offset, int64_t num_bytes) const noexcept override {
+    try {
+      if (kept_for(offset, static_cast<size_t>(num_bytes)) != nullptr) return;
+      require_one_version();
+      if (const std::shared_ptr<BlockReader> cached = blocks()) cached->announce(offset, num_bytes);
+    } catch (...) {  // NOLINT(bugprone-empty-catch)
+      // The read says what is wrong.
+    }
+  }
 
   int descriptor_of(int64_t offset, int64_t num_bytes) const override {
     const std::shared_ptr<BlockReader> blocks = known_blocks();

@@ -106,6 +106,10 @@ class Dataset {
   [[nodiscard]] Location locate(int64_t record_index) const;
   // As ShardReader::will_locate(); Error(invalid_argument) when out of range.
   void will_locate(int64_t record_index) const;
+  // Has the record fetched that will be read, where its shard is in a store and the cache lacks it:
+  // whole blocks of it. Does not wait for them, but opens the shard. A hint: throws nothing but
+  // Error(invalid_argument) when out of range.
+  void will_read(int64_t record_index) const;
   // File and number of a record, for RecordView and the messages of its errors; lives as long as
   // this data set. Error(invalid_argument) when out of range.
   [[nodiscard]] RecordName name(int64_t record_index) const;

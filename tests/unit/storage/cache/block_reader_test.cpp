@@ -27,7 +27,7 @@ class BlockReaderTest : public ::testing::Test {
 
   std::shared_ptr<BlockCache> cache_of(CacheOptions options) const {
     options.folder = dir_ / "cache";
-    return std::make_shared<BlockCache>(options);
+    return std::make_shared<BlockCache>(options, BlockCache::kMaxBlocksUnderway);
   }
   std::shared_ptr<BlockReader> reader_of(const std::shared_ptr<BlockCache>& cache,
                                          MemoryObject& object, const std::string& name = "x") {
@@ -44,6 +44,15 @@ class BlockReaderTest : public ::testing::Test {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
     return reader.file().holds(offset, num_bytes);
+  }
+  // A thread of the cache may be the last to leave a set.
+  void wait_until_unused() const {
+    const auto is_used = [&] {
+      return std::ranges::any_of(cached_sets(dir_ / "cache"), &CachedSet::is_in_use);
+    };
+    for (int i = 0; i < 1000 && is_used(); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
   }
   bool is_right(const MemoryObject& object, int64_t offset, const std::vector<std::byte>& read) {
     return std::ranges::equal(
@@ -97,6 +106,22 @@ TEST_F(BlockReaderTest, ManyWhoWantABlockFetchItOnce) {
   EXPECT_EQ(object_.num_fetched(), object_.size());
 }
 
+TEST_F(BlockReaderTest, FetchesWhatIsAnnouncedBeforeItIsRead) {
+  const auto cache = std::make_shared<BlockCache>(CacheOptions{.folder = dir_ / "cache"}, 1);
+  const auto reader = reader_of(cache, object_);
+  reader->announce(0, object_.size());  // one after the other, then more at a time
+  EXPECT_TRUE(gets(*reader, 0, object_.size()));
+  EXPECT_TRUE(is_right(object_, 0, read_of(*reader, 0, object_.size())));
+  EXPECT_EQ(object_.num_fetched(), object_.size());
+}
+
+TEST_F(BlockReaderTest, ReadsARecordAloneWhereNoBlockMayBeUnderway) {
+  const auto cache = std::make_shared<BlockCache>(CacheOptions{.folder = dir_ / "cache"}, 0);
+  const auto reader = reader_of(cache, object_);
+  EXPECT_TRUE(is_right(object_, 5, read_of(*reader, 5, 100)));
+  EXPECT_EQ(object_.num_fetched(), 100);
+}
+
 TEST_F(BlockReaderTest, AFullCacheKeepsWhatItHasAndReadsTheRestAlone) {
   const auto cache = cache_of({.max_bytes = 64 << 20});
   MemoryObject large(random_bytes(12 * kBlockBytes, 5));
@@ -132,6 +157,7 @@ TEST_F(BlockReaderTest, AFullCacheTakesTheRoomOfSetsThatNobodyUses) {
     read_of(*reader, 0, large.size());
     EXPECT_TRUE(gets(*reader, 0, large.size()));
   }
+  wait_until_unused();
   std::ofstream(dir_ / "cache/mine.txt") << "not the cache's";
   std::ofstream(dir_ / "cache/ffkit-mine.blocks") << "nor this";
   EXPECT_EQ(cached_sets(dir_ / "cache").size(), 1U);
@@ -155,6 +181,7 @@ TEST_F(BlockReaderTest, CleaningRemovesWhatNobodyUses) {
     read_of(*reader, 0, object_.size());
     EXPECT_TRUE(gets(*reader, 0, object_.size()));
   }
+  wait_until_unused();
   EXPECT_EQ(clean_cache(dir_ / "cache", "s3://other"), 0);
   EXPECT_GE(clean_cache(dir_ / "cache", "s3://b"), object_.size());
   EXPECT_TRUE(cached_sets(dir_ / "cache").empty());
