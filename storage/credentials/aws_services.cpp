@@ -26,7 +26,7 @@ std::string container_token(const Surroundings& surroundings) {
   if (file.empty()) {
     return first_line(surroundings.variable("AWS_CONTAINER_AUTHORIZATION_TOKEN"));
   }
-  const std::string token = first_line(text_if_there(file).value_or(""));
+  std::string token = first_line(text_if_there(file).value_or(""));
   if (token.empty()) {
     throw Error(ErrorCode::invalid_argument,
                 "the file of the container's token is not there or empty",

@@ -69,7 +69,7 @@ std::string renewed_token(const Surroundings& surroundings, const AwsProfiles& p
   const HttpResponse response =
       ask(surroundings, "POST", url, {"Content-Type: application/json"}, body.dump(), kSsoLimitS);
   const JsonAnswer answer(response.body);
-  const std::string token = answer.text("accessToken");
+  std::string token = answer.text("accessToken");
   if (response.status != 200 || token.empty()) {
     refuse_sso(place.profile,
                fmt::format("{}, and could not be renewed ({})", expired, outcome_of(response)));
