@@ -188,7 +188,7 @@ class RecordReader {
 
 // The bare loop: threads that pread(2) records into a buffer each, and nothing else.
 Measurement run_pread(const Dataset& dataset, int num_threads, double seconds, uint64_t seed) {
-  const ShardFiles files(open_files(dataset), 0, DirectIo::off);
+  const ShardFiles files(dataset, 0, DirectIo::off);
   const Permutation order(dataset.num_records(), seed);
   std::atomic<int64_t> num_reads{0};
   std::atomic<int64_t> num_bytes{0};
@@ -202,8 +202,8 @@ Measurement run_pread(const Dataset& dataset, int num_threads, double seconds, u
       for (int64_t i = t; !watch.is_over(); i += num_threads, ++reads) {
         const Dataset::Location where = dataset.locate(order(i % order.size()));
         buffer.resize(static_cast<size_t>(where.record.stored_bytes));
-        bytes += pread(files.descriptor(static_cast<size_t>(where.shard_index)), buffer.data(),
-                       buffer.size(), where.record.offset);
+        bytes += pread(files.lease(static_cast<size_t>(where.shard_index)).descriptor,
+                       buffer.data(), buffer.size(), where.record.offset);
       }
       num_reads += reads;
       num_bytes += bytes;

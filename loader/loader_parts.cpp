@@ -65,8 +65,12 @@ std::unique_ptr<ReadEngine> make_engine(const IoOptions& io, const WarningSink& 
       .buffer_memory = files.direct() ? buffers.memory() : std::span<std::byte>(),
       .sqpoll = io.sqpoll,
       .on_warning = on_warning};
-  if (io.make_engine == nullptr) return make_read_engine(io.engine, files.descriptors(), options);
-  auto engine = io.make_engine(files.files(), options);
+  if (io.make_engine == nullptr) {
+    // Only threads wait for a disk and for a store at the same time.
+    if (!files.are_local()) return make_read_engine(IoEngine::pread, {}, options);
+    return make_read_engine(io.engine, files.descriptors(), options);
+  }
+  auto engine = io.make_engine(files.all_files(), options);
   if (engine != nullptr) return engine;
   throw Error(ErrorCode::invalid_argument,
               "io.make_engine returned no engine; return one, or leave make_engine out");
@@ -87,7 +91,7 @@ LoaderParts::LoaderParts(Dataset data, LoaderOptions loader_options)
       slabs(std::make_shared<SlabPool>(options.allocator,
                                        options.prefetch_batches + options.held_batches,
                                        options.batch_size, slab_layout(batch, options))),
-      files(open_files(dataset), bytes_of_records(dataset), options.io.direct),
+      files(dataset, bytes_of_records(dataset), options.io.direct),
       buffers(static_cast<size_t>(options.io.max_bytes_in_flight), max_pending_samples(options),
               files.alignment()),
       engine(make_engine(options.io, options.on_warning, files, buffers)),
@@ -112,7 +116,7 @@ int64_t LoaderParts::memory_bound() const {
   const int64_t limit = max_record_bytes(dataset);
   int64_t largest = 0;  // no record can have more
   for (int64_t i = 0; i < dataset.num_shards(); ++i) {
-    const ShardFacts facts = dataset.shard(i).facts();
+    const ShardSummary facts = dataset.shard(i).summary();
     largest = std::max({largest, facts.record_bytes + kOverhead, facts.raw_bytes + kOverhead});
   }
   largest = std::min(largest, limit);

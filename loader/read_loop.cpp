@@ -184,7 +184,14 @@ bool ReadLoop::submit(const PlannedRead& read) {
     hand_over_unread(indices_in_batch, plan_.samples[indices_in_batch.front()].error);
     return true;
   }
-  if (parts_.cached_reader.holds(read.shard_index, read.offset, read.num_bytes)) {
+  ShardReader::OpenFile file;
+  try {
+    file = parts_.files.lease(static_cast<size_t>(read.shard_index), read.offset, read.num_bytes);
+  } catch (const Error&) {  // it was closed since its index was read, and is not there any more
+    hand_over_unread(indices_in_batch, std::current_exception());
+    return true;
+  }
+  if (parts_.cached_reader.holds(file.descriptor, read.offset, read.num_bytes)) {
     for (const int64_t i : indices_in_batch) {
       PendingSample& sample = batch_->samples[i];
       sample.location = plan_.samples[i].location;
@@ -221,6 +228,7 @@ bool ReadLoop::submit(const PlannedRead& read) {
   started.read = read;
   started.indices_in_batch.assign(indices_in_batch.begin(), indices_in_batch.end());
   started.buffer = buffer;
+  started.shard = std::move(file);
   started.submitted_ns = now_ns();
   bytes_in_flight_ += read.num_bytes;
   parts_.watch.begin(slot, batch_->slab->record_indices[started.indices_in_batch.front()]);
@@ -228,7 +236,8 @@ bool ReadLoop::submit(const PlannedRead& read) {
                          .offset = read.offset,
                          .num_bytes = static_cast<size_t>(read.num_bytes),
                          .buffer = buffer->data,
-                         .tag = slot});
+                         .tag = slot,
+                         .shard = &started.shard});
   return true;
 }
 
@@ -272,13 +281,16 @@ void ReadLoop::complete(const ReadCompletion& completion) {
     const auto record_offset = read.offset + (sample.record.data() - done.buffer->data);
     const int64_t wanted = record_offset - read.offset + std::ssize(sample.record);
     if (completion.result < wanted) {
-      sample.error = std::make_exception_ptr(
-          read_error(parts_.files.path(read.shard_index), sample.location, read.num_bytes,
-                     completion.result, wanted - completion.result));
+      sample.error = completion.error != nullptr
+                         ? completion.error
+                         : std::make_exception_ptr(read_error(
+                               parts_.files.path(read.shard_index), sample.location, read.num_bytes,
+                               completion.result, wanted - completion.result));
     }
     add_to_chunk(done.batch, i, sample.record.size());
   }
   done.batch = nullptr;
+  done.shard.reader.reset();
   free_slots_.push_back(completion.tag);
 }
 

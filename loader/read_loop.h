@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -32,6 +33,7 @@ class ReadLoop {
     PlannedRead read;
     std::vector<int64_t> indices_in_batch;  // of the samples that it serves
     ReadBufferPool::Buffer* buffer = nullptr;
+    ShardReader::OpenFile shard;  // for reads through the engine
     int64_t submitted_ns = 0;
   };
 

@@ -125,7 +125,7 @@ const Schema& Dataset::schema() const noexcept {
   return impl_->files.manifest.schema;
 }
 int Dataset::format_version() const {
-  return impl_->shards.empty() ? 2 : impl_->shards.front()->facts().version;
+  return impl_->is_chain() ? impl_->sources.front().format_version() : impl_->files.format_version;
 }
 const std::vector<std::string>& Dataset::warnings() const noexcept {
   return impl_->files.warnings;

@@ -1,9 +1,7 @@
 #include "dataset/dataset_files.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 
@@ -13,7 +11,11 @@
 #include "dataset/v1_dataset.h"
 #include "errors_only.h"
 #include "make_error.h"
-#include "shard/shard_layout.h"
+#include "reader/open_shards.h"
+#include "reader/reader_of.h"
+#include "shard/shard_file.h"
+#include "storage/reader/places.h"
+#include "storage/stores/object_store.h"
 #include "v1/v1_file.h"
 
 namespace ffkit {
@@ -23,45 +25,105 @@ namespace fs = std::filesystem;
 
 constexpr const char* kManifestName = "manifest.json";
 
-void check_against_manifest(const ShardReader& shard, const ManifestShard& expected,
-                            const Schema& schema) {
-  const std::string difference = shard_difference(shard, expected, schema);
-  if (difference.empty()) return;
-  throw Error(ErrorCode::corrupt, difference,
-              {.path = shard.path().string(),
-               .subject = ErrorSubject::shard,
-               .remedy = "copy or convert the data set again"});
+// Opens a shard that a manifest of `schema` lists, by `begun` unless it is null, and compares it
+// with that.
+std::unique_ptr<ShardFile> open_listed_shard(const fs::path& path,
+                                             std::shared_ptr<const RandomReader> begun,
+                                             const ShardSummary& listed, const Schema& schema,
+                                             const ShardReaderOptions& options) {
+  const auto fail = [&](ErrorCode code, const std::string& message) {
+    throw Error(code, message,
+                {.path = path.string(),
+                 .subject = ErrorSubject::shard,
+                 .remedy = "copy or convert the data set again"});
+  };
+  std::unique_ptr<ShardFile> shard;
+  try {
+    shard = shard_errors_only(path, -1, [&] {
+      if (begun == nullptr) begun = open_random_reader(path, known_file(listed));
+      return open_shard_file(begun, options);
+    });
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::not_found) throw;
+    fail(ErrorCode::not_found, "the manifest lists this shard, but it is not there");
+  }
+  const std::string difference = shard_difference(shard->facts(), shard->schema(), listed, schema);
+  if (!difference.empty()) fail(ErrorCode::corrupt, difference);
+  return shard;
 }
 
-// Has the kernel fetch what opening the shard reads, without waiting for it. A shard that is not
-// there is found by opening it.
-void will_open(const fs::path& path, int64_t file_bytes) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return;
-  (void)::posix_fadvise(fd, 0, kHeaderBytes, POSIX_FADV_WILLNEED);
-  (void)::posix_fadvise(fd, std::max<int64_t>(file_bytes - kTailBytes, 0), kTailBytes,
-                        POSIX_FADV_WILLNEED);
-  ::close(fd);
-}
-
-DatasetFiles open_split(const fs::path& folder, const ShardReaderOptions& options) {
+// Calls `open` for the number of each shard of a manifest, while what opening those behind it reads
+// is fetched: `announce` asks for it.
+template <typename Announce, typename Open>
+void open_in_order(const std::vector<ManifestShard>& shards, const Announce& announce,
+                   const Open& open) {
   constexpr size_t kShardsAhead = 64;  // a cold disk answers many at once as fast as one
-  DatasetFiles files{.path = folder, .manifest = read_manifest(folder / kManifestName)};
-  const std::vector<ManifestShard>& shards = files.manifest.shards;
   size_t num_announced = 0;
   for (size_t i = 0; i < shards.size(); ++i) {
     for (; num_announced < std::min(i + kShardsAhead, shards.size()); ++num_announced) {
-      will_open(folder / shards[num_announced].file, shards[num_announced].file_bytes);
+      announce(num_announced);
     }
-    const ManifestShard& expected = shards[i];
-    files.shards.emplace_back(folder / expected.file, options);
-    check_against_manifest(files.shards.back(), expected, files.manifest.schema);
+    open(i);
+  }
+}
+
+// Gives `files` the shards that its manifest lists, in the folder of the same number, or in the only
+// one.
+void open_when_needed(DatasetFiles& files, std::vector<fs::path> folders,
+                      const ShardReaderOptions& options) {
+  files.folders = std::make_shared<const std::vector<fs::path>>(std::move(folders));
+  files.open_shards = std::make_shared<OpenShards>(
+      options.max_open_shards, files.manifest.schema,
+      [options](const fs::path& path, std::shared_ptr<const RandomReader> begun,
+                const ShardSummary& listed, const Schema& schema) {
+        return open_listed_shard(path, std::move(begun), listed, schema, options);
+      });
+  // The manifest's list stays where it is in memory when `files` is moved.
+  const std::vector<ManifestShard>& shards = files.manifest.shards;
+  for (size_t i = 0; i < shards.size(); ++i) {
+    const fs::path& folder = (*files.folders)[files.folders->size() == 1 ? 0 : i];
+    files.shards.push_back(
+        reader_of(files.open_shards->shard(folder, shards[i].file, shards[i]), options));
+  }
+}
+
+DatasetFiles open_split(const fs::path& folder, const ShardReaderOptions& options) {
+  DatasetFiles files{.path = folder, .manifest = read_manifest(folder / kManifestName)};
+  const std::vector<ManifestShard>& shards = files.manifest.shards;
+  const bool all_may_stay_open =
+      std::ssize(shards) <= options.max_open_shards && !is_address(folder);
+  files.shards.reserve(shards.size());
+  if (all_may_stay_open && options.check_shards != ShardCheck::as_needed) {
+    open_in_order(
+        shards, [&](size_t i) { announce_shard(folder / shards[i].file, shards[i].file_bytes); },
+        [&](size_t i) {
+          files.shards.push_back(
+              reader_of(open_listed_shard(folder / shards[i].file, nullptr, shards[i],
+                                          files.manifest.schema, options),
+                        options));
+        });
+    return files;
+  }
+  open_when_needed(files, {folder}, options);
+  if (options.check_shards == ShardCheck::at_once) {
+    open_in_order(
+        shards,
+        [&](size_t i) {
+          if (shards[i].num_records > 0) files.shards[i].will_locate(0);
+        },
+        [&](size_t i) { static_cast<void>(files.shards[i].open_file()); });
   }
   return files;
 }
 
 bool is_v1(const fs::path& path) {
-  return looks_like_v1(File::open_for_reading(path));
+  return looks_like_v1(*open_random_reader(path));
+}
+
+[[noreturn]] void refuse_split_of_file(const fs::path& path, const std::string& split) {
+  throw Error(ErrorCode::not_found,
+              fmt::format("is one file and has no split '{}'; give its folder, or no split", split),
+              {.path = path.string(), .subject = ErrorSubject::split, .name = split});
 }
 
 [[noreturn]] void not_found(const fs::path& path, const std::string& split) {
@@ -79,11 +141,47 @@ bool is_v1(const fs::path& path) {
               {.path = path.string(), .subject = ErrorSubject::split, .name = split});
 }
 
+// The files of a folder of FFRecord v1, as find_v1_files() has them.
+std::vector<fs::path> v1_files_at(const fs::path& folder) {
+  std::vector<fs::path> files;
+  for (const std::string& name : names_in_folder(folder).files) {
+    if (name.ends_with(".ffr")) files.push_back(folder / name);
+  }
+  return files;
+}
+
+// In a store there are no folders: what is looked for first is what a data set has.
+DatasetFiles open_address(const fs::path& address, const std::string& split,
+                          const ShardReaderOptions& options) {
+  const fs::path path = address.has_filename() ? address : address.parent_path();
+  const fs::path folder = split.empty() ? path : path / split;
+  try {
+    DatasetFiles files = open_split(folder, options);
+    refuse_unfinished(folder);
+    return files;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::not_found ||
+        error.context().path != (folder / kManifestName).string()) {
+      throw;
+    }
+  }
+  refuse_unfinished(folder);
+  if (has_object(path)) {
+    if (!split.empty()) refuse_split_of_file(path, split);
+    return open_listed_files({path}, options);
+  }
+  for (const fs::path& place : {folder, path / (split + ".ffr")}) {
+    if (const std::vector<fs::path> files = v1_files_at(place); !files.empty()) {
+      return open_v1_dataset(files, options);
+    }
+  }
+  not_found(path, split);
+}
+
 }  // namespace
 
-std::string shard_difference(const ShardReader& shard, const ManifestShard& listed,
-                             const Schema& schema) {
-  const ShardSummary found = shard.facts();
+std::string shard_difference(const ShardSummary& found, const Schema& found_schema,
+                             const ShardSummary& listed, const Schema& schema) {
   if (found.num_records != listed.num_records || found.file_bytes != listed.file_bytes ||
       found.checksum != listed.checksum) {
     return fmt::format(
@@ -92,12 +190,13 @@ std::string shard_difference(const ShardReader& shard, const ManifestShard& list
         found.num_records, found.file_bytes, found.checksum, listed.num_records, listed.file_bytes,
         listed.checksum);
   }
-  const std::string other = shard.schema().difference(schema);
+  const std::string other = found_schema.difference(schema);
   return other.empty() ? "" : "does not have the manifest's schema: " + other;
 }
 
 DatasetFiles open_dataset_files(const fs::path& path, const std::string& split,
                                 const ShardReaderOptions& options) {
+  if (is_address(path)) return open_address(path, split, options);
   if (!fs::exists(path)) {
     refuse_unfinished(path);  // such as a split that gets its name in the end
     throw Error(ErrorCode::not_found,
@@ -106,10 +205,7 @@ DatasetFiles open_dataset_files(const fs::path& path, const std::string& split,
   }
   if (!fs::is_directory(path)) {
     if (!split.empty()) {
-      throw Error(
-          ErrorCode::not_found,
-          fmt::format("is one file and has no split '{}'; give its folder, or no split", split),
-          {.path = path.string(), .subject = ErrorSubject::split, .name = split});
+      refuse_split_of_file(path, split);
     }
     return open_listed_files({path}, options);
   }
@@ -145,17 +241,25 @@ DatasetFiles open_listed_files(const std::vector<fs::path>& paths,
   }
   DatasetFiles files{.path = paths.front()};
   files.manifest.split = paths.front().stem().string();
+  const bool all_may_stay_open = std::ssize(paths) <= options.max_open_shards;
+  files.manifest.shards.reserve(paths.size());
+  files.shards.reserve(paths.size());
   for (const fs::path& path : paths) {
-    files.shards.emplace_back(path, options);
-    const ShardReader& shard = files.shards.back();
-    if (const std::string difference = shard.schema().difference(files.shards.front().schema());
+    ShardReader shard(path, options);
+    if (files.manifest.shards.empty()) files.manifest.schema = shard.schema();
+    if (const std::string difference = shard.schema().difference(files.manifest.schema);
         !difference.empty()) {
       throw dataset_error(path, ErrorCode::invalid_argument, "has another schema than {}: {}",
                           paths.front().string(), difference);
     }
     files.manifest.shards.push_back({shard.facts(), path.filename().string()});
+    if (all_may_stay_open) files.shards.push_back(std::move(shard));
   }
-  files.manifest.schema = files.shards.front().schema();
+  if (all_may_stay_open) return files;
+  std::vector<fs::path> folders;
+  folders.reserve(paths.size());
+  for (const fs::path& path : paths) folders.push_back(path.parent_path());
+  open_when_needed(files, std::move(folders), options);
   return files;
 }
 
@@ -163,6 +267,16 @@ namespace {
 
 std::vector<std::string> find_splits(const fs::path& folder) {
   std::vector<std::string> splits;
+  if (is_address(folder)) {
+    for (const std::string& name : names_in_folder(folder).folders) {
+      if (has_object(folder / name / kManifestName)) {
+        splits.push_back(name);
+      } else if (name.ends_with(".ffr") && !v1_files_at(folder / name).empty()) {
+        splits.push_back(fs::path(name).stem().string());
+      }
+    }
+    return splits;
+  }
   for (const auto& entry : fs::directory_iterator(folder)) {
     const fs::path& path = entry.path();
     if (fs::exists(path / kManifestName)) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,16 +11,23 @@
 
 namespace ffkit {
 
+class OpenShards;
+
 struct DatasetFiles {
   std::filesystem::path path;  // the split's folder, or the (first) file
   Manifest manifest;
+  int format_version = 2;
+  // Where shards are opened when they are needed; before them, since they use it.
+  std::shared_ptr<OpenShards> open_shards;
+  std::shared_ptr<const std::vector<std::filesystem::path>> folders;  // that these are in
   std::vector<ShardReader> shards;
   std::vector<std::string> warnings;
 };
 
-// Why `shard` is not the one that its split's manifest, of `schema`, has listed; empty when it is.
-std::string shard_difference(const ShardReader& shard, const ManifestShard& listed,
-                             const Schema& schema);
+// Why a shard with these facts and this schema is not the one that its split's manifest, of
+// `schema`, has listed; empty when it is.
+std::string shard_difference(const ShardSummary& found, const Schema& found_schema,
+                             const ShardSummary& listed, const Schema& schema);
 
 // As Dataset::open() and Dataset::open_files().
 DatasetFiles open_dataset_files(const std::filesystem::path& path, const std::string& split,

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
+#include <simdjson.h>
 
 #include <algorithm>
+#include <limits>
 #include <string_view>
-#include <unordered_set>
+#include <utility>
 
 #include <ffkit/format/manifest.h>
 
@@ -13,6 +15,7 @@
 #include "json_text.h"
 #include "make_error.h"
 #include "schema/schema_json.h"
+#include "storage/reader/places.h"
 
 namespace ffkit {
 namespace {
@@ -42,6 +45,17 @@ int64_t sum(const std::vector<ManifestShard>& shards, int64_t ShardSummary::*mem
   int64_t total = 0;
   for (const ManifestShard& shard : shards) total += shard.*member;
   return total;
+}
+
+void require_different_files(const std::vector<ManifestShard>& shards,
+                             const std::filesystem::path& path) {
+  std::vector<std::string_view> names;
+  names.reserve(shards.size());
+  for (const ManifestShard& shard : shards) names.push_back(shard.file);
+  std::ranges::sort(names);  // they are in order already, as a rule
+  const auto twice = std::ranges::adjacent_find(names);
+  if (twice == names.end()) return;
+  throw_corrupt_manifest(path, fmt::format("the shard '{}' is listed twice", *twice));
 }
 
 OrderedJson to_json(const ClassId& id) {
@@ -87,7 +101,73 @@ OrderedJson to_json(const Manifest& manifest) {
   return json;
 }
 
-Manifest from_json(const Json& json, const std::filesystem::path& path) {
+// A manifest may list hundreds of thousands of shards: this list is read by simdjson, the rest,
+// which is small, from a tree.
+namespace dom = simdjson::dom;
+
+template <typename T>
+T count_of(const dom::object& shard, const char* key) {
+  dom::element element;
+  if (shard[key].get(element) != simdjson::SUCCESS) {
+    throw Error(ErrorCode::corrupt, fmt::format("an entry of 'shards' has no '{}'", key));
+  }
+  uint64_t count = 0;
+  if (element.get(count) != simdjson::SUCCESS || !std::in_range<T>(count)) {
+    throw Error(ErrorCode::corrupt,
+                fmt::format("{} is {}, not a whole number from 0 to {}", key,
+                            simdjson::minify(element), std::numeric_limits<T>::max()));
+  }
+  return static_cast<T>(count);
+}
+
+ManifestShard shard_from_json(const dom::element& element) {
+  dom::object shard;
+  std::string_view file;
+  if (element.get(shard) != simdjson::SUCCESS || shard["file"].get(file) != simdjson::SUCCESS) {
+    throw Error(ErrorCode::corrupt, "an entry of 'shards' names no file");
+  }
+  return {{.num_records = count_of<int64_t>(shard, "num_records"),
+           .file_bytes = count_of<int64_t>(shard, "file_bytes"),
+           .record_bytes = count_of<int64_t>(shard, "record_bytes"),
+           .raw_bytes = count_of<int64_t>(shard, "raw_bytes"),
+           .checksum = count_of<uint32_t>(shard, "catalog_crc32c")},
+          std::string(file)};
+}
+
+struct ParsedManifest {
+  Json rest;  // without "shards"
+  dom::array shards;
+};
+
+ParsedManifest parse_manifest(dom::parser& parser, const std::string& text) {
+  dom::object whole;
+  const simdjson::error_code error =
+      parser.parse(simdjson::padded_string_view(text.data(), text.size(), text.capacity()))
+          .get(whole);
+  if (error != simdjson::SUCCESS) {
+    // The other parser says better what is wrong, and where.
+    [[maybe_unused]] const Json tree = Json::parse(text);
+    throw Error(ErrorCode::corrupt,
+                fmt::format("the manifest cannot be read ({})", simdjson::error_message(error)));
+  }
+  ParsedManifest parsed{.rest = Json::object(), .shards = {}};
+  bool has_shards = false;
+  for (const auto& [key, value] : whole) {
+    if (key != "shards") {
+      parsed.rest[std::string(key)] = Json::parse(simdjson::minify(value));
+      continue;
+    }
+    if (value.get(parsed.shards) != simdjson::SUCCESS) {
+      throw Error(ErrorCode::corrupt, "'shards' is not a list");
+    }
+    has_shards = true;
+  }
+  if (!has_shards) throw Error(ErrorCode::corrupt, "the manifest lists no 'shards'");
+  return parsed;
+}
+
+Manifest manifest_of(const ParsedManifest& parsed, const std::filesystem::path& path) {
+  const Json& json = parsed.rest;
   if (json.value("format", "") != "ffkit-dataset")
     throw_corrupt_manifest(path, "is not the manifest of an ffkit data set");
   if (const auto version = count_at<uint64_t>(json, "version"); version > kVersion) {
@@ -116,18 +196,11 @@ Manifest from_json(const Json& json, const std::filesystem::path& path) {
   int64_t file_bytes = 0;
   int64_t record_bytes = 0;
   int64_t raw_bytes = 0;
-  std::unordered_set<std::string> files;
-  for (const Json& item : json.at("shards")) {
-    ManifestShard shard{{.num_records = count_at<int64_t>(item, "num_records"),
-                         .file_bytes = count_at<int64_t>(item, "file_bytes"),
-                         .record_bytes = count_at<int64_t>(item, "record_bytes"),
-                         .raw_bytes = count_at<int64_t>(item, "raw_bytes"),
-                         .checksum = count_at<uint32_t>(item, "catalog_crc32c")},
-                        item.at("file").get<std::string>()};
+  manifest.shards.reserve(parsed.shards.size());  // of more than 16 million it is 16 million
+  for (const dom::element& item : parsed.shards) {
+    ManifestShard shard = shard_from_json(item);
     if (!is_plain_file_name(shard.file))
       throw_corrupt_manifest(path, fmt::format("'{}' is not a shard's file name", shard.file));
-    if (!files.insert(shard.file).second)
-      throw_corrupt_manifest(path, fmt::format("the shard '{}' is listed twice", shard.file));
     if (__builtin_add_overflow(num_records, shard.num_records, &num_records) ||
         __builtin_add_overflow(file_bytes, shard.file_bytes, &file_bytes) ||
         __builtin_add_overflow(record_bytes, shard.record_bytes, &record_bytes) ||
@@ -136,6 +209,7 @@ Manifest from_json(const Json& json, const std::filesystem::path& path) {
     }
     manifest.shards.push_back(std::move(shard));
   }
+  require_different_files(manifest.shards, path);
   if (count_at<int64_t>(json, "num_records") != num_records) {
     throw_corrupt_manifest(path, "num_records is not the sum over the shards");
   }
@@ -180,17 +254,17 @@ std::string Manifest::fingerprint() const {
 }
 
 Manifest read_manifest(const std::filesystem::path& path) {
-  const std::vector<std::byte> text = read_whole_file(path);
-  if (const auto null = std::ranges::find(text, std::byte{0}); null != text.end()) {
+  std::string text = read_text_at(path, kMaxWholeFileBytes);
+  if (const auto null = std::ranges::find(text, '\0'); null != text.end()) {
     // A power cut leaves such; the parser would take it for the end.
     throw_corrupt_manifest(path,
                            fmt::format("byte {} of the manifest is null", null - text.begin()));
   }
   try {
     return errors_only(path, [&] {
-      return from_json(Json::parse(reinterpret_cast<const char*>(text.data()),
-                                   reinterpret_cast<const char*>(text.data()) + text.size()),
-                       path);
+      text.reserve(text.size() + simdjson::SIMDJSON_PADDING);
+      dom::parser parser;
+      return manifest_of(parse_manifest(parser, text), path);
     });
   } catch (const nlohmann::json::exception& e) {
     throw_corrupt_manifest(path, fmt::format("the manifest cannot be read ({})", e.what()));

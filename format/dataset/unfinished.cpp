@@ -9,6 +9,8 @@
 #include <ffkit/format/unfinished.h>
 
 #include "make_error.h"
+#include "storage/reader/places.h"
+#include "storage/stores/object_store.h"
 
 namespace ffkit {
 namespace {
@@ -29,9 +31,14 @@ std::string value_of(std::string_view text, std::string_view key) {
   return std::string(text.substr(begin, text.find('\n', begin) - begin));
 }
 
-void refuse_if_marked(const fs::path& folder) {
+bool is_marked(const fs::path& folder) {
+  if (is_address(folder)) return has_object(folder / kUnfinishedMarker);
   std::error_code unknown;
-  if (!fs::exists(fs::symlink_status(folder / kUnfinishedMarker, unknown))) return;
+  return fs::exists(fs::symlink_status(folder / kUnfinishedMarker, unknown));
+}
+
+void refuse_if_marked(const fs::path& folder) {
+  if (!is_marked(folder)) return;
   const UnfinishedMarker marker = read_unfinished_marker(folder);
   const std::string& command = marker.command;
   if (marker.kind == "split") {
@@ -51,6 +58,7 @@ void refuse_if_marked(const fs::path& folder) {
 
 // Without links and dots; as it is where it cannot be examined.
 fs::path canonical_of(const fs::path& path) {
+  if (is_address(path)) return path.has_filename() ? path : path.parent_path();
   std::error_code unknown;
   fs::path canonical = fs::weakly_canonical(fs::absolute(path, unknown), unknown);
   if (unknown) canonical = path;
@@ -72,6 +80,9 @@ UnfinishedMarker parse_unfinished_marker(std::string_view text) {
 }
 
 UnfinishedMarker read_unfinished_marker(const fs::path& folder) {
+  if (is_address(folder)) {
+    return parse_unfinished_marker(read_text_at(folder / kUnfinishedMarker, kMostBytes));
+  }
   const int fd =
       ::open((folder / kUnfinishedMarker).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0) return {};

@@ -9,6 +9,8 @@
 #include "bytes/pickle.h"
 #include "make_error.h"
 #include "reader/reader_of.h"
+#include "storage/reader/places.h"
+#include "storage/stores/object_store.h"
 #include "v1/v1_file.h"
 
 namespace ffkit {
@@ -25,10 +27,10 @@ struct Meta {
 };
 
 Meta read_meta(const fs::path& path) {
-  const std::vector<std::byte> bytes = read_whole_file(path);
+  const std::string bytes = read_text_at(path, kMaxWholeFileBytes);
   try {
     Pickle pickle;
-    pickle.parse(bytes);
+    pickle.parse(std::as_bytes(std::span(bytes)));
     Meta meta;
     for (const Pickle::Ref item : pickle.items(pickle.at(pickle.root(), "classes"), "'classes'")) {
       meta.classes.emplace_back(pickle.text(item, "a class"));
@@ -42,10 +44,16 @@ Meta read_meta(const fs::path& path) {
   }
 }
 
+fs::path folder_of(const fs::path& file) {
+  return is_address(file) ? file.parent_path() : fs::absolute(file).parent_path();
+}
+
 std::optional<fs::path> find_meta(const fs::path& file) {
-  const fs::path folder = fs::absolute(file).parent_path();
+  const fs::path folder = folder_of(file);
   for (const fs::path& candidate : {folder / "meta.pkl", folder.parent_path() / "meta.pkl"}) {
-    if (fs::is_regular_file(candidate)) return candidate;
+    if (is_address(candidate) ? has_object(candidate) : fs::is_regular_file(candidate)) {
+      return candidate;
+    }
   }
   return std::nullopt;
 }
@@ -83,7 +91,7 @@ void reopen(std::vector<ShardReader>& shards, V1Payload payload,
       options.labels.assign(next, next + shard.num_records());
       next += shard.num_records();
     }
-    shard = reader_of(open_v1_file(File::open_for_reading(shard.path()), std::move(options)),
+    shard = reader_of(open_v1_file(open_random_reader(shard.path()), std::move(options)),
                       shard.options());
   }
 }
@@ -107,6 +115,7 @@ std::optional<std::vector<fs::path>> find_v1_files(const fs::path& path, const s
 DatasetFiles open_v1_dataset(const std::vector<fs::path>& paths,
                              const ShardReaderOptions& options) {
   DatasetFiles files{.path = paths.size() == 1 ? paths.front() : paths.front().parent_path()};
+  files.format_version = 1;
   for (const fs::path& path : paths) files.shards.emplace_back(path, options);
 
   // One payload for all: ImageNet's only if every file that has records has it.
@@ -136,7 +145,7 @@ DatasetFiles open_v1_dataset(const std::vector<fs::path>& paths,
 
   // "train.ffr/PART_00000.ffr" is the split "train", and "parts/PART_00000.ffr" with others the
   // split "parts".
-  const fs::path folder = fs::absolute(paths.front()).parent_path();
+  const fs::path folder = folder_of(paths.front());
   const fs::path named = folder.extension() == ".ffr" || paths.size() > 1 ? folder : paths.front();
   files.manifest.split = named.stem().string();
   files.manifest.schema = v1_schema(payload);

@@ -91,8 +91,8 @@ class TreeWalker {
 // Files of any length are listed; read() looks at the limit.
 ShardReader open_raw(const std::filesystem::path& path, ShardReaderOptions options) {
   options.max_record_bytes = std::numeric_limits<int64_t>::max();
-  ffkit::File file = ffkit::File::open_for_reading(path);
-  if (!looks_like_v1(file)) {
+  std::shared_ptr<const RandomReader> file = open_random_reader(path);
+  if (!looks_like_v1(*file)) {
     throw error_at(path, ErrorCode::corrupt, "is not an FFRecord v1 file");
   }
   return errors_only(path, [&] {
@@ -105,7 +105,7 @@ ShardReader open_raw(const std::filesystem::path& path, ShardReaderOptions optio
 
 bool PackedFolder::is_packed_folder(const std::filesystem::path& path) {
   if (!errors_only(path, [&] { return std::filesystem::is_regular_file(path); }) ||
-      !looks_like_v1(ffkit::File::open_for_reading(path))) {
+      !looks_like_v1(*open_random_reader(path))) {
     return false;
   }
   try {
@@ -114,7 +114,7 @@ bool PackedFolder::is_packed_folder(const std::filesystem::path& path) {
     const RecordLocation last = reader.locate(reader.num_records() - 1);
     std::vector<std::byte> begin(
         std::min<size_t>(kPackedFolderMagic.size() + 1, static_cast<size_t>(last.stored_bytes)));
-    ffkit::File::open_for_reading(path).read_at(last.offset, begin);
+    open_random_reader(path)->read_at(last.offset, begin);
     return has_magic(begin);
   } catch (const Error& e) {
     if (e.code() == ErrorCode::corrupt)

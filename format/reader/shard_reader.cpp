@@ -1,4 +1,3 @@
-#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,14 +14,19 @@
 #include "v1/v1_file.h"
 
 namespace ffkit {
-namespace {
 
-std::unique_ptr<ShardFile> open_file(const std::filesystem::path& path,
-                                     const ShardReaderOptions& options) {
-  File file = File::open_for_reading(path);
-  if (looks_like_v1(file)) return open_v1_file(std::move(file), {.reader = options});
+std::unique_ptr<ShardFile> open_shard_file(const std::filesystem::path& path,
+                                           const ShardReaderOptions& options) {
+  return open_shard_file(open_random_reader(path), options);
+}
+
+std::unique_ptr<ShardFile> open_shard_file(std::shared_ptr<const RandomReader> file,
+                                           const ShardReaderOptions& options) {
+  if (looks_like_v1(*file)) return open_v1_file(std::move(file), {.reader = options});
   return open_v2_file(std::move(file), options);
 }
+
+namespace {
 
 const Field& column_field(const ShardReader& shard, const std::string& name, size_t& position) {
   position = shard.schema().require(name);
@@ -63,9 +67,10 @@ std::vector<T> convert_column(std::span<const std::byte> bytes, DType dtype) {
 }  // namespace
 
 ShardReader::ShardReader(const std::filesystem::path& path, const ShardReaderOptions& options)
-    : ShardReader(shard_errors_only(path, -1, [&] { return open_file(path, options); }), options) {}
+    : ShardReader(shard_errors_only(path, -1, [&] { return open_shard_file(path, options); }),
+                  options) {}
 ShardReader::ShardReader(std::unique_ptr<ShardFile> file, const ShardReaderOptions& options)
-    : file_(std::move(file)), options_(options), num_records_(file_->facts().num_records) {}
+    : file_(std::move(file)), options_(options), num_records_(file_->summary().num_records) {}
 ShardReader reader_of(std::unique_ptr<ShardFile> file, const ShardReaderOptions& options) {
   return {std::move(file), options};
 }
@@ -74,16 +79,45 @@ ShardReader::ShardReader(ShardReader&&) noexcept = default;
 ShardReader& ShardReader::operator=(ShardReader&&) noexcept = default;
 
 const std::filesystem::path& ShardReader::path() const {
-  return file_->file().path();
+  return file_->path();
 }
-int ShardReader::descriptor() const {
-  return file_->file().fd();
+ShardReader::OpenFile ShardReader::open_file(int64_t offset, int64_t num_bytes) const {
+  return shard_errors_only(path(), -1, [&] {
+    std::shared_ptr<const RandomReader> reader = file_->reader();
+    const int descriptor =
+        num_bytes > 0 ? reader->descriptor_of(offset, num_bytes) : reader->descriptor();
+    return OpenFile{descriptor, std::move(reader)};
+  });
+}
+void ShardReader::OpenFile::read(int64_t offset, std::span<std::byte> out,
+                                 std::function<void(std::exception_ptr)> done) const {
+  reader->read(offset, out, [reader = reader, done = std::move(done)](std::exception_ptr error) {
+    try {
+      if (error != nullptr) std::rethrow_exception(error);
+    } catch (...) {
+      try {
+        rethrow_as_shard_error(reader->path(), -1);
+      } catch (...) {
+        error = std::current_exception();
+      }
+    }
+    done(std::move(error));
+  });
+}
+bool ShardReader::is_local() const {
+  return file_->is_local();
+}
+bool ShardReader::is_kept_open() const noexcept {
+  return file_->is_kept_open();
 }
 const Schema& ShardReader::schema() const {
   return file_->schema();
 }
 ShardFacts ShardReader::facts() const {
-  return file_->facts();
+  return shard_errors_only(path(), -1, [&] { return file_->facts(); });
+}
+ShardSummary ShardReader::summary() const {
+  return file_->summary();
 }
 
 RecordLocation ShardReader::locate(int64_t record) const {
@@ -103,7 +137,7 @@ std::span<const std::byte> ShardReader::read(int64_t record, std::vector<std::by
   const RecordLocation where = locate(record);
   return shard_errors_only(path(), record, [&] {
     buffer.resize(static_cast<size_t>(where.stored_bytes));
-    file_->file().read_at(where.offset, buffer, record);
+    file_->reader()->read_at(where.offset, buffer, record);
     return unpacker.unpack(*this, record, where, buffer);
   });
 }
@@ -145,14 +179,14 @@ bool ShardReader::read_field_of_record(int64_t record, size_t field,
   const auto stored = static_cast<uint64_t>(where.stored_bytes);
   std::vector<std::byte> table(table_bytes(num_fields));
   if (table.size() > stored) fail("cannot be found: the record is too short for its table");
-  file_->file().read_at(where.offset, table, record);
+  file_->reader()->read_at(where.offset, table, record);
   const FieldPlace place = place_of_field(table, num_fields, field);
   if (place.begin < table.size() || place.end < place.begin || place.end > stored ||
       (place.is_null && place.end != place.begin)) {
     fail(fmt::format("ends at byte {} of a record of {} bytes", place.end, stored));
   }
   out.resize(place.end - place.begin);
-  file_->file().read_at(where.offset + static_cast<int64_t>(place.begin), out, record);
+  file_->reader()->read_at(where.offset + static_cast<int64_t>(place.begin), out, record);
   if (const uint32_t crc = field_crc(place, out); crc != place.crc32c) {
     fail(fmt::format("is damaged: its CRC-32C is {:08x}, expected {:08x}", crc, place.crc32c));
   }
@@ -160,7 +194,11 @@ bool ShardReader::read_field_of_record(int64_t record, size_t field,
 }
 
 void ShardReader::announce(int64_t offset, int64_t num_bytes) const noexcept {
-  static_cast<void>(::posix_fadvise(file_->file().fd(), offset, num_bytes, POSIX_FADV_WILLNEED));
+  try {
+    file_->reader()->announce(offset, num_bytes);
+  } catch (...) {  // NOLINT(bugprone-empty-catch)
+    // The read itself says what is wrong with the shard.
+  }
 }
 
 std::vector<int64_t> ShardReader::int_column(const std::string& name) const {

@@ -16,7 +16,7 @@
 #include <ffkit/format/shard_facts.h>
 
 #include "errors_only.h"
-#include "file/file.h"
+#include "storage/reader/random_reader.h"
 
 namespace ffkit {
 
@@ -26,9 +26,17 @@ class ShardFile {
  public:
   virtual ~ShardFile() = default;
 
-  virtual const File& file() const = 0;
+  virtual const std::filesystem::path& path() const = 0;
+  // Of the open file, which stays open as long as this is.
+  virtual std::shared_ptr<const RandomReader> reader() const = 0;
   virtual const Schema& schema() const = 0;
   virtual ShardFacts facts() const = 0;
+  // Of facts(), without opening the file.
+  virtual ShardSummary summary() const { return facts(); }
+  // False: it may be closed between two calls.
+  virtual bool is_kept_open() const noexcept { return true; }
+  // Without opening the file.
+  virtual bool is_local() const { return reader()->descriptor() >= 0; }
 
   // `record` is in range. The location is checked: it lies within the file, and its lengths are
   // within the format's bounds and the reader's.
@@ -71,6 +79,7 @@ auto shard_errors_only(const std::filesystem::path& path, int64_t record, Work&&
   }
 }
 
-std::unique_ptr<ShardFile> open_v2_file(File file, const ShardReaderOptions& options);
+std::unique_ptr<ShardFile> open_v2_file(std::shared_ptr<const RandomReader> file,
+                                        const ShardReaderOptions& options);
 
 }  // namespace ffkit

@@ -24,22 +24,24 @@ constexpr int64_t kMaxZstdRatio = (128 << 10) / 4;
 
 class ShardV2 final : public ShardFile {
  public:
-  ShardV2(File file, const ShardReaderOptions& options) : file_(std::move(file)), limits_(options) {
-    const int64_t size = file_.size();
+  ShardV2(std::shared_ptr<const RandomReader> file, const ShardReaderOptions& options)
+      : file_(std::move(file)), limits_(options) {
+    const int64_t size = file_->size();
     if (size < kHeaderBytes + kTrailerBytes) {
       corrupt(fmt::format("has {} bytes, too few for a shard", size), -1);
     }
     std::array<std::byte, kHeaderBytes> head;
-    file_.read_at(0, head);
+    file_->read_at(0, head);
     header_ = decode_header(head, name());
     read_trailer_and_catalog(size);
     const int entries = catalog_.find_stream("entries");
     entries_ =
-        std::make_unique<StreamReader>(file_, catalog_.streams[static_cast<size_t>(entries)],
+        std::make_unique<StreamReader>(*file_, catalog_.streams[static_cast<size_t>(entries)],
                                        static_cast<uint32_t>(entries), options.index_cache_bytes);
   }
 
-  const File& file() const override { return file_; }
+  const std::filesystem::path& path() const override { return file_->path(); }
+  std::shared_ptr<const RandomReader> reader() const override { return file_; }
   const Schema& schema() const override { return catalog_.schema; }
 
   ShardFacts facts() const override {
@@ -81,7 +83,7 @@ class ShardV2 final : public ShardFile {
                           where.stored_bytes),
               where.offset, record);
     }
-    require_record_fits(where, record, file_.path(), limits_);
+    require_record_fits(where, record, file_->path(), limits_);
     return where;
   }
 
@@ -148,7 +150,7 @@ class ShardV2 final : public ShardFile {
   }
 
  private:
-  std::string name() const { return file_.path().string(); }
+  std::string name() const { return file_->path().string(); }
 
   [[noreturn]] void corrupt(const std::string& message, int64_t offset, int64_t record = -1) const {
     throw Error(ErrorCode::corrupt, message + "; copy or convert the shard again",
@@ -179,7 +181,7 @@ class ShardV2 final : public ShardFile {
     const int64_t tail_bytes = std::min(size, kTailBytes);
     const int64_t tail_start = size - tail_bytes;
     std::vector<std::byte> tail(static_cast<size_t>(tail_bytes));
-    file_.read_at(tail_start, tail);
+    file_->read_at(tail_start, tail);
     trailer_ = decode_trailer(std::span<const std::byte, kTrailerBytes>(
                                   tail.data() + tail_bytes - kTrailerBytes, kTrailerBytes),
                               name(), size);
@@ -188,7 +190,7 @@ class ShardV2 final : public ShardFile {
     if (trailer_.catalog_offset >= tail_start) {
       std::memcpy(json.data(), tail.data() + (trailer_.catalog_offset - tail_start), json.size());
     } else {
-      file_.read_at(trailer_.catalog_offset, json);
+      file_->read_at(trailer_.catalog_offset, json);
     }
     if (const uint32_t crc = crc32c(json); crc != trailer_.catalog_crc32c) {
       corrupt(fmt::format("the catalog is damaged: CRC-32C is {:08x}, expected {:08x}", crc,
@@ -206,7 +208,7 @@ class ShardV2 final : public ShardFile {
 
   std::vector<std::byte> read_stream(const std::string& stream) const {
     const auto number = static_cast<size_t>(catalog_.find_stream(stream));
-    return StreamReader(file_, catalog_.streams[number], static_cast<uint32_t>(number)).read_all();
+    return StreamReader(*file_, catalog_.streams[number], static_cast<uint32_t>(number)).read_all();
   }
 
   std::vector<std::byte> read_dictionary() const {
@@ -238,7 +240,7 @@ class ShardV2 final : public ShardFile {
     return dictionary_.get();
   }
 
-  File file_;
+  std::shared_ptr<const RandomReader> file_;
   ShardReaderOptions limits_;
   ShardHeader header_;
   ShardTrailer trailer_;
@@ -251,7 +253,8 @@ class ShardV2 final : public ShardFile {
 
 }  // namespace
 
-std::unique_ptr<ShardFile> open_v2_file(File file, const ShardReaderOptions& options) {
+std::unique_ptr<ShardFile> open_v2_file(std::shared_ptr<const RandomReader> file,
+                                        const ShardReaderOptions& options) {
   return std::make_unique<ShardV2>(std::move(file), options);
 }
 

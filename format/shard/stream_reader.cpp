@@ -1,6 +1,5 @@
 #include "shard/stream_reader.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +10,8 @@
 
 namespace ffkit {
 
-StreamReader::StreamReader(const File& file, StreamInfo info, uint32_t number, int64_t cache_bytes)
+StreamReader::StreamReader(const RandomReader& file, StreamInfo info, uint32_t number,
+                           int64_t cache_bytes)
     : file_(file),
       info_(std::move(info)),
       number_(number),
@@ -50,8 +50,7 @@ void StreamReader::read(int64_t position, std::span<std::byte> element) const {
 void StreamReader::will_read(int64_t position) const {
   const int64_t page_number = position / kPayloadBytes;
   if (set_is_known(page_number)) return;
-  static_cast<void>(::posix_fadvise(file_.fd(), info_.offset + page_number * kPageBytes, kPageBytes,
-                                    POSIX_FADV_WILLNEED));
+  file_.announce(info_.offset + page_number * kPageBytes, kPageBytes);
 }
 
 // Returns what it was.

@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
-#include "file/file.h"
 #include "shard/shard_layout.h"
+#include "storage/reader/random_reader.h"
 
 namespace ffkit {
 
@@ -19,7 +19,7 @@ class StreamReader {
  public:
   // `file` must outlive the reader. `number` is the stream's position in the catalog. Keeps up to
   // `cache_bytes` of pages.
-  StreamReader(const File& file, StreamInfo info, uint32_t number,
+  StreamReader(const RandomReader& file, StreamInfo info, uint32_t number,
                int64_t cache_bytes = kPageBytes);
   StreamReader(const StreamReader&) = delete;
   StreamReader& operator=(const StreamReader&) = delete;
@@ -42,7 +42,7 @@ class StreamReader {
   };
   void load(int64_t page_number, Page& page) const;
 
-  const File& file_;
+  const RandomReader& file_;
   StreamInfo info_;
   uint32_t number_;
   // Page p is kept in slot p modulo their number, if at all: pages that lie together do not

@@ -22,15 +22,16 @@ constexpr int64_t kMaxRecordOverhead = 64;
 
 class V1File final : public ShardFile {
  public:
-  V1File(File file, V1FileOptions options)
+  V1File(std::shared_ptr<const RandomReader> file, V1FileOptions options)
       : file_(std::move(file)), limits_(options.reader), labels_(std::move(options.labels)) {
-    file_bytes_ = file_.size();
+    file_bytes_ = file_->size();
     read_header();
     payload_ = options.payload ? *options.payload : detect_payload();
     schema_ = v1_schema(payload_);
   }
 
-  const File& file() const override { return file_; }
+  const std::filesystem::path& path() const override { return file_->path(); }
+  std::shared_ptr<const RandomReader> reader() const override { return file_; }
   const Schema& schema() const override { return schema_; }
 
   ShardFacts facts() const override {
@@ -47,7 +48,7 @@ class V1File final : public ShardFile {
 
   RecordLocation locate(int64_t record) const override {
     const RecordLocation where = place_of(record);
-    require_record_fits(where, record, file_.path(), limits_);
+    require_record_fits(where, record, file_->path(), limits_);
     return where;
   }
 
@@ -63,7 +64,7 @@ class V1File final : public ShardFile {
         builder.set_bytes(0, sample.image);
         builder.set_scalar<int64_t>(1, sample.label);
       } catch (const Error& e) {
-        throw e.within({.path = file_.path().string(), .record = record, .offset = where.offset});
+        throw e.within({.path = file_->path().string(), .record = record, .offset = where.offset});
       }
     }
     builder.encode(buffers.record);
@@ -78,7 +79,7 @@ class V1File final : public ShardFile {
       for (int64_t i = 0; i < num_records(); ++i) {
         const RecordLocation where = locate(i);
         stored.resize(static_cast<size_t>(where.stored_bytes));
-        file_.read_at(where.offset, stored);
+        file_->read_at(where.offset, stored);
         labels.push_back(
             RecordView(schema_, unpack(i, where, stored, buffers)).scalar<int64_t>(field));
       }
@@ -113,12 +114,12 @@ class V1File final : public ShardFile {
   }
 
   [[noreturn]] void corrupt(const std::string& message) const {
-    throw error_at(file_.path(), ErrorCode::corrupt, message + "; copy or make the file again");
+    throw error_at(file_->path(), ErrorCode::corrupt, message + "; copy or make the file again");
   }
 
   void read_header() {
     std::array<std::byte, kV1FixedBytes> fixed;
-    file_.read_at(0, fixed);
+    file_->read_at(0, fixed);
     stored_crc_ = load_le<uint32_t>(fixed.data());
     const auto count = load_le<int64_t>(fixed.data() + 4);
     if (count < 0 || count > (file_bytes_ - kV1FixedBytes) / kV1BytesPerRecord) {
@@ -126,7 +127,7 @@ class V1File final : public ShardFile {
     }
     const int64_t header_bytes = kV1FixedBytes + kV1BytesPerRecord * count;
     if (header_bytes > limits_.max_v1_header_bytes) {
-      throw error_at(file_.path(), ErrorCode::unsupported,
+      throw error_at(file_->path(), ErrorCode::unsupported,
                      "the header for {} records has {} bytes, more than the limit of {} "
                      "(max_v1_header_bytes); split the file, or raise the limit",
                      count, header_bytes, limits_.max_v1_header_bytes);
@@ -171,7 +172,7 @@ class V1File final : public ShardFile {
     std::vector<std::byte> bytes;
     for (int64_t first = 0; first < count; first += kNumbersPerRead) {
       bytes.resize(sizeof(T) * static_cast<size_t>(std::min(kNumbersPerRead, count - first)));
-      file_.read_at(offset + static_cast<int64_t>(sizeof(T)) * first, bytes);
+      file_->read_at(offset + static_cast<int64_t>(sizeof(T)) * first, bytes);
       crc = static_cast<uint32_t>(
           crc32_z(crc, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()));
       for (size_t at = 0; at < bytes.size(); at += sizeof(T)) take(load_le<T>(bytes.data() + at));
@@ -188,7 +189,7 @@ class V1File final : public ShardFile {
       const RecordLocation where = place_of(i);
       if (!fits(where, limits_)) continue;
       stored.resize(static_cast<size_t>(where.stored_bytes));
-      file_.read_at(where.offset, stored);
+      file_->read_at(where.offset, stored);
       if (!has_checksum(where, stored)) continue;
       try {
         parse(stored, pickle);
@@ -210,7 +211,7 @@ class V1File final : public ShardFile {
     return {pickle.bytes(items[0], "the image"), pickle.integer(items[1], "the label")};
   }
 
-  File file_;
+  std::shared_ptr<const RandomReader> file_;
   ShardReaderOptions limits_;
   int64_t file_bytes_ = 0;
   uint32_t stored_crc_ = 0;
@@ -233,7 +234,7 @@ Schema v1_schema(V1Payload payload) {
   }};
 }
 
-bool looks_like_v1(const File& file) {
+bool looks_like_v1(const RandomReader& file) {
   const int64_t size = file.size();
   if (size < kV1FixedBytes) return false;
   std::array<std::byte, kV1FixedBytes> fixed;
@@ -243,7 +244,8 @@ bool looks_like_v1(const File& file) {
   return count >= 0 && count <= (size - kV1FixedBytes) / kV1BytesPerRecord;
 }
 
-std::unique_ptr<ShardFile> open_v1_file(File file, V1FileOptions options) {
+std::unique_ptr<ShardFile> open_v1_file(std::shared_ptr<const RandomReader> file,
+                                        V1FileOptions options) {
   return std::make_unique<V1File>(std::move(file), std::move(options));
 }
 

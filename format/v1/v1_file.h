@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "file/file.h"
 #include "shard/shard_file.h"
+#include "storage/reader/random_reader.h"
 
 namespace ffkit {
 
@@ -32,10 +32,11 @@ struct V1FileOptions {
 
 // Whether the file can be one of version 1: it does not begin with version 2's magic number, and
 // its header fits its size. Throws Error(io).
-bool looks_like_v1(const File& file);
+bool looks_like_v1(const RandomReader& file);
 
 // Reads and checks the header: 12 bytes a record are read and kept. Throws Error(corrupt), and
 // Error(unsupported) when it is longer than max_v1_header_bytes.
-std::unique_ptr<ShardFile> open_v1_file(File file, V1FileOptions options);
+std::unique_ptr<ShardFile> open_v1_file(std::shared_ptr<const RandomReader> file,
+                                        V1FileOptions options);
 
 }  // namespace ffkit

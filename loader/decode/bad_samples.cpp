@@ -38,7 +38,7 @@ void require_whole_file(const Dataset& dataset, const ShardFiles& files, const E
   for (int64_t i = 0; i < dataset.num_shards(); ++i) {
     const ShardReader& shard = dataset.shard(i);
     if (shard.path() != context.path) continue;
-    const int64_t missing = files.missing_bytes(i, shard.facts().file_bytes);
+    const int64_t missing = files.missing_bytes(i, shard.summary().file_bytes);
     if (missing == 0) continue;
     throw Error(ErrorCode::io,
                 fmt::format("the file has {} bytes less than when it was opened; it was cut while "

@@ -4,6 +4,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <exception>
+#include <future>
+#include <utility>
+
 #include "io/read_error.h"
 #include "io/read_progress.h"
 
@@ -15,16 +19,30 @@ CachedReader::CachedReader(const ShardFiles& files, const IoOptions& options, St
       stats_(stats),
       is_on_(options.decoders_read_cache && !files.direct()) {}
 
-bool CachedReader::holds(int64_t shard_index, int64_t offset, int64_t num_bytes) {
-  if (!is_on_) return false;
-  const int fd = files_.descriptor(shard_index);
+bool CachedReader::holds(int descriptor, int64_t offset, int64_t num_bytes) {
+  if (!is_on_ || descriptor < 0) return false;
   char last = 0;
   iovec target{.iov_base = &last, .iov_len = 1};
-  const ssize_t result = preadv2(fd, &target, 1, offset + num_bytes - 1, RWF_NOWAIT);
+  const ssize_t result = preadv2(descriptor, &target, 1, offset + num_bytes - 1, RWF_NOWAIT);
   // The file system, or the kernel, cannot tell.
   if (result < 0 && errno == EOPNOTSUPP) is_on_ = false;
   return result == 1;
 }
+
+namespace {
+
+// The cache has given it up since.
+std::span<const std::byte> read_elsewhere(const ShardReader::OpenFile& file,
+                                          const Dataset::Location& location,
+                                          std::span<std::byte> out) {
+  std::promise<std::exception_ptr> answer;
+  file.read(location.record.offset, out,
+            [&answer](std::exception_ptr error) { answer.set_value(std::move(error)); });
+  if (std::exception_ptr error = answer.get_future().get()) std::rethrow_exception(error);
+  return out;
+}
+
+}  // namespace
 
 std::span<const std::byte> CachedReader::read(const Dataset::Location& location,
                                               std::vector<std::byte>& buffer) const {
@@ -32,13 +50,15 @@ std::span<const std::byte> CachedReader::read(const Dataset::Location& location,
   const auto num_bytes = static_cast<size_t>(record.stored_bytes);
   if (buffer.size() < num_bytes) buffer.resize(num_bytes);
   const auto shard = static_cast<size_t>(location.shard_index);
-  const int fd = files_.descriptor(shard);
+  const ShardReader::OpenFile file = files_.lease(shard, record.offset, record.stored_bytes);
+  if (file.descriptor < 0)
+    return read_elsewhere(file, location, std::span(buffer).first(num_bytes));
   const int64_t begin = now_ns();
   const ReadEngineOptions engine{.num_retries = options_.num_retries};
   ReadProgress progress({.offset = record.offset, .num_bytes = num_bytes, .buffer = buffer.data()});
   int64_t result = 0;
   do {
-    result = pread(fd, progress.buffer(), progress.num_bytes(), progress.offset());
+    result = pread(file.descriptor, progress.buffer(), progress.num_bytes(), progress.offset());
   } while (!progress.advance(result < 0 ? -errno : result, engine));
   result = progress.completion().result;
   stats_.num_reads.fetch_add(1, std::memory_order_relaxed);

@@ -21,14 +21,15 @@ class CachedReader {
   // What is given by reference must outlive the reader.
   CachedReader(const ShardFiles& files, const IoOptions& options, StatsCounters& stats);
 
-  // I/O thread: whether the page cache holds these bytes of a shard, judged by the last of them. A
+  // I/O thread: whether the page cache holds these bytes of an open shard, judged by the last of
+  // them. A
   // hint: what is gone when read() comes is read from the disk, which only takes longer. Always
   // false with O_DIRECT and where IoOptions forbids it.
-  bool holds(int64_t shard_index, int64_t offset, int64_t num_bytes);
+  bool holds(int descriptor, int64_t offset, int64_t num_bytes);
 
   const ShardFiles& files() const { return files_; }
 
-  // Any thread: the stored bytes of a record, in `buffer`, which grows as needed. Throws Error(io).
+  // Any thread: the stored bytes of a record, in `buffer`, which grows as needed. Throws Error(io), and what opening the shard throws.
   std::span<const std::byte> read(const Dataset::Location& location,
                                   std::vector<std::byte>& buffer) const;
 

@@ -36,7 +36,8 @@ class KernelReadEngine : public ReadEngine {
   int num_in_flight_ = 0;
 };
 
-// `files` are open file descriptors; they must stay open as long as the engine. Throws
+// `files` are open file descriptors; they must stay open as long as the engine. Without them each
+// request brings its own. Throws
 // Error(unsupported) for IoEngine::io_uring where the kernel refuses it, or refuses sqpoll;
 // IoEngine::automatic then goes without and says so once in the log, also when that happens later.
 // Throws Error(invalid_argument) for sqpoll with IoEngine::pread.

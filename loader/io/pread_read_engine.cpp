@@ -1,5 +1,5 @@
 // The pread engine. What the page cache holds is read at once on the caller's thread (RWF_NOWAIT);
-// the rest goes to threads, as far as the system gives any.
+// the rest goes to threads, as far as the system gives any. What is in a store is asked for there.
 #include <errno.h>
 #include <fmt/format.h>
 #include <sys/uio.h>
@@ -44,6 +44,8 @@ class PreadReadEngine final : public KernelReadEngine {
     }
     work_.notify_all();
     for (std::thread& thread : threads_) thread.join();
+    std::unique_lock lock(mutex_);
+    done_.wait(lock, [this] { return num_asked_ == 0; });
   }
 
   const char* name() const override { return "pread"; }
@@ -59,8 +61,9 @@ class PreadReadEngine final : public KernelReadEngine {
   std::span<const ReadCompletion> wait(int /*wanted*/) override {
     completions_.clear();
     if (try_page_cache_) std::erase_if(fresh_, [this](size_t slot) { return read_cached(slot); });
+    std::erase_if(fresh_, [this](size_t slot) { return ask_store(slot); });
     if (!fresh_.empty()) start_fresh();
-    if (completions_.empty() && threads_.empty()) read_here();
+    if (completions_.empty() && threads_.empty() && has_queued()) read_here();
     std::unique_lock lock(mutex_);
     if (completions_.empty()) done_.wait(lock, [this] { return !finished_.empty(); });
     for (size_t slot : finished_) complete(slot);
@@ -69,12 +72,39 @@ class PreadReadEngine final : public KernelReadEngine {
   }
 
  private:
-  int file_of(const ReadProgress& read) const { return files_[read.request().file]; }
+  int file_of(const ReadProgress& read) const { return descriptor_of(read.request(), files_); }
   // Of a system call: bytes or -errno.
   static int64_t outcome(ssize_t result) { return result < 0 ? -errno : result; }
 
+  // False for a shard that is in a local file. Otherwise the answer comes by itself.
+  bool ask_store(size_t slot) {
+    const ReadRequest& request = reads_[slot].request();
+    if (request.shard == nullptr || request.shard->descriptor >= 0) return false;
+    {
+      std::lock_guard lock(mutex_);
+      ++num_asked_;
+    }
+    request.shard->read(
+        request.offset, {request.buffer, request.num_bytes},
+        [this, slot](std::exception_ptr error) {
+          std::lock_guard lock(mutex_);
+          const int64_t num_bytes = static_cast<int64_t>(reads_[slot].request().num_bytes);
+          reads_[slot].finish(error == nullptr ? num_bytes : -EREMOTEIO, std::move(error));
+          finished_.push_back(slot);
+          --num_asked_;
+          done_.notify_all();
+        });
+    return true;
+  }
+
+  bool has_queued() {
+    std::lock_guard lock(mutex_);
+    return num_queued_ > 0;
+  }
+
   // True when the read completed without blocking; any trouble is left to the threads.
   bool read_cached(size_t slot) {
+    if (file_of(reads_[slot]) < 0) return false;
     int64_t result = 0;
     do {
       const ReadProgress& read = reads_[slot];
@@ -181,6 +211,7 @@ class PreadReadEngine final : public KernelReadEngine {
   std::vector<size_t> finished_;  // by the threads
   std::vector<std::thread> threads_;
   size_t num_idle_ = 0;
+  int num_asked_ = 0;  // of stores, and not answered
 };
 
 }  // namespace

@@ -4,10 +4,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
+#include <utility>
+#include <vector>
 
 #include <ffkit/loader/read_engine.h>
 
 namespace ffkit {
+
+// The request's own descriptor, or that of `files`.
+inline int descriptor_of(const ReadRequest& request, const std::vector<int>& files) {
+  return request.shard != nullptr ? request.shard->descriptor : files[request.file];
+}
 
 class ReadProgress {
  public:
@@ -24,7 +32,12 @@ class ReadProgress {
   // when the read is over.
   bool advance(int64_t result, const ReadEngineOptions& options);
   // Precondition: advance() returned true.
-  ReadCompletion completion() const { return {request_.tag, result_}; }
+  ReadCompletion completion() const { return {request_.tag, result_, error_}; }
+  // The read is over, whatever calls there were.
+  void finish(int64_t result, std::exception_ptr error) {
+    result_ = result;
+    error_ = std::move(error);
+  }
 
  private:
   ReadRequest request_;
@@ -32,6 +45,7 @@ class ReadProgress {
   int num_failures_ = 0;
   int num_repeats_ = 0;  // since the last bytes
   int64_t result_ = 0;
+  std::exception_ptr error_;
 };
 
 }  // namespace ffkit

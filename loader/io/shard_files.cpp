@@ -58,6 +58,45 @@ bool direct_read_works(int fd, size_t alignment) {
   return result >= 0;
 }
 
+struct DirectFile {
+  int descriptor = -1;  // -1: its file system does not take O_DIRECT
+  size_t alignment = 0;
+};
+
+// Throws Error(io) when the file cannot be opened again.
+DirectFile open_direct_file(const ReadFile& file) {
+  const int fd = reopen(file, O_RDONLY | O_DIRECT);
+  if (fd < 0) {
+    if (errno == EINVAL) return {};
+    throw_open_error(file.path, errno);
+  }
+  const size_t needed = direct_alignment(fd);
+  if (needed > 0 && direct_read_works(fd, needed)) return {fd, needed};
+  close(fd);
+  return {};
+}
+
+// 0 without O_DIRECT.
+size_t direct_alignment_of(const ReadFile& file) {
+  const DirectFile direct = open_direct_file(file);
+  if (direct.descriptor >= 0) close(direct.descriptor);
+  return direct.alignment;
+}
+
+[[noreturn]] void refuse_direct(const std::filesystem::path& path) {
+  throw Error(ErrorCode::unsupported,
+              "direct I/O was asked for, but this file system does not take O_DIRECT; "
+              "leave it automatic or off",
+              {.path = path.string()});
+}
+
+// The same file, read through the descriptor `fd`, which is closed with it.
+ShardReader::OpenFile open_own(ShardReader::OpenFile file, int fd) {
+  const RandomReader* reader = file.reader.get();
+  return {fd, std::shared_ptr<const RandomReader>(reader, [fd, keeps = std::move(file.reader)](
+                                                              const RandomReader*) { close(fd); })};
+}
+
 }  // namespace
 
 bool wants_direct_io(DirectIo direct, int64_t data_bytes, int64_t memory) {
@@ -80,31 +119,67 @@ int64_t bytes_of_records(const Dataset& dataset) {
     const auto num_chosen = std::count(is_chosen.begin() + first_records[at],
                                        is_chosen.begin() + first_records[at + 1], true);
     if (num_chosen == 0) continue;
-    const ShardFacts facts = dataset.shard(i).facts();
+    const ShardSummary facts = dataset.shard(i).summary();
     num_bytes += static_cast<double>(facts.record_bytes) / static_cast<double>(facts.num_records) *
                  static_cast<double>(num_chosen);
   }
   return static_cast<int64_t>(num_bytes);
 }
 
-std::vector<ReadFile> open_files(const Dataset& dataset) {
-  std::vector<ReadFile> files;
+namespace {
+
+bool are_kept_open(const Dataset& dataset) {
   for (int64_t i = 0; i < dataset.num_shards(); ++i) {
-    files.push_back({dataset.shard(i).path(), dataset.shard(i).descriptor()});
+    if (!dataset.shard(i).is_kept_open() || !dataset.shard(i).is_local()) return false;
+  }
+  return true;
+}
+
+// Those that are closed at the moment have no descriptor.
+std::vector<ReadFile> files_of(const Dataset& dataset, bool are_open) {
+  std::vector<ReadFile> files;
+  files.reserve(static_cast<size_t>(dataset.num_shards()));
+  for (int64_t i = 0; i < dataset.num_shards(); ++i) {
+    const ShardReader& shard = dataset.shard(i);
+    files.push_back({shard.path(), are_open ? shard.open_file().descriptor : -1});
   }
   return files;
 }
 
+}  // namespace
+
+ShardFiles::ShardFiles(const Dataset& dataset, int64_t data_bytes, DirectIo direct) {
+  if (are_kept_open(dataset)) {
+    files_ = files_of(dataset, true);
+    open_all_direct(data_bytes, direct);
+    return;
+  }
+  dataset_ = dataset;
+  for (int64_t i = 0; i < dataset.num_shards(); ++i) {
+    are_local_ = are_local_ && dataset.shard(i).is_local();
+  }
+  if (!wants_direct_io(direct, data_bytes, usable_memory_bytes())) return;
+  // One shard stands for all; of another that is not like it, lease() gives the ordinary file.
+  const ReadFile first{dataset.shard(0).path(), dataset.shard(0).open_file().descriptor};
+  alignment_ = first.descriptor >= 0 ? direct_alignment_of(first) : 0;
+  direct_ = alignment_ > 0;
+  if (!direct_) {
+    if (direct == DirectIo::on) refuse_direct(first.path);
+    alignment_ = 1;
+  }
+}
+
 ShardFiles::ShardFiles(const std::vector<ReadFile>& files, int64_t data_bytes, DirectIo direct)
     : files_(files) {
+  open_all_direct(data_bytes, direct);
+}
+
+void ShardFiles::open_all_direct(int64_t data_bytes, DirectIo direct) {
   if (!wants_direct_io(direct, data_bytes, usable_memory_bytes())) return;
   try {
     direct_ = open_direct();
     if (!direct_ && direct == DirectIo::on) {
-      throw Error(ErrorCode::unsupported,
-                  "direct I/O was asked for, but this file system does not take O_DIRECT; "
-                  "leave it automatic or off",
-                  {.path = path(own_descriptors_.size()).string()});
+      refuse_direct(path(own_descriptors_.size()));
     }
   } catch (...) {
     close_own();
@@ -126,16 +201,8 @@ bool ShardFiles::open_direct() {
   own_descriptors_.reserve(files_.size());
   size_t alignment = 1;
   for (const ReadFile& file : files_) {
-    const int fd = reopen(file, O_RDONLY | O_DIRECT);
-    if (fd < 0) {
-      if (errno == EINVAL) return false;
-      throw_open_error(file.path, errno);
-    }
-    const size_t needed = direct_alignment(fd);
-    if (needed == 0 || !direct_read_works(fd, needed)) {
-      close(fd);
-      return false;
-    }
+    const auto [fd, needed] = open_direct_file(file);
+    if (fd < 0) return false;
     alignment = std::max(alignment, needed);
     own_descriptors_.push_back(fd);
   }
@@ -149,9 +216,43 @@ std::vector<int> ShardFiles::descriptors() const {
   return all;
 }
 
+std::vector<ReadFile> ShardFiles::all_files() const {
+  return dataset_ ? files_of(*dataset_, false) : files_;
+}
+
+const std::filesystem::path& ShardFiles::path(size_t shard) const {
+  return dataset_ ? dataset_->shard(static_cast<int64_t>(shard)).path() : files_[shard].path;
+}
+
+ShardReader::OpenFile ShardFiles::lease(size_t shard, int64_t offset, int64_t num_bytes) const {
+  if (!dataset_) return {files_[shard].descriptor, nullptr};
+  const ShardReader& reader = dataset_->shard(static_cast<int64_t>(shard));
+  return direct_ ? lease_direct(shard, reader) : reader.open_file(offset, num_bytes);
+}
+
+ShardReader::OpenFile ShardFiles::lease_direct(size_t shard, const ShardReader& reader) const {
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto found = std::ranges::find(leased_, shard, &Leased::shard);
+    if (found != leased_.end()) {
+      leased_.splice(leased_.begin(), leased_, found);
+      return found->file;
+    }
+  }
+  ShardReader::OpenFile ordinary = reader.open_file();
+  const auto [fd, needed] = open_direct_file({reader.path(), ordinary.descriptor});
+  if (fd < 0) return ordinary;
+  auto own = open_own(std::move(ordinary), fd);
+  if (needed > alignment_) return reader.open_file();
+  const std::scoped_lock lock(mutex_);
+  leased_.push_front({shard, std::move(own)});
+  if (leased_.size() > kMaxLeased) leased_.pop_back();
+  return leased_.front().file;
+}
+
 int64_t ShardFiles::missing_bytes(size_t shard, int64_t whole_bytes) const {
   struct stat status {};
-  if (fstat(descriptor(shard), &status) != 0) return 0;
+  if (fstat(lease(shard).descriptor, &status) != 0) return 0;  // it is in a store, too
   return std::max<int64_t>(whole_bytes - status.st_size, 0);
 }
 

@@ -1,13 +1,16 @@
 // ShardFiles: the descriptors of a data set's shards for the loader's own reads. Through the page
 // cache they are those that the shards hold open. O_DIRECT takes a second descriptor a shard, which
 // this owns: the flag belongs to an open file, not to a read (fcntl(2), F_SETFL), and index pages,
-// columns and fields are read unaligned, also by other loaders of the same data set. Immutable
-// after construction, so thread-safe.
+// columns and fields are read unaligned, also by other loaders of the same data set. Of a data set
+// whose shards are opened when they are needed, so are the descriptors. Thread-safe.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <list>
+#include <mutex>
+#include <optional>
 #include <vector>
 
 #include <ffkit/format/dataset.h>
@@ -24,11 +27,10 @@ int64_t bytes_of_records(const Dataset& dataset);
 // page cache.
 bool wants_direct_io(DirectIo direct, int64_t data_bytes, int64_t memory_bytes);
 
-// The shards of `dataset`, which must outlive the use of the descriptors.
-std::vector<ReadFile> open_files(const Dataset& dataset);
-
 class ShardFiles {
  public:
+  // As the other constructor, for the shards of `dataset`.
+  ShardFiles(const Dataset& dataset, int64_t data_bytes, DirectIo direct);
   // The descriptors of `files` must outlive this. Throws Error(io) when a file cannot be opened
   // again, Error(unsupported) for DirectIo::on where a file system refuses O_DIRECT. Under
   // DirectIo::automatic such a file system is read through the page cache.
@@ -37,24 +39,42 @@ class ShardFiles {
   ShardFiles(const ShardFiles&) = delete;
   ShardFiles& operator=(const ShardFiles&) = delete;
 
-  // The shards, in order, with the descriptors of reads.
-  const std::vector<ReadFile>& files() const { return files_; }
-  int descriptor(size_t shard) const { return files_[shard].descriptor; }
+  // The shards, in order, with the descriptors of reads: -1 where they are opened when needed.
+  std::vector<ReadFile> all_files() const;
+  // The same descriptors; none where shards are opened when they are needed.
   std::vector<int> descriptors() const;
+  // The descriptor for reads of these bytes of a shard, open while the result's `reader` is there. Throws what
+  // opening the shard throws.
+  ShardReader::OpenFile lease(size_t shard, int64_t offset = 0, int64_t num_bytes = 0) const;
   // By how much the file is shorter now than the `whole_bytes` that it had; 0 when it is not.
   int64_t missing_bytes(size_t shard, int64_t whole_bytes) const;
-  const std::filesystem::path& path(size_t shard) const { return files_[shard].path; }
+  const std::filesystem::path& path(size_t shard) const;
+  // False: some are in a store, and their leases have no descriptor.
+  bool are_local() const { return are_local_; }
   bool direct() const { return direct_; }
   // What offsets, lengths and buffers of reads must be multiples of; 1 without O_DIRECT.
   size_t alignment() const { return alignment_; }
 
  private:
+  struct Leased {
+    size_t shard;
+    ShardReader::OpenFile file;
+  };
+  // As many reads as are in flight, as a rule.
+  static constexpr size_t kMaxLeased = 64;
+
+  void open_all_direct(int64_t data_bytes, DirectIo direct);
   bool open_direct();
   void close_own() noexcept;
+  ShardReader::OpenFile lease_direct(size_t shard, const ShardReader& reader) const;
 
-  std::vector<ReadFile> files_;
-  std::vector<int> own_descriptors_;  // with O_DIRECT
+  std::vector<ReadFile> files_;       // of shards that are kept open
+  std::vector<int> own_descriptors_;  // of these, with O_DIRECT
+  std::optional<Dataset> dataset_;    // whose shards are opened when they are needed
+  mutable std::mutex mutex_;          // guards what follows
+  mutable std::list<Leased> leased_;  // of these, with O_DIRECT; the last used one first
   bool direct_ = false;
+  bool are_local_ = true;
   size_t alignment_ = 1;
 };
 

@@ -225,7 +225,7 @@ class UringReadEngine final : public KernelReadEngine {
     const ReadProgress& read = reads_[slot];
     io_uring_sqe* sqe = next_entry();
     const int file = read.request().file;
-    const int descriptor = files_registered_ ? file : files_[file];
+    const int descriptor = files_registered_ ? file : descriptor_of(read.request(), files_);
     const auto num_bytes = static_cast<unsigned>(std::min(read.num_bytes(), kMaxCallBytes));
     const auto offset = static_cast<uint64_t>(read.offset());
     if (const int region = fixed_memory_.find(read.buffer(), num_bytes); region >= 0) {

@@ -52,7 +52,9 @@ class Dataset(Sequence[dict[str, Any]]):
         path: the folder that ffconvert wrote; or that of a split, a shard, a v1 file or a folder of those, with an empty `split`.
         split: "train", "val", ...
         max_record_bytes: the longest record that is read; 0: 256 MiB.
-        index_cache_bytes: memory of each shard for pages of its index; 0: 1 MiB, which serves 32,512 records.
+        index_cache_bytes: memory of each open shard for pages of its index; 0: 1 MiB, which serves 32,512 records.
+        max_open_shards: the most shards that are open at a time; 0: 512. Of more, those are closed that were not used for longest.
+        check_shards: when a shard is compared with the manifest: "at_once"; "as_needed", when it is read; or "automatic", at once where all shards may stay open.
 
     Raises:
         NotFoundError: there is no such folder or split (the message lists those there are).
@@ -60,17 +62,30 @@ class Dataset(Sequence[dict[str, Any]]):
         InvalidArgumentError: the conversion has not finished.
     """
 
-    def __init__(self, path: PathLike, split: str = "", *, max_record_bytes: int = 0, index_cache_bytes: int = 0) -> None:
-        self._limits = (max_record_bytes, index_cache_bytes)
+    def __init__(
+        self,
+        path: PathLike,
+        split: str = "",
+        *,
+        max_record_bytes: int = 0,
+        index_cache_bytes: int = 0,
+        max_open_shards: int = 0,
+        check_shards: str = "automatic",
+    ) -> None:
+        self._limits: _Limits = (max_record_bytes, index_cache_bytes, max_open_shards, check_shards)
         self._source: _Source = (os.fspath(path), split)
-        self._dataset = _ffkit.Dataset.open(path, split, max_record_bytes, index_cache_bytes)
+        self._dataset = _ffkit.Dataset.open(path, split, self._limits)
 
     @classmethod
-    def from_files(cls, files: Iterable[PathLike], *, max_record_bytes: int = 0, index_cache_bytes: int = 0) -> Dataset:
+    def from_files(
+        cls, files: Iterable[PathLike], *, max_record_bytes: int = 0, index_cache_bytes: int = 0, max_open_shards: int = 0
+    ) -> Dataset:
         """Opens shards or v1 files, in this order, as one data set. They must have the same schema."""
-        names = [os.fspath(file) for file in files]
-        opened = _ffkit.Dataset.open_files(names, max_record_bytes, index_cache_bytes)
-        return cls._made(opened, names, (max_record_bytes, index_cache_bytes))
+        return cls._from_files([os.fspath(file) for file in files], (max_record_bytes, index_cache_bytes, max_open_shards, "automatic"))
+
+    @classmethod
+    def _from_files(cls, names: list[str], limits: _Limits) -> Dataset:
+        return cls._made(_ffkit.Dataset.open_files(names, limits), names, limits)
 
     @classmethod
     def chain(cls, sources: Iterable[Dataset]) -> Dataset:
@@ -84,10 +99,10 @@ class Dataset(Sequence[dict[str, Any]]):
         opened = _ffkit.Dataset.chain([part._dataset for part in parts])
         if len(parts) == 1:
             return parts[0]
-        return cls._made(opened, tuple(part.whole_split() for part in parts), (0, 0))
+        return cls._made(opened, tuple(part.whole_split() for part in parts), _NO_LIMITS)
 
     @classmethod
-    def _made(cls, dataset: _ffkit.Dataset, source: _Source, limits: tuple[int, int]) -> Dataset:
+    def _made(cls, dataset: _ffkit.Dataset, source: _Source, limits: _Limits) -> Dataset:
         made = cls.__new__(cls)
         made._limits = limits
         made._source = source
@@ -238,17 +253,28 @@ class Dataset(Sequence[dict[str, Any]]):
         return f"<ffkit.Dataset: {kind}{self.path}, {len(self)} records of {', '.join(self.schema)}>"
 
 
+# max_record_bytes, index_cache_bytes, max_open_shards, check_shards: as Dataset has them.
+_Limits = tuple[int, int, int, str]
+_NO_LIMITS: _Limits = (0, 0, 0, "automatic")
+
 # What a whole split is opened from: a folder and a split, files, or the whole splits of a chain.
 _Source = tuple[str, str] | list[str] | tuple[Dataset, ...]
 
 
-def _reopen(source: Any, limits: tuple[int, int], chosen: list[int] | None, fingerprint: str) -> Dataset:
+def _reopen(source: Any, limits: _Limits, chosen: list[int] | None, fingerprint: str) -> Dataset:
     if isinstance(source[0], Dataset):
         dataset = Dataset.chain(source)
     elif isinstance(source, list):
-        dataset = Dataset.from_files(source, max_record_bytes=limits[0], index_cache_bytes=limits[1])
+        dataset = Dataset._from_files(source, limits)
     else:
-        dataset = Dataset(*source, max_record_bytes=limits[0], index_cache_bytes=limits[1])
+        max_record_bytes, index_cache_bytes, max_open_shards, check_shards = limits
+        dataset = Dataset(
+            *source,
+            max_record_bytes=max_record_bytes,
+            index_cache_bytes=index_cache_bytes,
+            max_open_shards=max_open_shards,
+            check_shards=check_shards,
+        )
     is_same = chosen is None or max(chosen, default=-1) < len(dataset)
     if chosen is not None and is_same:
         dataset = dataset.subset(chosen)

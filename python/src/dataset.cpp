@@ -1,5 +1,6 @@
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <map>
@@ -98,28 +99,29 @@ nb::any decode_picture(const nb::bytes& data) {
 
 void bind_dataset(nb::module_& module) {
   using Release = nb::call_guard<nb::gil_scoped_release>;
-  const auto options = [](int64_t max_record_bytes, int64_t index_cache_bytes) {
+  // As Python's _Limits.
+  using Limits = std::tuple<int64_t, int64_t, int64_t, std::string>;
+  const auto options = [](const Limits& limits) {
+    const auto& [max_record_bytes, index_cache_bytes, max_open_shards, check_shards] = limits;
     ShardReaderOptions shards;
     if (max_record_bytes > 0) shards.max_record_bytes = max_record_bytes;
     if (index_cache_bytes > 0) shards.index_cache_bytes = index_cache_bytes;
+    if (max_open_shards > 0) shards.max_open_shards = max_open_shards;
+    shards.check_shards = parse_shard_check(check_shards);
     return shards;
   };
   nb::class_<Dataset>(module, "Dataset")
       .def_static(
           "open",
           [options](const std::filesystem::path& path, const std::string& split,
-                    int64_t max_record_bytes, int64_t index_cache_bytes) {
-            return Dataset::open(path, split, options(max_record_bytes, index_cache_bytes));
-          },
-          nb::arg("path"), nb::arg("split"), nb::arg("max_record_bytes"),
-          nb::arg("index_cache_bytes"), Release())
+                    const Limits& limits) { return Dataset::open(path, split, options(limits)); },
+          nb::arg("path"), nb::arg("split"), nb::arg("limits"), Release())
       .def_static(
           "open_files",
-          [options](const std::vector<std::filesystem::path>& files, int64_t max_record_bytes,
-                    int64_t index_cache_bytes) {
-            return Dataset::open_files(files, options(max_record_bytes, index_cache_bytes));
+          [options](const std::vector<std::filesystem::path>& files, const Limits& limits) {
+            return Dataset::open_files(files, options(limits));
           },
-          nb::arg("files"), nb::arg("max_record_bytes"), nb::arg("index_cache_bytes"), Release())
+          nb::arg("files"), nb::arg("limits"), Release())
       .def_static("chain", &Dataset::chain, nb::arg("sources"), Release())
       .def_prop_ro("path", [](const Dataset& d) { return text_to_python(d.path().native()); })
       .def_prop_ro("split", [](const Dataset& d) { return text_to_python(d.manifest().split); })

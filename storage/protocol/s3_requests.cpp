@@ -121,7 +121,8 @@ void S3Requests::send(const S3Call& call, Requester::Done done) {
 }
 
 void S3Requests::read_range(const std::string& key, int64_t offset, std::span<std::byte> into,
-                            const std::string& version, Requester::RangeDone done) {
+                            const std::string& version, std::shared_ptr<std::string> found,
+                            Requester::RangeDone done) {
   const auto attempts = std::make_shared<Attempts>();
   const std::string address = address_of(key);
   S3Call call;
@@ -131,6 +132,7 @@ void S3Requests::read_range(const std::string& key, int64_t offset, std::span<st
   range.offset = offset;
   range.into = into;
   range.version = version;
+  range.found_version = std::move(found);
   requester_->read_range(
       range, [state = state_, call, attempts](int) { return make(*state, call, *attempts); },
       [state = state_, attempts, address](const HttpResponse& answer) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,6 +22,8 @@ struct RangeOfObject {
   std::span<std::byte> into;
   std::string version;        // the ETag that the object must have; empty: any
   int64_t object_bytes = -1;  // the length that the object must have; -1: any
+  // Becomes the ETag of what was read, before `done` is called; null: nobody wants to know.
+  std::shared_ptr<std::string> found_version = nullptr;
 };
 
 // One attempt at a part of it.

@@ -48,7 +48,7 @@ AttemptResult result_of_range(const RequestJob& job, const HttpResponse& respons
   const RangeAnswer answer = judge_range(response, job.asked());
   switch (answer.kind) {
     case RangeAnswer::Kind::whole:
-      return {.num_good = answer.num_good};
+      return {.num_good = answer.num_good, .version = std::string(response.header("etag"))};
     case RangeAnswer::Kind::part: {
       AttemptResult result{.kind = AttemptResult::Kind::repeat, .reason = answer.reason};
       // The rest must be of the same version, which a weak ETag does not promise.
@@ -103,6 +103,7 @@ void RequestJob::tell(HttpResponse response) {
   make = nullptr;
   judge = nullptr;
   if (range) {
+    if (range->found_version != nullptr) *range->found_version = version_there;
     std::exchange(range_done, nullptr)(std::move(error));
   } else {
     std::exchange(done, nullptr)(std::move(response), std::move(error));

@@ -286,6 +286,7 @@ bool Requester::State::decide(const RequestJobPtr& job, bool is_second, AttemptR
   if (job->is_over) return (job->is_second_ahead && !is_second) || job->waits_for_make;
   if (result.kind == AttemptResult::Kind::done) {
     job->is_over = true;
+    job->version_there = result.version;
     if (other.is_active) loser = other.ticket;
     if (is_second) {
       ++counts_.hedges_won;

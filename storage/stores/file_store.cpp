@@ -118,18 +118,19 @@ void list_folder(const fs::path& folder, bool recursive, Listing& listing) {
 
 }  // namespace
 
-void FileStore::read(const std::string& address, int64_t offset, std::span<std::byte> into,
-                     const std::string& version, Done done) {
+void FileStore::read_range(const std::string& address, int64_t offset, std::span<std::byte> into,
+                           const std::string& version, std::shared_ptr<std::string> found,
+                           Done done) {
   std::exception_ptr failure;
   try {
     const File file = File::open_for_reading(path_of(address));
-    if (!version.empty()) {
-      struct stat status {};
-      if (fstat(file.fd(), &status) != 0) throw io_error_at(file.path(), "cannot be read", errno);
-      if (facts_of_file(status).version != version) {
-        throw error_at(file.path(), ErrorCode::corrupt, "was changed meanwhile; open it again");
-      }
+    struct stat status {};
+    if (fstat(file.fd(), &status) != 0) throw io_error_at(file.path(), "cannot be read", errno);
+    const std::string present = facts_of_file(status).version;
+    if (!version.empty() && present != version) {
+      throw error_at(file.path(), ErrorCode::corrupt, "was changed meanwhile; open it again");
     }
+    if (found != nullptr) *found = present;
     file.read_at(offset, into);
   } catch (...) {
     failure = std::current_exception();

@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 
+#include <ffkit/format/error.h>
+
 #include "addresses/address.h"
 #include "credentials/surroundings.h"
 #include "requests/requests.h"

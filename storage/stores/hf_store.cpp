@@ -80,8 +80,9 @@ HfStore::HfStore(const Surroundings& surroundings, const RequestPolicy& policy)
     : hub_(std::make_shared<HfHub>(surroundings, policy)),
       files_(std::make_shared<Requester>(surroundings.client(), policy)) {}
 
-void HfStore::read(const std::string& address, int64_t offset, std::span<std::byte> into,
-                   const std::string& version, Done done) {
+void HfStore::read_range(const std::string& address, int64_t offset, std::span<std::byte> into,
+                         const std::string& version, std::shared_ptr<std::string> found,
+                         Done done) {
   if (into.empty()) {
     done(nullptr);
     return;
@@ -94,7 +95,14 @@ void HfStore::read(const std::string& address, int64_t offset, std::span<std::by
   // The version is that of the hub, which the other host may write differently: compared above.
   begin_read(done, [&] {
     files_->read_range(range, maker_of(hub_, attempts, address, version, kMaxRefusalBytes),
-                       judge_of(hub_, attempts, address), done);
+                       judge_of(hub_, attempts, address),
+                       [attempts, found, done](std::exception_ptr error) {
+                         if (found != nullptr && error == nullptr) {
+                           const std::lock_guard lock(attempts->mutex);
+                           *found = attempts->used->facts.version;
+                         }
+                         done(std::move(error));
+                       });
   });
 }
 

@@ -60,8 +60,9 @@ bool is_page(const HttpResponse& response) {
 HttpStore::HttpStore(std::shared_ptr<HttpClient> client, const RequestPolicy& policy)
     : requester_(std::make_shared<Requester>(std::move(client), policy)) {}
 
-void HttpStore::read(const std::string& address, int64_t offset, std::span<std::byte> into,
-                     const std::string& version, Done done) {
+void HttpStore::read_range(const std::string& address, int64_t offset, std::span<std::byte> into,
+                           const std::string& version, std::shared_ptr<std::string> found,
+                           Done done) {
   if (into.empty()) {
     done(nullptr);
     return;
@@ -71,6 +72,7 @@ void HttpStore::read(const std::string& address, int64_t offset, std::span<std::
   range.offset = offset;
   range.into = into;
   range.version = version;
+  range.found_version = std::move(found);
   begin_read(done, [&] {
     requester_->read_range(
         range, [address](int) { return request_of(address, "GET"); },

@@ -12,9 +12,6 @@ class HttpStore : public ObjectStore {
  public:
   explicit HttpStore(std::shared_ptr<HttpClient> client, const RequestPolicy& policy = {});
 
-  using ObjectStore::read;
-  void read(const std::string& address, int64_t offset, std::span<std::byte> into,
-            const std::string& version, Done done) override;
   std::string read_all(const std::string& address, int64_t max_bytes) override;
   // By HEAD, or by a range of one byte where that is refused: an address that is signed for GET.
   std::optional<ObjectFacts> find(const std::string& address) override;
@@ -22,6 +19,11 @@ class HttpStore : public ObjectStore {
   bool put(const std::string& address, std::span<const std::byte> bytes, bool only_if_new) override;
   std::unique_ptr<Upload> upload(const std::string& address, int64_t expected_bytes) override;
   void remove(const std::string& address) override;
+
+ protected:
+  void read_range(const std::string& address, int64_t offset, std::span<std::byte> into,
+                  const std::string& version, std::shared_ptr<std::string> found,
+                  Done done) override;
 
  private:
   const std::shared_ptr<Requester> requester_;

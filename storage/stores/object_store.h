@@ -57,9 +57,16 @@ class ObjectStore {
   // called once, in any thread, perhaps before read() returns, and must be short; all that fails is
   // told by it, and read() throws nothing. May wait for credentials. With a version, the object must still have it
   // (Error(corrupt): it changed); otherwise its own is not checked.
-  virtual void read(const std::string& address, int64_t offset, std::span<std::byte> into,
-                    const std::string& version, Done done) = 0;
-  // The same, waiting.
+  void read(const std::string& address, int64_t offset, std::span<std::byte> into,
+            const std::string& version, Done done) {
+    read_range(address, offset, into, version, nullptr, std::move(done));
+  }
+  // The same of any version; `found` becomes the version of what was read, before `done` is called.
+  void read_latest(const std::string& address, int64_t offset, std::span<std::byte> into,
+                   std::shared_ptr<std::string> found, Done done) {
+    read_range(address, offset, into, "", std::move(found), std::move(done));
+  }
+  // The first of these, waiting.
   void read(const std::string& address, int64_t offset, std::span<std::byte> into,
             const std::string& version = "");
   // The whole of a small object. Error(unsupported) for one of more than `max_bytes`.
@@ -81,6 +88,12 @@ class ObjectStore {
   virtual std::unique_ptr<Upload> upload(const std::string& address, int64_t expected_bytes) = 0;
   // No error where there is no such object.
   virtual void remove(const std::string& address) = 0;
+
+ protected:
+  // As read(), and as read_latest() unless `found` is null.
+  virtual void read_range(const std::string& address, int64_t offset, std::span<std::byte> into,
+                          const std::string& version, std::shared_ptr<std::string> found,
+                          Done done) = 0;
 };
 
 // The store of an address, one a process and place. Throws Error(invalid_argument) for an address

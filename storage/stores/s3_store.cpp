@@ -46,14 +46,15 @@ S3Store::S3Store(S3Settings settings, std::shared_ptr<HttpClient> client,
                  const RequestPolicy& policy)
     : requests_(std::make_shared<S3Requests>(std::move(settings), std::move(client), policy)) {}
 
-void S3Store::read(const std::string& address, int64_t offset, std::span<std::byte> into,
-                   const std::string& version, Done done) {
+void S3Store::read_range(const std::string& address, int64_t offset, std::span<std::byte> into,
+                         const std::string& version, std::shared_ptr<std::string> found,
+                         Done done) {
   begin_read(done, [&] {
     const std::string key = key_of(address);
     if (into.empty()) {
       done(nullptr);
     } else {
-      requests_->read_range(key, offset, into, version, done);
+      requests_->read_range(key, offset, into, version, std::move(found), done);
     }
   });
 }

@@ -13,15 +13,17 @@ class S3Store : public ObjectStore {
   S3Store(S3Settings settings, std::shared_ptr<HttpClient> client,
           const RequestPolicy& policy = {});
 
-  using ObjectStore::read;
-  void read(const std::string& address, int64_t offset, std::span<std::byte> into,
-            const std::string& version, Done done) override;
   std::string read_all(const std::string& address, int64_t max_bytes) override;
   std::optional<ObjectFacts> find(const std::string& address) override;
   Listing list(const std::string& address, bool recursive) override;
   bool put(const std::string& address, std::span<const std::byte> bytes, bool only_if_new) override;
   std::unique_ptr<Upload> upload(const std::string& address, int64_t expected_bytes) override;
   void remove(const std::string& address) override;
+
+ protected:
+  void read_range(const std::string& address, int64_t offset, std::span<std::byte> into,
+                  const std::string& version, std::shared_ptr<std::string> found,
+                  Done done) override;
 
  private:
   std::optional<ObjectFacts> find_key(const std::string& key);

@@ -138,7 +138,7 @@ class DirectAlignment : public ::testing::Test {
 
   // 1: without O_DIRECT.
   size_t alignment(DirectIo direct = DirectIo::on) const {
-    return ShardFiles(open_files(dataset_), int64_t{1} << 60, direct).alignment();
+    return ShardFiles(dataset_, int64_t{1} << 60, direct).alignment();
   }
 
   testing::TempDir dir_;

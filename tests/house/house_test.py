@@ -21,7 +21,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 # line in the room's README.md.
 FOLDERS = {
     'format': ['', 'options', 'bytes', 'file', 'machine', 'schema', 'record', 'shard', 'v1', 'reader', 'dataset'],
-    'storage': ['http', 'requests', 'addresses', 'xml', 'signing', 'credentials', 'protocol', 'stores'],
+    'storage': ['http', 'requests', 'addresses', 'xml', 'signing', 'credentials', 'protocol', 'stores', 'cache', 'reader'],
     'image': ['jpeg', 'dct', 'bitmaps', 'codec', 'exif', 'resize', 'random_numbers', 'pixels', 'transform', 'transform_text', 'moves', 'views'],
     'loader': ['threads', 'allocation', 'sampling', 'io', 'fields', 'batch', 'views', 'decode', ''],
     'nuscenes': [''],

@@ -197,7 +197,7 @@ TEST_P(IoUringRefusedMeanwhile, AutomaticGoesOnWithPread) {
     };
     std::map<uint64_t, int64_t> results;
     const auto wait = [&] {
-      for (const auto& [tag, result] : engine->wait(1)) results[tag] = result;
+      for (const ReadCompletion& done : engine->wait(1)) results[done.tag] = done.result;
     };
     submit(1, 0);
     submit(0, 1);

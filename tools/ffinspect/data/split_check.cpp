@@ -127,7 +127,8 @@ void check_shard(const std::filesystem::path& file, const ManifestShard& listed,
     check.progress.add(listed.file_bytes);
     return;
   }
-  if (const std::string text = shard_difference(*shard, listed, schema); !text.empty()) {
+  if (const std::string text = shard_difference(shard->facts(), shard->schema(), listed, schema);
+      !text.empty()) {
     const Error error(ErrorCode::corrupt, text,
                       {.path = file.string(), .remedy = "copy or convert it again"});
     check.damage.add(file, {.message = error.what()}, place);

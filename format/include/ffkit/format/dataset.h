@@ -32,9 +32,10 @@ class Dataset {
  public:
   // Opens the split `split` of `path`, or what `path` itself is when `split` is empty: a split's
   // folder, a folder of v1 files, or one shard or v1 file. Opens every shard and compares it with
-  // the manifest. Throws Error(not_found) with the splits there are, Error(corrupt) for a missing
-  // or different shard, and Error(invalid_argument) for a conversion that has not finished.
-  // `options` are those of every shard.
+  // the manifest, where there are no more than options.max_open_shards; of more, each when it is
+  // needed (ShardReaderOptions::check_shards). Throws Error(not_found) with the splits there are
+  // and for a missing shard, Error(corrupt) for a different one, and Error(invalid_argument) for a
+  // conversion that has not finished. `options` are those of every shard.
   static Dataset open(const std::filesystem::path& path, const std::string& split = "",
                       const ShardReaderOptions& options = {});
   // Opens shards or v1 files, in this order, as one data set; they must have the same schema.

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace ffkit {
 
@@ -35,6 +36,16 @@ struct ShardFacts : ShardSummary {
   std::string warning;             // something the user should know, or empty
 };
 
+// When the shards of a Dataset are opened and compared with its manifest.
+enum class ShardCheck : uint8_t {
+  automatic,  // at once where all may stay open (max_open_shards), else each when it is needed
+  at_once,    // all by Dataset::open(), one after the other
+  as_needed,
+};
+std::string_view to_string(ShardCheck check);
+// Throws Error(invalid_argument) for a name that is none of these.
+ShardCheck parse_shard_check(std::string_view name);
+
 // With these limits a damaged or hostile file gives an error instead of exhausting memory: a few
 // KiB of zstd may claim 1 GiB, and a sparse file any length.
 struct ShardReaderOptions {
@@ -48,6 +59,12 @@ struct ShardReaderOptions {
   // The longest header of a v1 file, which is kept in memory: 12 bytes a record, so 1 GiB is enough
   // for 89 million records. Opening a file with a longer header throws Error(unsupported).
   int64_t max_v1_header_bytes = int64_t{1} << 30;
+  // Of a Dataset with a manifest: the most shards that are open at a time, each with its descriptor
+  // and its index_cache_bytes; at least 1. Of more shards, those that were not used for longest are
+  // closed, and opened again when they are needed. Reads in flight keep theirs open, so there may
+  // be that many more.
+  int64_t max_open_shards = 512;
+  ShardCheck check_shards = ShardCheck::automatic;
 };
 
 }  // namespace ffkit

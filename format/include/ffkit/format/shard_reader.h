@@ -3,13 +3,16 @@
 //
 // Opening a shard reads the header, the trailer and the catalog, whatever the number of records.
 // Index pages are read and checked when needed; some are kept. (Of a v1 file, the whole header: 12
-// bytes a record.) All const functions are thread-safe. The reader owns its file descriptor. A
-// moved-from object can only be destroyed or assigned to.
+// bytes a record.) A shard of a large Dataset is opened when it is needed, and what opening it
+// throws comes from the function that needs it. All const functions are thread-safe. The reader
+// owns its file descriptor. A moved-from object can only be destroyed or assigned to.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -23,6 +26,7 @@
 
 namespace ffkit {
 
+class RandomReader;
 class ShardFile;
 class RecordUnpacker;
 
@@ -38,9 +42,27 @@ class ShardReader {
   [[nodiscard]] const std::filesystem::path& path() const;
   [[nodiscard]] const Schema& schema() const;
   [[nodiscard]] ShardFacts facts() const;
+  // Of facts(), as the manifest has it: a shard that is opened when it is needed stays closed.
+  [[nodiscard]] ShardSummary summary() const;
   // The open file, for reads by pread(2) and the like: unaligned and through the page cache. It
-  // stays the reader's, as do its flags, and lives as long as the reader.
-  [[nodiscard]] int descriptor() const;
+  // stays the reader's, as do its flags, and open while `reader` is there.
+  struct OpenFile {
+    int descriptor = -1;  // -1: the bytes are not in a local file
+    std::shared_ptr<const RandomReader> reader;
+
+    // Reads exactly out.size() bytes, without waiting where the shard is not in a local file.
+    // `done` is called once, in any thread, with null or the Error; `out` stays until then.
+    void read(int64_t offset, std::span<std::byte> out,
+              std::function<void(std::exception_ptr)> done) const;
+  };
+  // Opens the shard where it is not, as its functions do that read. Of a shard in a store, the
+  // descriptor is that of the cache, where it has these bytes: they have the same offset there.
+  [[nodiscard]] OpenFile open_file(int64_t offset = 0, int64_t num_bytes = 0) const;
+  // False: it is opened when it is needed, and may be closed between two calls
+  // (ShardReaderOptions::max_open_shards).
+  [[nodiscard]] bool is_kept_open() const noexcept;
+  // False: it is in a store.
+  [[nodiscard]] bool is_local() const;
   // As opened with.
   [[nodiscard]] const ShardReaderOptions& options() const noexcept { return options_; }
   [[nodiscard]] int64_t num_records() const noexcept { return num_records_; }

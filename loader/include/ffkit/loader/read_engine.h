@@ -25,6 +25,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -33,12 +34,16 @@
 #include <string_view>
 #include <vector>
 
+#include <ffkit/format/shard_reader.h>
+
 namespace ffkit {
 
 // A shard.
 struct ReadFile {
   std::filesystem::path path;
-  int descriptor = -1;  // open for reading, with O_DIRECT where the loader uses that
+  // Open for reading, with O_DIRECT where the loader uses that. -1 for a shard that is opened when
+  // it is needed (ShardReaderOptions::max_open_shards): its reads bring their descriptor along.
+  int descriptor = -1;
 };
 
 struct ReadRequest {
@@ -47,11 +52,16 @@ struct ReadRequest {
   size_t num_bytes = 0;
   std::byte* buffer = nullptr;
   uint64_t tag = 0;  // the caller's, given back in the completion; no other read in flight has it
+  // The open file; stays until the read's completion. Without a descriptor it is in a store, and
+  // its own read() reads.
+  const ShardReader::OpenFile* shard = nullptr;
 };
 
 struct ReadCompletion {
   uint64_t tag = 0;
   int64_t result = 0;  // bytes read, or -errno
+  // What is said of a read with -errno, where the number does not say it; ends the epoch.
+  std::exception_ptr error = nullptr;
 };
 
 struct ReadEngineOptions {

@@ -74,7 +74,7 @@ class ChunkDecoderTest : public ::testing::Test {
     slabs_ =
         std::make_shared<SlabPool>(default_slab_allocator(), 2, 3, make_slab_layout(fields, 3));
     sampler_.emplace(dataset_->num_records(), 3, options_.sampler);
-    files_.emplace(open_files(*dataset_), 1, DirectIo::off);
+    files_.emplace(*dataset_, 1, DirectIo::off);
     cached_reader_.emplace(*files_, options_.io, stats_);
     samples_.emplace(*dataset_, options_, *sampler_, fields, slabs_->layout(), *cached_reader_,
                      stats_);

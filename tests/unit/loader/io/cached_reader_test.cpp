@@ -20,12 +20,12 @@ namespace {
 class CachedReaderTest : public ::testing::Test {
  protected:
   CachedReader make(const IoOptions& options) {
-    files_.emplace(open_files(dataset_), 1, options.direct);
+    files_.emplace(dataset_, 1, options.direct);
     return {*files_, options, stats_};
   }
   bool holds(CachedReader& reader, int64_t record) const {
     const RecordLocation where = dataset_.locate(record).record;
-    return reader.holds(0, where.offset, where.stored_bytes);
+    return reader.holds(files_->lease(0).descriptor, where.offset, where.stored_bytes);
   }
   void drop_cache() const {
     const int fd = open(dataset_.shard(0).path().c_str(), O_RDONLY | O_CLOEXEC);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
+
 #include "canned_client.h"
 #include "expect_error.h"
 #include "temp_dir.h"
@@ -116,7 +118,7 @@ TEST(S3Requests, TakeNewCredentialsWhenTheOldHaveEnded) {
   S3Requests requests(settings_of("bucket", surroundings), store, hasty());
   std::string bytes(5, '\0');
   std::promise<std::exception_ptr> done;
-  requests.read_range("k", 0, std::as_writable_bytes(std::span(bytes)), "",
+  requests.read_range("k", 0, std::as_writable_bytes(std::span(bytes)), "", nullptr,
                       [&](std::exception_ptr error) { done.set_value(std::move(error)); });
   EXPECT_EQ(done.get_future().get(), nullptr);
   EXPECT_EQ(bytes, "bytes");

@@ -1,0 +1,170 @@
+#include "reader/open_shards.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "enum_names.h"
+#include "shard/shard_file.h"
+#include "shard/shard_layout.h"
+#include "storage/stores/object_store.h"
+
+namespace ffkit {
+
+constexpr EnumName<ShardCheck> kShardCheckNames[] = {{ShardCheck::automatic, "automatic"},
+                                                     {ShardCheck::at_once, "at_once"},
+                                                     {ShardCheck::as_needed, "as_needed"}};
+
+std::string_view to_string(ShardCheck check) {
+  return name_of(kShardCheckNames, check);
+}
+ShardCheck parse_shard_check(std::string_view name) {
+  return value_of(kShardCheckNames, name, "check_shards");
+}
+
+// What is known of it without opening it comes from the manifest; the rest from the open file.
+class OpenShards::Shard final : public ShardFile {
+ public:
+  Shard(OpenShards& all, const std::filesystem::path& folder, const std::string& name,
+        const ShardSummary& listed)
+      : all_(all), folder_(folder), name_(name), listed_(listed) {}
+  ~Shard() override { delete path_.load(); }
+
+  const ShardSummary& listed() const { return listed_; }
+
+  // Made when it is asked for.
+  const std::filesystem::path& path() const override {
+    const std::filesystem::path* known = path_.load(std::memory_order_acquire);
+    if (known != nullptr) return *known;
+    auto made = std::make_unique<const std::filesystem::path>(folder_ / name_);
+    if (path_.compare_exchange_strong(known, made.get(), std::memory_order_acq_rel)) {
+      return *made.release();
+    }
+    return *known;
+  }
+  std::shared_ptr<const RandomReader> reader() const override { return all_.get(*this)->reader(); }
+  const Schema& schema() const override { return all_.schema_; }
+  ShardFacts facts() const override { return all_.get(*this)->facts(); }
+  ShardSummary summary() const override { return listed_; }
+  bool is_kept_open() const noexcept override { return false; }
+  bool is_local() const override { return !is_address(folder_); }
+
+  RecordLocation locate(int64_t record) const override { return all_.get(*this)->locate(record); }
+
+  void will_locate(int64_t record) const override {
+    if (const auto file = all_.find(*this)) {
+      file->will_locate(record);
+    } else if (!is_announced_.exchange(true, std::memory_order_relaxed)) {
+      if (is_local()) {
+        announce_shard(path(), listed_.file_bytes);
+      } else {
+        all_.begin(*this);
+      }
+    }
+  }
+
+  std::span<const std::byte> unpack(int64_t record, const RecordLocation& where,
+                                    std::span<const std::byte> stored,
+                                    UnpackBuffers& buffers) const override {
+    if (where.codec == Codec::none) return stored;
+    return all_.get(*this)->unpack(record, where, stored, buffers);
+  }
+
+  std::vector<std::byte> scalar_column(size_t field) const override {
+    return all_.get(*this)->scalar_column(field);
+  }
+  std::vector<std::string> string_column(size_t field) const override {
+    return all_.get(*this)->string_column(field);
+  }
+  std::vector<ShardProblem> verify_index() const override {
+    return all_.get(*this)->verify_index();
+  }
+
+  void forget_announcement() const { is_announced_.store(false, std::memory_order_relaxed); }
+
+ private:
+  OpenShards& all_;
+  const std::filesystem::path& folder_;
+  const std::string& name_;
+  const ShardSummary& listed_;
+  mutable std::atomic<const std::filesystem::path*> path_{nullptr};
+  // Since it was closed; to announce it takes four system calls.
+  mutable std::atomic<bool> is_announced_{false};
+};
+
+OpenShards::OpenShards(int64_t max_open, Schema schema, Open open)
+    : max_open_(std::max<int64_t>(max_open, 1)),
+      schema_(std::move(schema)),
+      open_(std::move(open)) {}
+
+std::unique_ptr<ShardFile> OpenShards::shard(const std::filesystem::path& folder,
+                                             const std::string& name, const ShardSummary& listed) {
+  return std::make_unique<Shard>(*this, folder, name, listed);
+}
+
+std::shared_ptr<const ShardFile> OpenShards::find(const Shard& shard) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = places_.find(&shard);
+  if (found == places_.end()) return nullptr;
+  entries_.splice(entries_.begin(), entries_, found->second);
+  return found->second->file;
+}
+
+std::shared_ptr<const ShardFile> OpenShards::get(const Shard& shard) {
+  if (auto file = find(shard)) return file;
+  const std::scoped_lock one_opens(
+      opening_[std::hash<const Shard*>{}(&shard) / alignof(Shard) % opening_.size()]);
+  if (auto file = find(shard)) return file;
+  std::shared_ptr<const RandomReader> begun;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (const auto found = begun_.find(&shard); found != begun_.end()) {
+      begun = std::move(found->second);
+      begun_.erase(found);
+    }
+  }
+  shard.forget_announcement();
+  std::shared_ptr<const ShardFile> file =
+      open_(shard.path(), std::move(begun), shard.listed(), schema_);
+  std::list<Entry> closed;  // without the lock: to close a file may take long
+  {
+    const std::scoped_lock lock(mutex_);
+    entries_.push_front({&shard, file});
+    places_[&shard] = entries_.begin();
+    while (std::ssize(entries_) > max_open_) {
+      places_.erase(entries_.back().shard);
+      closed.splice(closed.begin(), entries_, std::prev(entries_.end()));
+    }
+  }
+  return file;
+}
+
+void OpenShards::begin(const Shard& shard) noexcept {
+  try {
+    std::shared_ptr<const RandomReader> reader =
+        open_random_reader(shard.path(), known_file(shard.listed()));
+    const std::scoped_lock lock(mutex_);
+    if (std::ssize(begun_) < max_open_) begun_.emplace(&shard, std::move(reader));
+  } catch (...) {  // NOLINT(bugprone-empty-catch)
+    // Opening it says what is wrong.
+  }
+}
+
+KnownFile known_file(const ShardSummary& listed) {
+  return {.num_bytes = listed.file_bytes, .fingerprint = fmt::format("{:08x}", listed.checksum)};
+}
+
+void announce_shard(const std::filesystem::path& path, int64_t file_bytes) noexcept {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return;
+  (void)::posix_fadvise(fd, 0, kHeaderBytes, POSIX_FADV_WILLNEED);
+  (void)::posix_fadvise(fd, std::max<int64_t>(file_bytes - kTailBytes, 0), kTailBytes,
+                        POSIX_FADV_WILLNEED);
+  ::close(fd);
+}
+
+}  // namespace ffkit

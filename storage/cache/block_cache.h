@@ -1,0 +1,67 @@
+// BlockCache: the cache folder as this process uses it: its bound, its threads, and the sets in
+// use. One a process. Thread-safe.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include <ffkit/format/error.h>
+#include <ffkit/storage/cache.h>
+
+#include "cache/cache_threads.h"
+#include "cache/cached_sets.h"
+
+namespace ffkit {
+
+class BlockCache {
+ public:
+  // Throws Error(io) where the folder cannot be made, Error(invalid_argument) for one in memory.
+  explicit BlockCache(const CacheOptions& options);
+  BlockCache(const BlockCache&) = delete;
+  BlockCache& operator=(const BlockCache&) = delete;
+
+  // That of this process, by its options; null: there is none. Where it cannot be had, that is said
+  // once on stderr, and there is none.
+  static std::shared_ptr<BlockCache> of_process();
+
+  const std::filesystem::path& folder() const { return options_.folder; }
+  // Whether a block of so many bytes may be written, and will be. What others wrote within the last
+  // second may be missing from the sum. Says once that the folder is full.
+  bool reserve(int64_t block_bytes);
+  // A write failed for want of space: nothing more is written for a while.
+  void disk_is_full();
+  // Says once that files of the cache cannot be had.
+  void say_broken(const Error& error);
+  // Keeps the set in use as long as this process lives.
+  void use_set(const std::string& address);
+
+  // How many blocks may be underway at a time: each takes its size in memory.
+  static constexpr int kMaxBlocksUnderway = 16;
+  bool begin_block();
+  void end_block();
+
+  CacheThreads& threads() { return threads_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void count_again();
+
+  CacheOptions options_;
+  std::mutex mutex_;  // guards what follows
+  int num_underway_ = 0;
+  int64_t used_bytes_ = 0;
+  Clock::time_point counted_at_;
+  Clock::duration count_time_{};
+  Clock::time_point full_until_;
+  bool has_said_full_ = false;
+  bool has_said_broken_ = false;
+  std::map<std::string, std::unique_ptr<SetInUse>> sets_;
+  CacheThreads threads_;  // last, since they use what is above
+};
+
+}  // namespace ffkit

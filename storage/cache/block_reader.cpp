@@ -1,0 +1,184 @@
+#include "cache/block_reader.h"
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <ffkit/format/error.h>
+
+namespace ffkit {
+namespace {
+
+// Calls `done` when all of several reads are, with the first error.
+class Countdown {
+ public:
+  Countdown(int count, BlockReader::Done done) : left_(count), done_(std::move(done)) {}
+
+  void one_is_done(std::exception_ptr error) {
+    {
+      const std::scoped_lock lock(mutex_);
+      if (error != nullptr && error_ == nullptr) error_ = std::move(error);
+      if (--left_ > 0) return;
+    }
+    done_(error_);
+  }
+
+ private:
+  std::mutex mutex_;
+  int left_;
+  std::exception_ptr error_;
+  BlockReader::Done done_;
+};
+
+}  // namespace
+
+BlockReader::BlockReader(std::shared_ptr<BlockCache> cache, std::unique_ptr<CacheFile> file,
+                         Fetch fetch)
+    : cache_(std::move(cache)), file_(std::move(file)), fetch_(std::move(fetch)) {}
+
+void BlockReader::read(int64_t offset, std::span<std::byte> out, Done done) {
+  if (out.empty()) return done(nullptr);
+  const int64_t first = offset / kBlockBytes;
+  const int64_t last = (offset + std::ssize(out) - 1) / kBlockBytes;
+  auto countdown = std::make_shared<Countdown>(static_cast<int>(last - first + 1), std::move(done));
+  const auto one_is_done = [countdown](std::exception_ptr error) {
+    countdown->one_is_done(std::move(error));
+  };
+  for (int64_t block = first; block <= last; ++block) {
+    const int64_t begin = std::max(offset, file_->block_begin(block));
+    const int64_t end = std::min(offset + std::ssize(out),
+                                 file_->block_begin(block) + file_->block_size(block));
+    const auto part = out.subspan(static_cast<size_t>(begin - offset),
+                                  static_cast<size_t>(end - begin));
+    try {
+      if (file_->holds_block(block)) {
+        file_->read(begin, part);
+        one_is_done(nullptr);
+      } else {
+        need(block, {begin - file_->block_begin(block), part, one_is_done});
+      }
+    } catch (...) {
+      one_is_done(std::current_exception());
+    }
+  }
+}
+
+void BlockReader::need(int64_t block, Waiter waiter) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (const auto found = underway_.find(block); found != underway_.end()) {
+      found->second.push_back(std::move(waiter));
+      return;
+    }
+    if (cache_->begin_block()) {
+      underway_[block].push_back(std::move(waiter));
+    }
+  }
+  if (waiter.done != nullptr) {
+    fetch_(file_->block_begin(block) + waiter.offset, waiter.out, std::move(waiter.done));
+  } else {
+    start(block);
+  }
+}
+
+void BlockReader::start(int64_t block) {
+  try {
+    if (!file_->claim(block)) {
+      // Another process fetches it, or did: its end is seen by looking.
+      cache_->threads().post_later([self = shared_from_this(), block] {
+        try {
+          if (self->file_->holds_block(block)) return self->read_from_file(block);
+        } catch (const Error&) {  // NOLINT(bugprone-empty-catch)
+          // To be fetched, then.
+        }
+        self->start(block);
+      });
+      return;
+    }
+    if (file_->holds_block(block)) {
+      file_->release(block);
+      return read_from_file(block);
+    }
+    if (!cache_->reserve(file_->block_size(block))) {
+      file_->release(block);
+      return fetch_alone(block);
+    }
+    const auto num_bytes = static_cast<size_t>(file_->block_size(block));
+    std::shared_ptr<std::byte[]> bytes = std::make_unique_for_overwrite<std::byte[]>(num_bytes);
+    const std::span<std::byte> into(bytes.get(), num_bytes);
+    fetch_(file_->block_begin(block), into,
+           [self = shared_from_this(), block, bytes](std::exception_ptr error) {
+             self->cache_->threads().post([self, block, bytes, error] {
+               self->arrived(block, bytes, error);
+             });
+           });
+  } catch (...) {
+    file_->release(block);
+    const std::exception_ptr error = std::current_exception();
+    for (Waiter& waiter : take_waiters(block)) waiter.done(error);
+    cache_->end_block();
+  }
+}
+
+// In a thread of the cache. Who waits is served before the block is written, and who comes
+// meanwhile after that.
+void BlockReader::arrived(int64_t block, std::shared_ptr<std::byte[]> bytes,
+                          std::exception_ptr error) {
+  const auto serve = [&](std::vector<Waiter>& waiters) {
+    for (Waiter& waiter : waiters) {
+      if (error == nullptr) {
+        std::memcpy(waiter.out.data(), bytes.get() + waiter.offset, waiter.out.size());
+      }
+      waiter.done(error);
+    }
+  };
+  std::vector<Waiter> waiters;
+  {
+    const std::scoped_lock lock(mutex_);
+    waiters.swap(underway_[block]);
+  }
+  serve(waiters);
+  if (error == nullptr) {
+    try {
+      file_->write(block, {bytes.get(), static_cast<size_t>(file_->block_size(block))});
+    } catch (const Error&) {
+      cache_->disk_is_full();
+    }
+  }
+  waiters = take_waiters(block);
+  file_->release(block);
+  cache_->end_block();
+  serve(waiters);
+}
+
+void BlockReader::read_from_file(int64_t block) {
+  std::vector<Waiter> waiters = take_waiters(block);
+  cache_->end_block();
+  for (Waiter& waiter : waiters) {
+    std::exception_ptr error;
+    try {
+      file_->read(file_->block_begin(block) + waiter.offset, waiter.out);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    waiter.done(error);
+  }
+}
+
+void BlockReader::fetch_alone(int64_t block) {
+  std::vector<Waiter> waiters = take_waiters(block);
+  cache_->end_block();
+  for (Waiter& waiter : waiters) {
+    fetch_(file_->block_begin(block) + waiter.offset, waiter.out, std::move(waiter.done));
+  }
+}
+
+std::vector<BlockReader::Waiter> BlockReader::take_waiters(int64_t block) {
+  const std::scoped_lock lock(mutex_);
+  std::vector<Waiter> waiters = std::move(underway_[block]);
+  underway_.erase(block);
+  return waiters;
+}
+
+}  // namespace ffkit

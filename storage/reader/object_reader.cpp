@@ -1,0 +1,289 @@
+#include "reader/object_reader.h"
+
+#include <algorithm>
+#include <cstring>
+#include <future>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "cache/block_reader.h"
+#include "format/make_error.h"
+
+namespace ffkit {
+namespace {
+
+// A shard's header.
+constexpr int64_t kBeginBytes = 4096;
+// Its trailer, its catalog, and the index of 8,000 records with their columns.
+constexpr int64_t kEndBytes = 256 << 10;
+
+// A header of a cache file has a page for them.
+constexpr size_t kMostKeyBytes = 2000;
+
+// Bytes that are underway, and then there.
+class KeptRange {
+ public:
+  // Of any version, where `version` is empty.
+  KeptRange(ObjectStore& store, const std::string& address, int64_t offset, int64_t num_bytes,
+            const std::string& version)
+      : offset_(offset),
+        num_bytes_(num_bytes),
+        arriving_(std::make_shared<Arriving>(static_cast<size_t>(num_bytes), version)) {
+    arrived_ = arriving_->promise.get_future().share();
+    // It lives as long as the read, also where this does not.
+    const auto done = [arriving = arriving_](const std::exception_ptr& error) {
+      if (error == nullptr) {
+        arriving->promise.set_value();
+      } else {
+        arriving->promise.set_exception(error);
+      }
+    };
+    if (version.empty()) {
+      const std::shared_ptr<std::string> found(arriving_, &arriving_->version);
+      store.read_latest(address, offset, arriving_->bytes, found, done);
+    } else {
+      store.read(address, offset, arriving_->bytes, version, done);
+    }
+  }
+
+  bool holds(int64_t offset, size_t num_bytes) const {
+    return offset >= offset_ && offset - offset_ + static_cast<int64_t>(num_bytes) <= num_bytes_;
+  }
+  // Waits. Precondition: holds().
+  void copy(int64_t offset, std::span<std::byte> out) const {
+    arrived_.get();
+    std::memcpy(out.data(), arriving_->bytes.data() + (offset - offset_), out.size());
+  }
+  // Waits. Empty: the store has none.
+  const std::string& version() const {
+    arrived_.get();
+    return arriving_->version;
+  }
+
+ private:
+  struct Arriving {
+    Arriving(size_t num_bytes, std::string wanted) : bytes(num_bytes), version(std::move(wanted)) {}
+    std::vector<std::byte> bytes;
+    std::string version;
+    std::promise<void> promise;
+  };
+
+  const int64_t offset_;
+  const int64_t num_bytes_;
+  const std::shared_ptr<Arriving> arriving_;
+  std::shared_future<void> arrived_;
+};
+
+class ObjectReader final : public RandomReader {
+ public:
+  ObjectReader(std::shared_ptr<ObjectStore> store, const std::filesystem::path& address,
+               const KnownFile& known, std::shared_ptr<BlockCache> cache)
+      : store_(std::move(store)),
+        path_(address),
+        address_(address.native()),
+        size_(known.num_bytes),
+        cache_(std::move(cache)) {
+    std::string fingerprint = known.fingerprint;
+    if (size_ < 0) {
+      const std::optional<ObjectFacts> facts = store_->find(address_);
+      if (!facts) throw error_at(path_, ErrorCode::not_found, "there is no such object");
+      size_ = facts->num_bytes;
+      version_ = facts->version;
+      if (fingerprint.empty()) fingerprint = version_;
+    }
+    if (size_ == 0) return;
+    find_in_cache(fingerprint);
+    ask_for_ends();
+  }
+
+  const std::filesystem::path& path() const noexcept override { return path_; }
+  int64_t size() const override { return size_; }
+  int descriptor() const noexcept override { return -1; }
+  void announce(int64_t, int64_t) const noexcept override {}
+
+  int descriptor_of(int64_t offset, int64_t num_bytes) const override {
+    const std::shared_ptr<BlockReader> blocks = known_blocks();
+    const bool is_there = blocks != nullptr && blocks->file().holds(offset, num_bytes);
+    return is_there ? blocks->file().descriptor() : -1;
+  }
+
+  void read_at(int64_t offset, std::span<std::byte> out, int64_t record) const override {
+    require_within(offset, out.size(), record);
+    if (const KeptRange* kept = kept_for(offset, out.size())) {
+      require_one_version();
+      kept->copy(offset, out);
+      return;
+    }
+    std::promise<void> answer;
+    std::future<void> arrived = answer.get_future();
+    read_elsewhere(offset, out, [&answer](std::exception_ptr error) {
+      if (error == nullptr) {
+        answer.set_value();
+      } else {
+        answer.set_exception(std::move(error));
+      }
+    });
+    arrived.get();
+  }
+
+  void read(int64_t offset, std::span<std::byte> out, Done done) const override {
+    std::exception_ptr error;
+    try {
+      require_within(offset, out.size(), -1);
+      const KeptRange* kept = kept_for(offset, out.size());
+      if (kept == nullptr) {
+        read_elsewhere(offset, out, std::move(done));
+        return;
+      }
+      require_one_version();
+      kept->copy(offset, out);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    if (done != nullptr) done(std::move(error));
+  }
+
+ private:
+  void find_in_cache(const std::string& fingerprint) {
+    if (cache_ == nullptr) return;
+    key_ = fingerprint + " " + address_;
+    const bool may_be_kept = !fingerprint.empty() && key_.size() <= kMostKeyBytes &&
+                             key_.find('\n') == std::string::npos;
+    if (!may_be_kept) {
+      cache_ = nullptr;
+      return;
+    }
+    const std::string set = path_.parent_path().native();
+    try {
+      cache_->use_set(set);
+      cache_path_ = cache_file_of(cache_->folder(), set, key_);
+      std::unique_ptr<CacheFile> file = CacheFile::find(cache_path_, key_, size_);
+      if (file == nullptr || (!version_.empty() && file->version() != version_)) return;
+      version_ = file->version();
+      blocks_ = blocks_of(std::move(file));
+    } catch (const Error& error) {
+      go_without_cache(error);
+    }
+  }
+
+  // Those of the store, unless the cache has them.
+  void ask_for_ends() {
+    const int64_t end_bytes = std::min(size_, kEndBytes);
+    const auto ask = [&](int64_t offset, int64_t num_bytes, std::optional<KeptRange>& range) {
+      if (blocks_ != nullptr && blocks_->file().holds(offset, num_bytes)) return;
+      range.emplace(*store_, address_, offset, num_bytes, version_);
+    };
+    ask(size_ - end_bytes, end_bytes, end_);
+    if (end_bytes < size_) ask(0, std::min(size_, kBeginBytes), begin_);
+  }
+
+  std::shared_ptr<BlockReader> blocks_of(std::unique_ptr<CacheFile> file) const {
+    return std::make_shared<BlockReader>(
+        cache_, std::move(file),
+        [store = store_, address = address_, version = version_](
+            int64_t offset, std::span<std::byte> into, BlockReader::Done done) {
+          store->read(address, offset, into, version, std::move(done));
+        });
+  }
+
+  std::shared_ptr<BlockReader> known_blocks() const {
+    const std::scoped_lock lock(mutex_);
+    return blocks_;
+  }
+
+  // Null without a cache.
+  std::shared_ptr<BlockReader> blocks() const {
+    const std::scoped_lock lock(mutex_);
+    if (blocks_ != nullptr || cache_ == nullptr) return blocks_;
+    // A store without versions cannot say that all blocks are of the same object.
+    if (version_.empty()) {
+      cache_ = nullptr;
+      return nullptr;
+    }
+    try {
+      blocks_ = blocks_of(CacheFile::make(cache_path_, key_, version_, size_));
+    } catch (const Error& error) {
+      go_without_cache(error);
+    }
+    return blocks_;
+  }
+
+  void go_without_cache(const Error& error) const {
+    cache_->say_broken(error);
+    cache_ = nullptr;
+  }
+
+  void read_elsewhere(int64_t offset, std::span<std::byte> out, Done done) const {
+    std::string version;
+    try {
+      require_one_version();
+      if (const std::shared_ptr<BlockReader> cached = blocks()) {
+        cached->read(offset, out, std::move(done));
+        return;
+      }
+      const std::scoped_lock lock(mutex_);
+      version = version_;
+    } catch (...) {
+      done(std::current_exception());
+      return;
+    }
+    store_->read(address_, offset, out, version, std::move(done));
+  }
+
+  // The ends may have been read of any version; from then on it is that one.
+  void require_one_version() const {
+    const std::scoped_lock lock(mutex_);
+    for (const std::optional<KeptRange>* range : {&end_, &begin_}) {
+      if (!*range) continue;
+      const std::string& found = (*range)->version();
+      if (version_.empty()) version_ = found;
+      if (found == version_) continue;
+      throw Error(ErrorCode::corrupt, "the object was changed while it was opened",
+                  {.path = address_, .remedy = "open it again"});
+    }
+  }
+
+  const KeptRange* kept_for(int64_t offset, size_t num_bytes) const {
+    for (const std::optional<KeptRange>* range : {&end_, &begin_}) {
+      if (*range && (*range)->holds(offset, num_bytes)) return &**range;
+    }
+    return nullptr;
+  }
+
+  void require_within(int64_t offset, size_t num_bytes, int64_t record) const {
+    const int64_t end = offset + static_cast<int64_t>(num_bytes);
+    if (end <= size_) return;
+    throw Error(
+        ErrorCode::corrupt,
+        fmt::format("the object ends at byte {}, but {} more bytes belong to it; it was cut "
+                    "off, copy or convert it again",
+                    size_, end - size_),
+        {.path = address_, .record = record, .offset = offset});
+  }
+
+  const std::shared_ptr<ObjectStore> store_;
+  const std::filesystem::path path_;
+  const std::string address_;
+  int64_t size_;
+  std::string key_;  // of the cache
+  std::filesystem::path cache_path_;
+  std::optional<KeptRange> begin_;
+  std::optional<KeptRange> end_;
+  mutable std::mutex mutex_;                     // guards what follows
+  mutable std::shared_ptr<BlockCache> cache_;    // null: without
+  mutable std::shared_ptr<BlockReader> blocks_;  // null: not yet
+  mutable std::string version_;                  // empty: not known yet, or the store has none
+};
+
+}  // namespace
+
+std::unique_ptr<RandomReader> open_object_reader(std::shared_ptr<ObjectStore> store,
+                                                 const std::filesystem::path& address,
+                                                 const KnownFile& known,
+                                                 std::shared_ptr<BlockCache> cache) {
+  return std::make_unique<ObjectReader>(std::move(store), address, known, std::move(cache));
+}
+
+}  // namespace ffkit

@@ -1,0 +1,54 @@
+// RandomReader: the bytes of one file, wherever it is. All const functions are thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace ffkit {
+
+class RandomReader {
+ public:
+  RandomReader() = default;
+  virtual ~RandomReader() = default;
+  RandomReader(const RandomReader&) = delete;
+  RandomReader& operator=(const RandomReader&) = delete;
+
+  virtual const std::filesystem::path& path() const noexcept = 0;
+  virtual int64_t size() const = 0;
+  // Reads exactly out.size() bytes; throws Error(corrupt) when the file ends before, Error(io)
+  // otherwise; of `record`, unless it is -1.
+  virtual void read_at(int64_t offset, std::span<std::byte> out, int64_t record = -1) const = 0;
+  // Has these bytes fetched, without waiting. A hint.
+  virtual void announce(int64_t offset, int64_t num_bytes) const noexcept = 0;
+  // The open local file, for reads by pread(2) and the like; the reader's own. -1: there is none.
+  virtual int descriptor() const noexcept = 0;
+  // That, or a local file that has these bytes of an object, at the same offset; open while this
+  // is. -1: there is none, and read() is for many reads at a time.
+  virtual int descriptor_of(int64_t /*offset*/, int64_t /*num_bytes*/) const {
+    return descriptor();
+  }
+  // As read_at(), without waiting where the file is not a local one. `done` is called once, in any
+  // thread, with null or the Error; `out` and this stay until then.
+  using Done = std::function<void(std::exception_ptr)>;
+  virtual void read(int64_t offset, std::span<std::byte> out, Done done) const = 0;
+};
+
+// What is known of a file before it is opened.
+struct KnownFile {
+  int64_t num_bytes = -1;  // -1: it is asked for
+  // Says what the content is, whatever has its name; empty: what the store says of it counts.
+  std::string fingerprint;
+};
+
+// Of a local file, or of an object by its address. Throws Error(not_found) or Error(io); of an
+// object whose size is known, the first function that reads does.
+std::unique_ptr<RandomReader> open_random_reader(const std::filesystem::path& path,
+                                                 const KnownFile& known = {});
+
+}  // namespace ffkit

@@ -1,0 +1,238 @@
+#include "cache/block_reader.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <future>
+#include <thread>
+
+#include "cache/memory_store.h"
+#include "expect_error.h"
+#include "temp_dir.h"
+
+namespace ffkit {
+namespace {
+
+using testing::MemoryObject;
+using testing::random_bytes;
+using testing::read_of;
+
+class BlockReaderTest : public ::testing::Test {
+ protected:
+  static constexpr int64_t kBlocks = 6;
+
+  std::shared_ptr<BlockCache> cache_of(CacheOptions options) const {
+    options.folder = dir_ / "cache";
+    return std::make_shared<BlockCache>(options);
+  }
+  std::shared_ptr<BlockReader> reader_of(const std::shared_ptr<BlockCache>& cache,
+                                         MemoryObject& object, const std::string& name = "x") {
+    cache->use_set("s3://b");
+    const std::string key = "1 s3://b/" + name;
+    return std::make_shared<BlockReader>(
+        cache,
+        CacheFile::make(cache_file_of(cache->folder(), "s3://b", key), key, "v", object.size()),
+        object.fetch());
+  }
+  // What waits for a block has it before the block is written.
+  static bool gets(const BlockReader& reader, int64_t offset, int64_t num_bytes) {
+    for (int i = 0; i < 1000 && !reader.file().holds(offset, num_bytes); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return reader.file().holds(offset, num_bytes);
+  }
+  bool is_right(const MemoryObject& object, int64_t offset, const std::vector<std::byte>& read) {
+    return std::ranges::equal(
+        read, std::span(object.bytes()).subspan(static_cast<size_t>(offset), read.size()));
+  }
+
+  testing::TempDir dir_;
+  MemoryObject object_{random_bytes((kBlocks - 1) * kBlockBytes + 12345, 3)};
+};
+
+TEST_F(BlockReaderTest, FetchesABlockOnceAndKeepsIt) {
+  const auto cache = cache_of({.max_bytes = 1 << 30});
+  {
+    const auto reader = reader_of(cache, object_);
+    for (const int64_t offset :
+         {int64_t{100}, kBlockBytes - 50, int64_t{200}, object_.size() - 9}) {
+      const int64_t num_bytes = std::min<int64_t>(100, object_.size() - offset);
+      EXPECT_TRUE(is_right(object_, offset, read_of(*reader, offset, num_bytes)));
+    }
+    EXPECT_EQ(object_.num_fetches(), 3);  // blocks 0, 1 and the last one
+    EXPECT_EQ(object_.num_fetched(), 2 * kBlockBytes + 12345);
+    EXPECT_TRUE(is_right(object_, 0, read_of(*reader, 0, object_.size())));
+    EXPECT_EQ(object_.num_fetched(), object_.size());
+    EXPECT_TRUE(gets(*reader, 0, object_.size()));
+  }
+  const auto again = reader_of(cache, object_);
+  EXPECT_TRUE(again->file().holds(0, object_.size()));
+  EXPECT_TRUE(is_right(object_, 0, read_of(*again, 0, object_.size())));
+  EXPECT_EQ(object_.num_fetched(), object_.size());
+}
+
+TEST_F(BlockReaderTest, ManyWhoWantABlockFetchItOnce) {
+  object_.delay = std::chrono::milliseconds(20);
+  const auto cache = cache_of({.max_bytes = 1 << 30});
+  // Two readers, as of two processes: they know of each other by the file alone.
+  const auto first = reader_of(cache, object_);
+  const auto second = reader_of(cache, object_);
+  std::vector<std::thread> threads;
+  std::atomic<int> num_wrong{0};
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&, t] {
+      BlockReader& reader = t % 2 == 0 ? *first : *second;
+      for (int64_t i = 0; i < kBlocks; ++i) {
+        const int64_t offset = i * kBlockBytes + t * 1000;
+        if (!is_right(object_, offset, read_of(reader, offset, 1000))) ++num_wrong;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(num_wrong, 0);
+  EXPECT_EQ(object_.num_fetched(), object_.size());
+}
+
+TEST_F(BlockReaderTest, AFullCacheKeepsWhatItHasAndReadsTheRestAlone) {
+  const auto cache = cache_of({.max_bytes = 64 << 20});
+  MemoryObject large(random_bytes(12 * kBlockBytes, 5));
+  const auto reader = reader_of(cache, large);
+  for (int pass = 0; pass < 3; ++pass) {
+    for (int64_t block = 0; block < 12; ++block) {
+      const int64_t offset = block * kBlockBytes + 77;
+      ASSERT_TRUE(is_right(large, offset, read_of(*reader, offset, 5000)));
+      if (pass == 0 && block < 7) {
+        ASSERT_TRUE(gets(*reader, offset, 1));
+      }
+    }
+  }
+  EXPECT_LE(bytes_in_cache(cache->folder()), 64 << 20);
+  int64_t num_there = 0;
+  for (int64_t block = 0; block < 12; ++block) num_there += reader->file().holds_block(block);
+  EXPECT_GE(num_there, 7);
+  EXPECT_LE(num_there, 8);
+  // Of the others, the records alone, each time.
+  EXPECT_EQ(large.num_fetched(), num_there * kBlockBytes + 3 * (12 - num_there) * 5000);
+}
+
+TEST_F(BlockReaderTest, AFullCacheTakesTheRoomOfSetsThatNobodyUses) {
+  MemoryObject large(random_bytes(6 * kBlockBytes, 5));
+  {
+    const auto cache = cache_of({.max_bytes = 64 << 20});
+    cache->use_set("s3://old");
+    const std::string key = "1 s3://old/x";
+    const auto reader = std::make_shared<BlockReader>(
+        cache,
+        CacheFile::make(cache_file_of(cache->folder(), "s3://old", key), key, "v", large.size()),
+        large.fetch());
+    read_of(*reader, 0, large.size());
+    EXPECT_TRUE(gets(*reader, 0, large.size()));
+  }
+  std::ofstream(dir_ / "cache/mine.txt") << "not the cache's";
+  std::ofstream(dir_ / "cache/ffkit-mine.blocks") << "nor this";
+  EXPECT_EQ(cached_sets(dir_ / "cache").size(), 1U);
+  const auto cache = cache_of({.max_bytes = 64 << 20});
+  const auto reader = reader_of(cache, object_);
+  read_of(*reader, 0, object_.size());
+  EXPECT_TRUE(gets(*reader, 0, object_.size()));
+  const std::vector<CachedSet> sets = cached_sets(dir_ / "cache");
+  ASSERT_EQ(sets.size(), 1U);
+  EXPECT_EQ(sets.front().address, "s3://b");
+  EXPECT_TRUE(sets.front().is_in_use);
+  EXPECT_EQ(clean_cache(dir_ / "cache"), 0);  // in use
+  EXPECT_TRUE(std::filesystem::exists(dir_ / "cache/mine.txt"));
+  EXPECT_TRUE(std::filesystem::exists(dir_ / "cache/ffkit-mine.blocks"));
+}
+
+TEST_F(BlockReaderTest, CleaningRemovesWhatNobodyUses) {
+  {
+    const auto cache = cache_of({.max_bytes = 1 << 30});
+    const auto reader = reader_of(cache, object_);
+    read_of(*reader, 0, object_.size());
+    EXPECT_TRUE(gets(*reader, 0, object_.size()));
+  }
+  EXPECT_EQ(clean_cache(dir_ / "cache", "s3://other"), 0);
+  EXPECT_GE(clean_cache(dir_ / "cache", "s3://b"), object_.size());
+  EXPECT_TRUE(cached_sets(dir_ / "cache").empty());
+  EXPECT_TRUE(std::filesystem::is_empty(dir_ / "cache"));
+}
+
+TEST_F(BlockReaderTest, AnErrorIsOfAllWhoWaitAndTheBlockIsFetchedAnew) {
+  const auto cache = cache_of({.max_bytes = 1 << 30});
+  const auto reader = reader_of(cache, object_);
+  object_.error =
+      std::make_exception_ptr(Error(ErrorCode::io, "the store is gone", {.path = "s3://b/x"}));
+  EXPECT_ERROR_CODE(read_of(*reader, 5, 100), io);
+  object_.error = nullptr;
+  EXPECT_TRUE(is_right(object_, 5, read_of(*reader, 5, 100)));
+  EXPECT_TRUE(gets(*reader, 0, 1));
+}
+
+TEST_F(BlockReaderTest, AFreeDiskIsLeftFree) {
+  // More than any disk has.
+  const auto cache = cache_of({.max_bytes = 1 << 30, .min_free_bytes = int64_t{1} << 60});
+  const auto reader = reader_of(cache, object_);
+  EXPECT_TRUE(is_right(object_, 5, read_of(*reader, 5, 100)));
+  EXPECT_FALSE(reader->file().holds_block(0));
+  EXPECT_EQ(object_.num_fetched(), 100);
+}
+
+// A process that is killed while it has a block underway leaves nothing that others wait for.
+TEST_F(BlockReaderTest, AProcessThatIsKilledLeavesItsBlocksToOthers) {
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    // Claims, tells so, and waits for its end.
+    const std::string key = "1 s3://b/x";
+    std::filesystem::create_directories(dir_ / "cache");
+    const auto file =
+        CacheFile::make(cache_file_of(dir_ / "cache", "s3://b", key), key, "v", object_.size());
+    const char said = file->claim(0) ? 'y' : 'n';
+    [[maybe_unused]] const ssize_t n = ::write(ready[1], &said, 1);
+    while (true) ::pause();
+  }
+  char said = 0;
+  ASSERT_EQ(::read(ready[0], &said, 1), 1);
+  EXPECT_EQ(said, 'y');
+  const auto cache = cache_of({.max_bytes = 1 << 30});
+  const auto reader = reader_of(cache, object_);
+  auto waiting = std::async(std::launch::async, [&] { return read_of(*reader, 10, 100); });
+  EXPECT_EQ(waiting.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  EXPECT_TRUE(is_right(object_, 10, waiting.get()));
+  ::close(ready[0]);
+  ::close(ready[1]);
+}
+
+TEST(CacheOptions, AreOfTheEnvironment) {
+  ::setenv("FFKIT_CACHE", "/data/cache", 1);
+  for (const auto& [text, bytes] : {std::pair{"200G", int64_t{200'000'000'000}},
+                                    {"1.5TB", int64_t{1'500'000'000'000}},
+                                    {"100Mi", int64_t{100} << 20},
+                                    {"123456789", int64_t{123456789}}}) {
+    ::setenv("FFKIT_CACHE_BYTES", text, 1);
+    EXPECT_EQ(cache_options_of_environment().max_bytes, bytes) << text;
+    EXPECT_EQ(cache_options_of_environment().folder, "/data/cache");
+  }
+  for (const char* wrong : {"much", "5X", "-1", "5GG"}) {
+    ::setenv("FFKIT_CACHE_BYTES", wrong, 1);
+    EXPECT_ERROR(cache_options_of_environment(), invalid_argument);
+  }
+  ::setenv("FFKIT_CACHE", "off", 1);
+  ::unsetenv("FFKIT_CACHE_BYTES");
+  EXPECT_TRUE(cache_options_of_environment().folder.empty());
+  ::unsetenv("FFKIT_CACHE");
+  ::setenv("TMPDIR", "/scratch", 1);
+  EXPECT_EQ(cache_options_of_environment().folder.parent_path(), "/scratch");
+  ::unsetenv("TMPDIR");
+  EXPECT_ERROR(set_cache({.folder = "/data", .max_bytes = 1000}), invalid_argument);
+}
+
+}  // namespace
+}  // namespace ffkit
