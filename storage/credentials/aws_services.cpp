@@ -26,7 +26,7 @@ std::string container_token(const Surroundings& surroundings) {
   if (file.empty()) {
     return first_line(surroundings.variable("AWS_CONTAINER_AUTHORIZATION_TOKEN"));
   }
-  const std::string token = first_line(text_if_there(file).value_or(""));
+  std::string token = first_line(text_if_there(file).value_or(""));
   if (token.empty()) {
     throw Error(ErrorCode::invalid_argument,
                 "the file of the container's token is not there or empty",
@@ -71,11 +71,8 @@ std::optional<AwsCredentials> container_credentials(const Surroundings& surround
   if (const std::string token = container_token(surroundings); !token.empty()) {
     headers.push_back("Authorization: " + token);
   }
-  HttpResponse response;
-  for (int attempt = 0; attempt < 3 && (response.status == 0 || response.status >= 500);
-       ++attempt) {
-    response = ask(surroundings, "GET", url.text(), headers, "", kContainerLimitS);
-  }
+  const HttpResponse response =
+      ask(surroundings, "GET", url.text(), headers, "", kContainerLimitS, Patience::thrice);
   const std::string what = "the container's service of credentials at " + url.host;
   if (response.status != 200) {
     throw error_of(response.status == 0 || response.status >= 500 ? ErrorCode::io
@@ -95,14 +92,15 @@ std::optional<AwsCredentials> instance_credentials(const Surroundings& surroundi
   const std::string what = "the metadata service at " + endpoint;
   const HttpResponse token =
       ask(surroundings, "PUT", endpoint + "/latest/api/token",
-          {"X-aws-ec2-metadata-token-ttl-seconds: 21600"}, "", kInstanceLimitS);
+          {"X-aws-ec2-metadata-token-ttl-seconds: 21600"}, "", kInstanceLimitS, Patience::once);
   if (token.status != 200) {
     looked.push_back(fmt::format("{} gives no token ({})", what, outcome_of(token)));
     return std::nullopt;
   }
   const std::string roles = endpoint + "/latest/meta-data/iam/security-credentials/";
   const std::vector<std::string> headers = {"X-aws-ec2-metadata-token: " + first_line(token.body)};
-  const HttpResponse names = ask(surroundings, "GET", roles, headers, "", kInstanceLimitS);
+  const HttpResponse names =
+      ask(surroundings, "GET", roles, headers, "", kInstanceLimitS, Patience::once);
   const std::string role = first_line(names.body);
   if (names.status != 200 || role.empty()) {
     looked.push_back(
@@ -110,7 +108,7 @@ std::optional<AwsCredentials> instance_credentials(const Surroundings& surroundi
     return std::nullopt;
   }
   const HttpResponse keys =
-      ask(surroundings, "GET", roles + role, headers, "", 3 * kInstanceLimitS);
+      ask(surroundings, "GET", roles + role, headers, "", kInstanceLimitS, Patience::thrice);
   if (keys.status != 200) {
     throw error_of(ErrorCode::io, "{} does not give the keys of role '{}' ({})", what,
                    printable(role), outcome_of(keys));

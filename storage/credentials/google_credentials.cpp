@@ -89,7 +89,7 @@ BearerToken token_of_file(const Surroundings& surroundings, const std::filesyste
   }
   const HttpResponse response =
       ask(surroundings, "POST", url, {"Content-Type: application/x-www-form-urlencoded"},
-          form_of(form), kGoogleLimitS);
+          form_of(form), kGoogleLimitS, Patience::thrice);
   return token_of(response, parse_url(url, "token_uri").host, surroundings.now());
 }
 
@@ -134,7 +134,7 @@ BearerToken find_google_token(const Surroundings& surroundings) {
     const HttpResponse response = ask(
         surroundings, "GET",
         fmt::format("http://{}/computeMetadata/v1/instance/service-accounts/default/token", host),
-        {"Metadata-Flavor: Google"}, "", kGoogleMetadataLimitS);
+        {"Metadata-Flavor: Google"}, "", kGoogleMetadataLimitS, Patience::once);
     if (response.status == 200) return token_of(response, what, surroundings.now());
     looked.push_back(fmt::format("{} gives no token ({})", what, outcome_of(response)));
   }

@@ -60,7 +60,7 @@ IniFile parse_ini(std::string_view text) {
     const std::string value(without_spaces(line.substr(equals + 1)));
     const bool is_indented = whole.front() == ' ' || whole.front() == '\t';
     if (is_indented && !parent.empty()) {
-      section->insert_or_assign(parent + "." + name, value);
+      section->insert_or_assign(std::string(parent).append(".").append(name), value);
     } else {
       section->insert_or_assign(name, value);
       parent = value.empty() ? name : "";

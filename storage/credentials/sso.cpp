@@ -66,10 +66,10 @@ std::string renewed_token(const Surroundings& surroundings, const AwsProfiles& p
       service_url(surroundings, profiles, "SSO_OIDC",
                   fmt::format("oidc.{}.{}", place.region, aws_domain(place.region))) +
       "/token";
-  const HttpResponse response =
-      ask(surroundings, "POST", url, {"Content-Type: application/json"}, body.dump(), kSsoLimitS);
+  const HttpResponse response = ask(surroundings, "POST", url, {"Content-Type: application/json"},
+                                    body.dump(), kSsoLimitS, Patience::thrice);
   const JsonAnswer answer(response.body);
-  const std::string token = answer.text("accessToken");
+  std::string token = answer.text("accessToken");
   if (response.status != 200 || token.empty()) {
     refuse_sso(place.profile,
                fmt::format("{}, and could not be renewed ({})", expired, outcome_of(response)));
@@ -116,8 +116,8 @@ AwsCredentials sso_credentials(const Surroundings& surroundings, const AwsProfil
       service_url(surroundings, profiles, "SSO",
                   fmt::format("portal.sso.{}.{}", place.region, aws_domain(place.region))),
       percent_encoded(role), percent_encoded(account));
-  const HttpResponse response =
-      ask(surroundings, "GET", url, {"x-amz-sso_bearer_token: " + token}, "", kSsoLimitS);
+  const HttpResponse response = ask(surroundings, "GET", url, {"x-amz-sso_bearer_token: " + token},
+                                    "", kSsoLimitS, Patience::thrice);
   if (response.status == 401) refuse_sso(profile, "has a token that is no longer accepted");
   const JsonAnswer answer(response.body);
   AwsCredentials found{

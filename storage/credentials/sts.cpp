@@ -84,15 +84,18 @@ AwsCredentials assume_role(const Surroundings& surroundings, const AwsProfiles& 
                            const Role& role, const SigningKeys& keys) {
   const std::string region = configured_region(surroundings, profiles);
   const std::string body = form_of(form_of_role(role, "AssumeRole"));
-  HttpRequest request;
-  request.method = "POST";
-  request.url = sts_url(surroundings, profiles, region);
-  request.headers = {"Content-Type: application/x-www-form-urlencoded"};
-  request.body = std::as_bytes(std::span(body));
-  request.time_limit_s = kStsLimitS;
-  sign(request, keys, {region.empty() ? "us-east-1" : region, "sts"}, surroundings.now(),
-       Payload::hashed);
-  return credentials_of(surroundings.client()->fetch(std::move(request)), role, "AssumeRole");
+  const HttpResponse response = ask_patiently(surroundings, [&] {
+    HttpRequest request;
+    request.method = "POST";
+    request.url = sts_url(surroundings, profiles, region);
+    request.headers = {"Content-Type: application/x-www-form-urlencoded"};
+    request.body = std::as_bytes(std::span(body));
+    request.time_limit_s = kStsLimitS;
+    sign(request, keys, {region.empty() ? "us-east-1" : region, "sts"}, surroundings.now(),
+         Payload::hashed);
+    return request;
+  });
+  return credentials_of(response, role, "AssumeRole");
 }
 
 AwsCredentials assume_role_by_web_identity(const Surroundings& surroundings,
@@ -112,7 +115,8 @@ AwsCredentials assume_role_by_web_identity(const Surroundings& surroundings,
   const HttpResponse response =
       ask(surroundings, "POST",
           sts_url(surroundings, profiles, configured_region(surroundings, profiles)),
-          {"Content-Type: application/x-www-form-urlencoded"}, form_of(form), kStsLimitS);
+          {"Content-Type: application/x-www-form-urlencoded"}, form_of(form), kStsLimitS,
+          Patience::thrice);
   return credentials_of(response, role, action);
 }
 

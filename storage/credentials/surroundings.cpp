@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
+#include <thread>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -88,7 +89,8 @@ Surroundings process_surroundings() {
           .home = home_folder(),
           .client = [] { return process_http_client(); },
           .now = [] { return std::chrono::system_clock::now(); },
-          .run = output_of};
+          .run = output_of,
+          .wait = [](std::chrono::milliseconds time) { std::this_thread::sleep_for(time); }};
 }
 
 std::optional<std::string> text_if_there(const std::filesystem::path& path) {
@@ -103,18 +105,33 @@ std::string first_line(std::string_view text) {
   return std::string(text.substr(0, text.find_first_of(spaces)));
 }
 
+HttpResponse ask_patiently(const Surroundings& surroundings,
+                           const std::function<HttpRequest()>& make) {
+  constexpr int kAttempts = 3;
+  for (int attempt = 1;; ++attempt) {
+    HttpResponse response = surroundings.client()->fetch(make());
+    const bool may_pass = response.status == 0 || response.status == 429 || response.status >= 500;
+    if (!may_pass || attempt == kAttempts) return response;
+    surroundings.wait(std::chrono::milliseconds(200 * attempt));
+  }
+}
+
 HttpResponse ask(const Surroundings& surroundings, const std::string& method,
                  const std::string& url, const std::vector<std::string>& headers,
-                 const std::string& body, double time_limit_s) {
-  HttpRequest request;
-  request.method = method;
-  request.url = url;
-  request.headers = headers;
-  request.body = std::as_bytes(std::span(body));
-  request.max_body_bytes = 1 << 20;
-  request.stall_limit_s = time_limit_s;
-  request.time_limit_s = time_limit_s;
-  return surroundings.client()->fetch(std::move(request));
+                 const std::string& body, double time_limit_s, Patience patience) {
+  const auto make = [&] {
+    HttpRequest request;
+    request.method = method;
+    request.url = url;
+    request.headers = headers;
+    request.body = std::as_bytes(std::span(body));
+    request.max_body_bytes = 1 << 20;
+    request.stall_limit_s = time_limit_s;
+    request.time_limit_s = time_limit_s;
+    return request;
+  };
+  return patience == Patience::once ? surroundings.client()->fetch(make())
+                                    : ask_patiently(surroundings, make);
 }
 
 struct JsonAnswer::Document {

@@ -27,6 +27,7 @@ struct Surroundings {
   std::function<Moment()> now;
   // What a command of the shell prints. Throws Error(invalid_argument) when it fails.
   std::function<std::string(const std::string& command)> run;
+  std::function<void(std::chrono::milliseconds)> wait;
 
   // Whether a variable is set to a word that means yes: 1, yes, true, on.
   bool is_on(const std::string& name) const;
@@ -41,10 +42,15 @@ std::optional<std::string> text_if_there(const std::filesystem::path& path);
 // Its first line, for files of tokens.
 std::string first_line(std::string_view text);
 
-// A small request of a service of credentials, which waits `time_limit_s` at most.
+// Sends what `make` makes, and up to twice more while nobody answers or the service is overloaded.
+HttpResponse ask_patiently(const Surroundings& surroundings,
+                           const std::function<HttpRequest()>& make);
+// How often a service is asked that does not answer.
+enum class Patience : uint8_t { once, thrice };
+// A small request of a service of credentials, each attempt of which waits `time_limit_s` at most.
 HttpResponse ask(const Surroundings& surroundings, const std::string& method,
                  const std::string& url, const std::vector<std::string>& headers,
-                 const std::string& body, double time_limit_s);
+                 const std::string& body, double time_limit_s, Patience patience);
 
 // Answers of such services in JSON; never throws.
 class JsonAnswer {

@@ -64,6 +64,13 @@ HfHub::Pointer HfHub::resolve(const std::string& address) {
   return entry->resolved;
 }
 
+HfHub::Pointer HfHub::resolve_anew(const std::string& address) {
+  const std::shared_ptr<Entry> entry = entry_of(address);
+  const std::lock_guard lock(entry->mutex);
+  entry->resolved = ask_for(address);
+  return entry->resolved;
+}
+
 void HfHub::forget(const std::string& address, const Pointer& resolved) {
   const std::shared_ptr<Entry> entry = entry_of(address);
   const std::lock_guard lock(entry->mutex);

@@ -32,6 +32,8 @@ class HfHub {
   // no such file. Waits. Throws Error(not_found) for a data set that is not there,
   // Error(invalid_argument) where access is denied.
   Pointer resolve(const std::string& address);
+  // The same, but asks in any case.
+  Pointer resolve_anew(const std::string& address);
   // The address does no longer hold.
   void forget(const std::string& address, const Pointer& resolved);
   Listing list(const std::string& address, bool recursive);

@@ -4,6 +4,7 @@
 
 #include "addresses/address.h"
 #include "format/make_error.h"
+#include "stores/told.h"
 
 namespace ffkit {
 namespace {
@@ -92,19 +93,21 @@ void HfStore::read_range(const std::string& address, int64_t offset, std::span<s
   range.offset = offset;
   range.into = into;
   // The version is that of the hub, which the other host may write differently: compared above.
-  files_->read_range(
-      range, maker_of(hub_, attempts, address, version, kMaxRefusalBytes),
-      judge_of(hub_, attempts, address),
-      [attempts, found = std::move(found), done = std::move(done)](std::exception_ptr error) {
-        if (found != nullptr && error == nullptr) {
-          const std::lock_guard lock(attempts->mutex);
-          *found = attempts->used->facts.version;
-        }
-        done(std::move(error));
-      });
+  begin_read(done, [&] {
+    files_->read_range(range, maker_of(hub_, attempts, address, version, kMaxRefusalBytes),
+                       judge_of(hub_, attempts, address),
+                       [attempts, found, done](std::exception_ptr error) {
+                         if (found != nullptr && error == nullptr) {
+                           const std::lock_guard lock(attempts->mutex);
+                           *found = attempts->used->facts.version;
+                         }
+                         done(std::move(error));
+                       });
+  });
 }
 
 std::string HfStore::read_all(const std::string& address, int64_t max_bytes) {
+  hub_->resolve_anew(address);  // a branch may have moved on since
   const auto attempts = std::make_shared<HfAttempts>();
   HttpResponse response = files_->fetch(address, maker_of(hub_, attempts, address, "", max_bytes),
                                         judge_of(hub_, attempts, address));
@@ -113,7 +116,7 @@ std::string HfStore::read_all(const std::string& address, int64_t max_bytes) {
 
 std::optional<ObjectFacts> HfStore::find(const std::string& address) {
   if (parse_address(address).path.empty()) return std::nullopt;
-  const HfHub::Pointer resolved = hub_->resolve(address);
+  const HfHub::Pointer resolved = hub_->resolve_anew(address);
   if (resolved == nullptr) return std::nullopt;
   return resolved->facts;
 }

@@ -7,6 +7,7 @@
 #include "addresses/address.h"
 #include "addresses/url.h"
 #include "format/make_error.h"
+#include "stores/told.h"
 
 namespace ffkit {
 namespace {
@@ -72,18 +73,20 @@ void HttpStore::read_range(const std::string& address, int64_t offset, std::span
   range.into = into;
   range.version = version;
   range.found_version = std::move(found);
-  requester_->read_range(
-      range, [address](int) { return request_of(address, "GET"); },
-      [address](const HttpResponse& response) {
-        Verdict verdict = judge_by_status(response);
-        if (verdict.kind == Verdict::Kind::done && response.status != 412 &&
-            response.status != 416) {
-          verdict.kind = Verdict::Kind::fail;
-          verdict.error = std::make_exception_ptr(error_of_page(response, address, "read"));
-        }
-        return verdict;
-      },
-      std::move(done));
+  begin_read(done, [&] {
+    requester_->read_range(
+        range, [address](int) { return request_of(address, "GET"); },
+        [address](const HttpResponse& response) {
+          Verdict verdict = judge_by_status(response);
+          if (verdict.kind == Verdict::Kind::done && response.status != 412 &&
+              response.status != 416) {
+            verdict.kind = Verdict::Kind::fail;
+            verdict.error = std::make_exception_ptr(error_of_page(response, address, "read"));
+          }
+          return verdict;
+        },
+        done);
+  });
 }
 
 std::string HttpStore::read_all(const std::string& address, int64_t max_bytes) {

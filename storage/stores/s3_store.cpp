@@ -8,6 +8,7 @@
 #include "addresses/percent.h"
 #include "format/make_error.h"
 #include "stores/s3_upload.h"
+#include "stores/told.h"
 
 namespace ffkit {
 namespace {
@@ -48,12 +49,14 @@ S3Store::S3Store(S3Settings settings, std::shared_ptr<HttpClient> client,
 void S3Store::read_range(const std::string& address, int64_t offset, std::span<std::byte> into,
                          const std::string& version, std::shared_ptr<std::string> found,
                          Done done) {
-  const std::string key = key_of(address);
-  if (into.empty()) {
-    done(nullptr);
-    return;
-  }
-  requests_->read_range(key, offset, into, version, std::move(found), std::move(done));
+  begin_read(done, [&] {
+    const std::string key = key_of(address);
+    if (into.empty()) {
+      done(nullptr);
+    } else {
+      requests_->read_range(key, offset, into, version, std::move(found), done);
+    }
+  });
 }
 
 std::string S3Store::read_all(const std::string& address, int64_t max_bytes) {

@@ -80,7 +80,7 @@ void S3Upload::send_part() {
     ++progress_->num_underway;
   }
   const auto done = [part, number = num_parts_, progress = progress_, requests = requests_,
-                     key = key_](HttpResponse response, std::exception_ptr error) {
+                     key = key_](const HttpResponse& response, std::exception_ptr error) {
     if (error == nullptr && !is_stored(response)) {
       error = std::make_exception_ptr(requests->failure(response, key, "written"));
     }

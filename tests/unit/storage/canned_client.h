@@ -132,7 +132,8 @@ inline Surroundings surroundings_of(std::map<std::string, std::string> variables
           .home = std::move(home),
           .client = [client] { return client; },
           .now = [] { return kNow; },
-          .run = [](const std::string& command) { return "output of " + command; }};
+          .run = [](const std::string& command) { return "output of " + command; },
+          .wait = [](std::chrono::milliseconds) {}};
 }
 
 }  // namespace ffkit::testing

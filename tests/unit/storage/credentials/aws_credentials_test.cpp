@@ -138,8 +138,10 @@ TEST(AwsCredentials, AreThoseOfAWebIdentity) {
       "sts:AssumeRoleWithWebIdentity</Message></Error></ErrorResponse>";
   EXPECT_ERROR(find_aws_credentials(surroundings_of(variables, client, home.path())),
                invalid_argument);
-  status = 0;
+  status = 503;
+  const size_t num_asked = client->asked().size();
   EXPECT_ERROR(find_aws_credentials(surroundings_of(variables, client, home.path())), io);
+  EXPECT_EQ(client->asked().size(), num_asked + 3);
   write_file(home / "token", "");
   EXPECT_ERROR(find_aws_credentials(surroundings_of(variables, client, home.path())),
                invalid_argument, .path = (home / "token").string());
