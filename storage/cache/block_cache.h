@@ -32,9 +32,11 @@ class BlockCache {
   static std::shared_ptr<BlockCache> of_process();
 
   const std::filesystem::path& folder() const { return options_.folder; }
-  // Whether a block of so many bytes may be written, and will be. What others wrote within the last
-  // second may be missing from the sum. Says once that the folder is full.
+  // Whether a block of so many bytes may be written; then settle() is to be called once it was, or
+  // will not be. What others wrote within the last second may be missing from the sum. Says once
+  // that the folder is full.
   bool reserve(int64_t block_bytes);
+  void settle(int64_t block_bytes, bool is_written);
   // A write failed for want of space: nothing more is written for a while.
   void disk_is_full();
   // Says once that files of the cache cannot be had.
@@ -64,7 +66,8 @@ class BlockCache {
   int num_underway_ = 0;
   int max_underway_;
   std::deque<std::function<void()>> waiting_;
-  int64_t used_bytes_ = 0;
+  int64_t used_bytes_ = 0;      // on the disk, by the last count and what was written since
+  int64_t reserved_bytes_ = 0;  // and not written yet
   Clock::time_point counted_at_;
   Clock::duration count_time_{};
   Clock::time_point full_until_;

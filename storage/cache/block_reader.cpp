@@ -109,6 +109,7 @@ void BlockReader::need(int64_t block, Waiter waiter) {
 }
 
 void BlockReader::start(int64_t block) {
+  bool is_reserved = false;
   try {
     if (!file_->claim(block)) {
       // Another process fetches it, or did: its end is seen by looking.
@@ -126,7 +127,8 @@ void BlockReader::start(int64_t block) {
       file_->release(block);
       return read_from_file(block);
     }
-    if (!cache_->reserve(file_->block_size(block))) {
+    is_reserved = cache_->reserve(file_->block_size(block));
+    if (!is_reserved) {
       file_->release(block);
       return fetch_alone(block);
     }
@@ -139,8 +141,9 @@ void BlockReader::start(int64_t block) {
                  [self, block, bytes, error] { self->arrived(block, bytes, error); });
            });
   } catch (...) {
-    file_->release(block);
     const std::exception_ptr error = std::current_exception();
+    if (is_reserved) cache_->settle(file_->block_size(block), /*is_written=*/false);
+    file_->release(block);
     for (Waiter& waiter : take_waiters(block)) waiter.done(error);
     cache_->end_block(/*has_come=*/false);
   }
@@ -164,13 +167,16 @@ void BlockReader::arrived(int64_t block, std::shared_ptr<std::byte[]> bytes,
     waiters.swap(underway_[block]);
   }
   serve(waiters);
+  bool is_written = false;
   if (error == nullptr) {
     try {
       file_->write(block, {bytes.get(), static_cast<size_t>(file_->block_size(block))});
+      is_written = true;
     } catch (const Error&) {
       cache_->disk_is_full();
     }
   }
+  cache_->settle(file_->block_size(block), is_written);
   waiters = take_waiters(block);
   file_->release(block);
   cache_->end_block(error == nullptr);
