@@ -162,13 +162,13 @@ void BlockReader::arrived(int64_t block, std::shared_ptr<std::byte[]> bytes,
     }
   };
   std::vector<Waiter> waiters;
-  {
-    const std::scoped_lock lock(mutex_);
-    waiters.swap(underway_[block]);
-  }
-  serve(waiters);
   bool is_written = false;
   if (error == nullptr) {
+    {
+      const std::scoped_lock lock(mutex_);
+      waiters.swap(underway_[block]);
+    }
+    serve(waiters);
     try {
       file_->write(block, {bytes.get(), static_cast<size_t>(file_->block_size(block))});
       is_written = true;
@@ -176,9 +176,10 @@ void BlockReader::arrived(int64_t block, std::shared_ptr<std::byte[]> bytes,
       cache_->disk_is_full();
     }
   }
-  cache_->settle(file_->block_size(block), is_written);
+  // Who comes after an error has the block fetched anew.
   waiters = take_waiters(block);
   file_->release(block);
+  cache_->settle(file_->block_size(block), is_written);
   cache_->end_block(error == nullptr);
   serve(waiters);
 }
