@@ -1,0 +1,206 @@
+#include "reader/object_reader.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <future>
+#include <mutex>
+#include <thread>
+
+#include "cache/memory_store.h"
+#include "expect_error.h"
+#include "temp_dir.h"
+
+namespace ffkit {
+namespace {
+
+using testing::random_bytes;
+
+// One object in memory, of a version that may change.
+class OneObjectStore : public ObjectStore {
+ public:
+  explicit OneObjectStore(std::vector<std::byte> bytes) : bytes_(std::move(bytes)) {}
+
+  std::vector<std::byte> bytes_;
+  std::string version_ = "\"1\"";
+  std::vector<std::pair<int64_t, int64_t>> asked_;  // offset, bytes
+  int num_found_ = 0;
+
+  int64_t num_asked_bytes() const {
+    int64_t sum = 0;
+    for (const auto& [offset, num_bytes] : asked_) sum += num_bytes;
+    return sum;
+  }
+
+  std::string read_all(const std::string&, int64_t) override { return {}; }
+  std::optional<ObjectFacts> find(const std::string&) override {
+    ++num_found_;
+    return ObjectFacts{std::ssize(bytes_), version_};
+  }
+  Listing list(const std::string&, bool) override { return {}; }
+  bool put(const std::string&, std::span<const std::byte>, bool) override { return false; }
+  std::unique_ptr<Upload> upload(const std::string&, int64_t) override { return nullptr; }
+  void remove(const std::string&) override {}
+
+ protected:
+  void read_range(const std::string& address, int64_t offset, std::span<std::byte> into,
+                  const std::string& version, std::shared_ptr<std::string> found,
+                  Done done) override {
+    std::exception_ptr error;
+    {
+      const std::scoped_lock lock(mutex_);
+      asked_.emplace_back(offset, std::ssize(into));
+      if (!version.empty() && version != version_) {
+        error = std::make_exception_ptr(
+            Error(ErrorCode::corrupt, "the object was changed", {.path = address}));
+      } else {
+        std::memcpy(into.data(), bytes_.data() + offset, into.size());
+        if (found != nullptr) *found = version_;
+      }
+    }
+    done(error);
+  }
+
+ private:
+  std::mutex mutex_;
+};
+
+class ObjectReaderTest : public ::testing::Test {
+ protected:
+  static constexpr int64_t kBytes = 3 * kBlockBytes + (1 << 20) + 777;
+
+  std::unique_ptr<RandomReader> open(const KnownFile& known, bool with_cache = true) {
+    return open_object_reader("s3://bucket/set/x", known, [this, with_cache] {
+      ReadsBy by{store_, nullptr};
+      if (with_cache) {
+        by.cache = std::make_shared<BlockCache>(CacheOptions{.folder = dir_ / "cache"},
+                                                BlockCache::kMaxBlocksUnderway);
+      }
+      return by;
+    });
+  }
+  bool is_right(const RandomReader& reader, int64_t offset, int64_t num_bytes) const {
+    std::vector<std::byte> out(static_cast<size_t>(num_bytes));
+    reader.read_at(offset, out);
+    return std::memcmp(out.data(), store_->bytes_.data() + offset, out.size()) == 0;
+  }
+  static void wait_for(const RandomReader& reader, int64_t offset) {
+    for (int i = 0; i < 1000 && reader.descriptor_of(offset, 1) < 0; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+
+  testing::TempDir dir_;
+  std::shared_ptr<OneObjectStore> store_ =
+      std::make_shared<OneObjectStore>(random_bytes(kBytes, 9));
+  const KnownFile known_{.num_bytes = kBytes, .fingerprint = "12345678"};
+};
+
+TEST_F(ObjectReaderTest, AsksForBothEndsAtOnceAndForNothingElseToOpenAShard) {
+  const auto reader = open(known_);
+  EXPECT_EQ(store_->num_found_, 0);
+  ASSERT_EQ(store_->asked_.size(), 2U);
+  EXPECT_EQ(store_->asked_[0], std::pair(kBytes - (256 << 10), int64_t{256 << 10}));
+  EXPECT_EQ(store_->asked_[1], std::pair(int64_t{0}, int64_t{4096}));
+  EXPECT_TRUE(is_right(*reader, 0, 4096));
+  EXPECT_TRUE(is_right(*reader, kBytes - 5000, 5000));
+  EXPECT_EQ(store_->asked_.size(), 2U);
+  EXPECT_EQ(reader->size(), kBytes);
+  EXPECT_EQ(reader->descriptor(), -1);
+}
+
+TEST_F(ObjectReaderTest, OfUnknownSizeAsksForIt) {
+  const auto reader = open({});
+  EXPECT_EQ(store_->num_found_, 1);
+  EXPECT_EQ(reader->size(), kBytes);
+  EXPECT_TRUE(is_right(*reader, kBlockBytes - 10, 20));
+}
+
+TEST_F(ObjectReaderTest, WithoutACacheReadsWhatIsAskedFor) {
+  const auto reader = open(known_, false);
+  EXPECT_TRUE(is_right(*reader, kBlockBytes, 1000));
+  EXPECT_EQ(store_->asked_.back(), std::pair(kBlockBytes, int64_t{1000}));
+  EXPECT_EQ(reader->descriptor_of(kBlockBytes, 1000), -1);
+}
+
+TEST_F(ObjectReaderTest, WhatTheCacheHasIsNotAskedForAgain) {
+  {
+    const auto reader = open(known_);
+    for (int64_t block = 0; block < 4; ++block) {
+      EXPECT_TRUE(is_right(*reader, block * kBlockBytes + 5000, 600));
+      wait_for(*reader, block * kBlockBytes);
+    }
+    const int fd = reader->descriptor_of(kBlockBytes - 5, 10);
+    ASSERT_GE(fd, 0);
+    std::vector<std::byte> out(10);
+    ASSERT_EQ(::pread(fd, out.data(), out.size(), kBlockBytes - 5), 10);
+    EXPECT_EQ(std::memcmp(out.data(), store_->bytes_.data() + kBlockBytes - 5, out.size()), 0);
+  }
+  store_->asked_.clear();
+  const auto again = open(known_);
+  EXPECT_TRUE(is_right(*again, 0, kBytes));
+  EXPECT_TRUE(store_->asked_.empty());
+  EXPECT_EQ(store_->num_found_, 0);
+}
+
+TEST_F(ObjectReaderTest, AnObjectThatChangesIsAnErrorAndNeverAMixture) {
+  const auto reader = open(known_);
+  EXPECT_TRUE(is_right(*reader, 5000, 10));
+  store_->version_ = "\"2\"";
+  std::vector<std::byte> out(10);
+  EXPECT_ERROR_CODE(reader->read_at(2 * kBlockBytes, out), corrupt);
+  EXPECT_TRUE(is_right(*reader, 5000, 10));  // what is there is of the old one
+}
+
+TEST_F(ObjectReaderTest, OtherContentHasABlockOfItsOwn) {
+  {
+    const auto reader = open(known_);
+    EXPECT_TRUE(is_right(*reader, 5000, 10));
+    wait_for(*reader, 5000);
+  }
+  store_->bytes_ = random_bytes(kBytes, 10);
+  store_->version_ = "\"2\"";
+  // As its manifest says; and the same fingerprint, which nothing should have twice.
+  EXPECT_TRUE(is_right(*open({.num_bytes = kBytes, .fingerprint = "9abcdef0"}), 5000, 10));
+  // Without one, the store's version counts.
+  EXPECT_TRUE(is_right(*open({}), 5000, 10));
+}
+
+TEST_F(ObjectReaderTest, AStoreWithoutVersionsIsReadWithoutTheCache) {
+  store_->version_.clear();
+  const auto reader = open(known_);
+  EXPECT_TRUE(is_right(*reader, kBlockBytes, 1000));
+  EXPECT_TRUE(is_right(*reader, kBlockBytes, 1000));
+  EXPECT_EQ(store_->asked_.back(), std::pair(kBlockBytes, int64_t{1000}));
+  EXPECT_EQ(bytes_in_cache(dir_ / "cache"), 0);
+}
+
+TEST_F(ObjectReaderTest, EndsWhereTheManifestSaysSo) {
+  const auto reader = open(known_);
+  std::vector<std::byte> out(10);
+  EXPECT_ERROR(reader->read_at(kBytes - 5, out, 3), corrupt, .record = 3);
+}
+
+TEST_F(ObjectReaderTest, AChildOfForkReadsByItsOwnMeans) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a child that TSan watches starts no threads";
+#endif
+  const auto reader = open(known_);
+  EXPECT_TRUE(is_right(*reader, 5000, 10));
+  wait_for(*reader, 5000);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    // A block that is there, and one that the child's cache fetches.
+    const bool are_right = is_right(*reader, 5000, 10) && is_right(*reader, 2 * kBlockBytes, 5000);
+    ::_exit(are_right ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(is_right(*reader, kBlockBytes, 5000));
+}
+
+}  // namespace
+}  // namespace ffkit
