@@ -1,10 +1,6 @@
 #include "reader/object_reader.h"
 
-#include <pthread.h>
-
 #include <algorithm>
-#include <atomic>
-#include <chrono>
 #include <cstring>
 #include <future>
 #include <mutex>
@@ -25,15 +21,6 @@ constexpr int64_t kEndBytes = 256 << 10;
 
 // A header of a cache file has a page for them.
 constexpr size_t kMostKeyBytes = 2000;
-
-// How often this process is a child of fork().
-std::atomic<int> num_forks{0};
-
-int fork_count() {
-  static std::once_flag is_watched;
-  std::call_once(is_watched, [] { ::pthread_atfork(nullptr, nullptr, [] { ++num_forks; }); });
-  return num_forks.load(std::memory_order_relaxed);
-}
 
 // Bytes that are underway, and then there.
 class KeptRange {
@@ -64,10 +51,6 @@ class KeptRange {
   bool holds(int64_t offset, size_t num_bytes) const {
     return offset >= offset_ && offset - offset_ + static_cast<int64_t>(num_bytes) <= num_bytes_;
   }
-  // Whether they are there, or cannot be had.
-  bool has_arrived() const {
-    return arrived_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
-  }
   // Waits. Precondition: holds().
   void copy(int64_t offset, std::span<std::byte> out) const {
     arrived_.get();
@@ -95,24 +78,23 @@ class KeptRange {
 
 class ObjectReader final : public RandomReader {
  public:
-  ObjectReader(const std::filesystem::path& address, const KnownFile& known, AskReadsBy ask)
-      : path_(address),
+  ObjectReader(std::shared_ptr<ObjectStore> store, const std::filesystem::path& address,
+               const KnownFile& known, std::shared_ptr<BlockCache> cache)
+      : store_(std::move(store)),
+        path_(address),
         address_(address.native()),
         size_(known.num_bytes),
-        ask_(std::move(ask)),
-        by_(ask_()),
-        fork_count_(fork_count()) {
+        cache_(std::move(cache)) {
     std::string fingerprint = known.fingerprint;
     if (size_ < 0) {
-      const std::optional<ObjectFacts> facts = by_.store->find(address_);
+      const std::optional<ObjectFacts> facts = store_->find(address_);
       if (!facts) throw error_at(path_, ErrorCode::not_found, "there is no such object");
       size_ = facts->num_bytes;
       version_ = facts->version;
       if (fingerprint.empty()) fingerprint = version_;
     }
     if (size_ == 0) return;
-    if (!fingerprint.empty()) key_ = fingerprint + " " + address_;
-    find_in_cache();
+    find_in_cache(fingerprint);
     ask_for_ends();
   }
 
@@ -172,15 +154,19 @@ class ObjectReader final : public RandomReader {
   }
 
  private:
-  void find_in_cache() const {
-    const bool may_be_kept =
-        !key_.empty() && key_.size() <= kMostKeyBytes && key_.find('\n') == std::string::npos;
-    if (!may_be_kept) by_.cache = nullptr;
-    if (by_.cache == nullptr) return;
+  void find_in_cache(const std::string& fingerprint) {
+    if (cache_ == nullptr) return;
+    key_ = fingerprint + " " + address_;
+    const bool may_be_kept = !fingerprint.empty() && key_.size() <= kMostKeyBytes &&
+                             key_.find('\n') == std::string::npos;
+    if (!may_be_kept) {
+      cache_ = nullptr;
+      return;
+    }
     const std::string set = path_.parent_path().native();
     try {
-      by_.cache->use_set(set);
-      cache_path_ = cache_file_of(by_.cache->folder(), set, key_);
+      cache_->use_set(set);
+      cache_path_ = cache_file_of(cache_->folder(), set, key_);
       std::unique_ptr<CacheFile> file = CacheFile::find(cache_path_, key_, size_);
       if (file == nullptr || (!version_.empty() && file->version() != version_)) return;
       version_ = file->version();
@@ -190,34 +176,21 @@ class ObjectReader final : public RandomReader {
     }
   }
 
-  // Of the store, unless they are there or in the cache.
-  void ask_for_ends() const {
+  // Those of the store, unless the cache has them.
+  void ask_for_ends() {
     const int64_t end_bytes = std::min(size_, kEndBytes);
     const auto ask = [&](int64_t offset, int64_t num_bytes, std::optional<KeptRange>& range) {
-      if (range && range->has_arrived()) return;
-      range.reset();
       if (blocks_ != nullptr && blocks_->file().holds(offset, num_bytes)) return;
-      range.emplace(*by_.store, address_, offset, num_bytes, version_);
+      range.emplace(*store_, address_, offset, num_bytes, version_);
     };
     ask(size_ - end_bytes, end_bytes, end_);
     if (end_bytes < size_) ask(0, std::min(size_, kBeginBytes), begin_);
   }
 
-  // In a child of fork() for the first time: what other threads of the parent were waiting for will
-  // never come. Under the lock, before all that reads.
-  void look_for_fork() const {
-    if (fork_count_ == fork_count()) return;
-    fork_count_ = fork_count();
-    by_ = ask_();
-    blocks_ = nullptr;
-    find_in_cache();
-    ask_for_ends();
-  }
-
   std::shared_ptr<BlockReader> blocks_of(std::unique_ptr<CacheFile> file) const {
     return std::make_shared<BlockReader>(
-        by_.cache, std::move(file),
-        [store = by_.store, address = address_, version = version_](
+        cache_, std::move(file),
+        [store = store_, address = address_, version = version_](
             int64_t offset, std::span<std::byte> into, BlockReader::Done done) {
           store->read(address, offset, into, version, std::move(done));
         });
@@ -225,17 +198,16 @@ class ObjectReader final : public RandomReader {
 
   std::shared_ptr<BlockReader> known_blocks() const {
     const std::scoped_lock lock(mutex_);
-    look_for_fork();
     return blocks_;
   }
 
   // Null without a cache.
   std::shared_ptr<BlockReader> blocks() const {
     const std::scoped_lock lock(mutex_);
-    if (blocks_ != nullptr || by_.cache == nullptr) return blocks_;
+    if (blocks_ != nullptr || cache_ == nullptr) return blocks_;
     // A store without versions cannot say that all blocks are of the same object.
     if (version_.empty()) {
-      by_.cache = nullptr;
+      cache_ = nullptr;
       return nullptr;
     }
     try {
@@ -247,13 +219,12 @@ class ObjectReader final : public RandomReader {
   }
 
   void go_without_cache(const Error& error) const {
-    by_.cache->say_broken(error);
-    by_.cache = nullptr;
+    cache_->say_broken(error);
+    cache_ = nullptr;
   }
 
   void read_elsewhere(int64_t offset, std::span<std::byte> out, Done done) const {
     std::string version;
-    std::shared_ptr<ObjectStore> store;
     try {
       require_one_version();
       if (const std::shared_ptr<BlockReader> cached = blocks()) {
@@ -262,18 +233,16 @@ class ObjectReader final : public RandomReader {
       }
       const std::scoped_lock lock(mutex_);
       version = version_;
-      store = by_.store;
     } catch (...) {
       done(std::current_exception());
       return;
     }
-    store->read(address_, offset, out, version, std::move(done));
+    store_->read(address_, offset, out, version, std::move(done));
   }
 
   // The ends may have been read of any version; from then on it is that one.
   void require_one_version() const {
     const std::scoped_lock lock(mutex_);
-    look_for_fork();
     for (const std::optional<KeptRange>* range : {&end_, &begin_}) {
       if (!*range) continue;
       const std::string& found = (*range)->version();
@@ -285,10 +254,6 @@ class ObjectReader final : public RandomReader {
   }
 
   const KeptRange* kept_for(int64_t offset, size_t num_bytes) const {
-    {
-      const std::scoped_lock lock(mutex_);
-      look_for_fork();
-    }
     for (const std::optional<KeptRange>* range : {&end_, &begin_}) {
       if (*range && (*range)->holds(offset, num_bytes)) return &**range;
     }
@@ -306,27 +271,27 @@ class ObjectReader final : public RandomReader {
         {.path = address_, .record = record, .offset = offset});
   }
 
+  const std::shared_ptr<ObjectStore> store_;
   const std::filesystem::path path_;
   const std::string address_;
   int64_t size_;
   std::string key_;  // of the cache
-  const AskReadsBy ask_;
-  mutable std::mutex mutex_;  // guards what follows
-  mutable ReadsBy by_;
-  mutable int fork_count_;
-  mutable std::filesystem::path cache_path_;
-  // They change in a child of fork() alone, before anything reads there.
-  mutable std::optional<KeptRange> begin_;
-  mutable std::optional<KeptRange> end_;
+  std::filesystem::path cache_path_;
+  std::optional<KeptRange> begin_;
+  std::optional<KeptRange> end_;
+  mutable std::mutex mutex_;                     // guards what follows
+  mutable std::shared_ptr<BlockCache> cache_;    // null: without
   mutable std::shared_ptr<BlockReader> blocks_;  // null: not yet
   mutable std::string version_;                  // empty: not known yet, or the store has none
 };
 
 }  // namespace
 
-std::unique_ptr<RandomReader> open_object_reader(const std::filesystem::path& address,
-                                                 const KnownFile& known, AskReadsBy ask) {
-  return std::make_unique<ObjectReader>(address, known, std::move(ask));
+std::unique_ptr<RandomReader> open_object_reader(std::shared_ptr<ObjectStore> store,
+                                                 const std::filesystem::path& address,
+                                                 const KnownFile& known,
+                                                 std::shared_ptr<BlockCache> cache) {
+  return std::make_unique<ObjectReader>(std::move(store), address, known, std::move(cache));
 }
 
 }  // namespace ffkit

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <memory>
 
 #include "cache/block_cache.h"
@@ -13,15 +12,10 @@
 
 namespace ffkit {
 
-// What a process reads by. A child of fork() has neither the connections nor the threads of its
-// parent: its first read asks for its own.
-struct ReadsBy {
-  std::shared_ptr<ObjectStore> store;
-  std::shared_ptr<BlockCache> cache;  // null: none
-};
-using AskReadsBy = std::function<ReadsBy()>;
-
-std::unique_ptr<RandomReader> open_object_reader(const std::filesystem::path& address,
-                                                 const KnownFile& known, AskReadsBy ask);
+// `cache` may be null.
+std::unique_ptr<RandomReader> open_object_reader(std::shared_ptr<ObjectStore> store,
+                                                 const std::filesystem::path& address,
+                                                 const KnownFile& known,
+                                                 std::shared_ptr<BlockCache> cache);
 
 }  // namespace ffkit

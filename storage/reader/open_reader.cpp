@@ -6,9 +6,7 @@ namespace ffkit {
 std::unique_ptr<RandomReader> open_random_reader(const std::filesystem::path& path,
                                                  const KnownFile& known) {
   if (!is_address(path)) return open_local_reader(path);
-  return open_object_reader(path, known, [address = path.native()] {
-    return ReadsBy{store_of(address), BlockCache::of_process()};
-  });
+  return open_object_reader(store_of(path.native()), path, known, BlockCache::of_process());
 }
 
 }  // namespace ffkit

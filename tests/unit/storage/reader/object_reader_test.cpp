@@ -1,7 +1,6 @@
 #include "reader/object_reader.h"
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -72,14 +71,12 @@ class ObjectReaderTest : public ::testing::Test {
   static constexpr int64_t kBytes = 3 * kBlockBytes + (1 << 20) + 777;
 
   std::unique_ptr<RandomReader> open(const KnownFile& known, bool with_cache = true) {
-    return open_object_reader("s3://bucket/set/x", known, [this, with_cache] {
-      ReadsBy by{store_, nullptr};
-      if (with_cache) {
-        by.cache = std::make_shared<BlockCache>(CacheOptions{.folder = dir_ / "cache"},
-                                                BlockCache::kMaxBlocksUnderway);
-      }
-      return by;
-    });
+    std::shared_ptr<BlockCache> cache;
+    if (with_cache) {
+      cache = std::make_shared<BlockCache>(CacheOptions{.folder = dir_ / "cache"},
+                                           BlockCache::kMaxBlocksUnderway);
+    }
+    return open_object_reader(store_, "s3://bucket/set/x", known, std::move(cache));
   }
   bool is_right(const RandomReader& reader, int64_t offset, int64_t num_bytes) const {
     std::vector<std::byte> out(static_cast<size_t>(num_bytes));
@@ -181,25 +178,6 @@ TEST_F(ObjectReaderTest, EndsWhereTheManifestSaysSo) {
   const auto reader = open(known_);
   std::vector<std::byte> out(10);
   EXPECT_ERROR(reader->read_at(kBytes - 5, out, 3), corrupt, .record = 3);
-}
-
-TEST_F(ObjectReaderTest, AChildOfForkReadsByItsOwnMeans) {
-#if defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "a child that TSan watches starts no threads";
-#endif
-  const auto reader = open(known_);
-  EXPECT_TRUE(is_right(*reader, 5000, 10));
-  wait_for(*reader, 5000);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    // A block that is there, and one that the child's cache fetches.
-    const bool are_right = is_right(*reader, 5000, 10) && is_right(*reader, 2 * kBlockBytes, 5000);
-    ::_exit(are_right ? 0 : 1);
-  }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
-  EXPECT_TRUE(is_right(*reader, kBlockBytes, 5000));
 }
 
 }  // namespace
