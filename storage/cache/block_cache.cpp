@@ -32,8 +32,9 @@ int64_t free_bytes_at(const fs::path& folder) {
 
 void check_cache(const CacheOptions& options) {
   if (options.max_bytes != 0 && options.max_bytes < kLeastBound) {
-    throw argument_error("max_bytes", fmt::format("max_bytes must be at least {} (64 MiB), but it is {}",
-                                                    kLeastBound, options.max_bytes));
+    throw argument_error("max_bytes",
+                         fmt::format("max_bytes must be at least {} (64 MiB), but it is {}",
+                                     kLeastBound, options.max_bytes));
   }
 }
 
@@ -76,8 +77,7 @@ BlockCache::BlockCache(const CacheOptions& options) : options_(options) {
   refuse_memory(options_.folder);
   count_again();
   if (options_.max_bytes == 0) {
-    options_.max_bytes =
-        std::max(kLeastBound, used_bytes_ + free_bytes_at(options_.folder) / 2);
+    options_.max_bytes = std::max(kLeastBound, used_bytes_ + free_bytes_at(options_.folder) / 2);
   }
 }
 

@@ -47,10 +47,10 @@ void BlockReader::read(int64_t offset, std::span<std::byte> out, Done done) {
   };
   for (int64_t block = first; block <= last; ++block) {
     const int64_t begin = std::max(offset, file_->block_begin(block));
-    const int64_t end = std::min(offset + std::ssize(out),
-                                 file_->block_begin(block) + file_->block_size(block));
-    const auto part = out.subspan(static_cast<size_t>(begin - offset),
-                                  static_cast<size_t>(end - begin));
+    const int64_t end =
+        std::min(offset + std::ssize(out), file_->block_begin(block) + file_->block_size(block));
+    const auto part =
+        out.subspan(static_cast<size_t>(begin - offset), static_cast<size_t>(end - begin));
     try {
       if (file_->holds_block(block)) {
         file_->read(begin, part);
@@ -109,9 +109,8 @@ void BlockReader::start(int64_t block) {
     const std::span<std::byte> into(bytes.get(), num_bytes);
     fetch_(file_->block_begin(block), into,
            [self = shared_from_this(), block, bytes](std::exception_ptr error) {
-             self->cache_->threads().post([self, block, bytes, error] {
-               self->arrived(block, bytes, error);
-             });
+             self->cache_->threads().post(
+                 [self, block, bytes, error] { self->arrived(block, bytes, error); });
            });
   } catch (...) {
     file_->release(block);

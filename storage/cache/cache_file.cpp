@@ -217,7 +217,8 @@ void CacheFile::write(int64_t block, std::span<const std::byte> bytes) const {
   while (!rest.empty()) {
     const ssize_t n = ::pwrite(file_.fd(), rest.data(), rest.size(), offset);
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) throw io_error_at(file_.path(), "cannot write to the cache", n < 0 ? errno : ENOSPC);
+    if (n <= 0)
+      throw io_error_at(file_.path(), "cannot write to the cache", n < 0 ? errno : ENOSPC);
     rest = rest.subspan(static_cast<size_t>(n));
     offset += n;
   }
