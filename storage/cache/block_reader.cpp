@@ -133,17 +133,21 @@ void BlockReader::arrived(int64_t block, std::shared_ptr<std::byte[]> bytes,
     }
   };
   std::vector<Waiter> waiters;
+  if (error != nullptr) {  // who comes from now on fetches it anew
+    file_->release(block);
+    cache_->end_block();
+    waiters = take_waiters(block);
+    return serve(waiters);
+  }
   {
     const std::scoped_lock lock(mutex_);
     waiters.swap(underway_[block]);
   }
   serve(waiters);
-  if (error == nullptr) {
-    try {
-      file_->write(block, {bytes.get(), static_cast<size_t>(file_->block_size(block))});
-    } catch (const Error&) {
-      cache_->disk_is_full();
-    }
+  try {
+    file_->write(block, {bytes.get(), static_cast<size_t>(file_->block_size(block))});
+  } catch (const Error&) {
+    cache_->disk_is_full();
   }
   waiters = take_waiters(block);
   file_->release(block);
