@@ -261,6 +261,7 @@ LoaderStatistics Loader::Impl::statistics() const {
   stats.num_samples = counters.num_samples;
   stats.num_replaced = counters.num_replaced;
   stats.bytes_read = counters.bytes_read;
+  stats.bytes_from_store = counters.bytes_from_store;
   stats.num_reads = counters.num_reads;
   stats.read_seconds = seconds(counters.read_ns);
   stats.checksum_seconds = seconds(counters.checksum_ns);

@@ -14,6 +14,14 @@ constexpr double kWaitThatMatters = 0.05;
 // Threads as busy as this have nothing left to give; the rest is waking up and being preempted.
 constexpr double kBusy = 0.85;
 
+// Whether enough comes from a store to be what takes the time: its reads are 10 to 100 times as slow
+// as those of a disk.
+bool waits_for_store(const LoaderStatistics& statistics) {
+  constexpr int64_t kShareThatMatters = 20;
+  return statistics.bytes_from_store > 0 &&
+         statistics.bytes_from_store >= statistics.bytes_read / kShareThatMatters;
+}
+
 }  // namespace
 
 LoaderStatistics LoaderStatistics::since(const LoaderStatistics& earlier) const {
@@ -22,6 +30,7 @@ LoaderStatistics LoaderStatistics::since(const LoaderStatistics& earlier) const 
   between.num_samples -= earlier.num_samples;
   between.num_replaced -= earlier.num_replaced;
   between.bytes_read -= earlier.bytes_read;
+  between.bytes_from_store -= earlier.bytes_from_store;
   between.num_reads -= earlier.num_reads;
   between.read_seconds -= earlier.read_seconds;
   between.checksum_seconds -= earlier.checksum_seconds;
@@ -47,7 +56,8 @@ std::string LoaderStatistics::verdict() const {
     return fmt::format("consumer-bound: it waits {:.1f} % of the time; {}", 100 * waiting, threads);
   }
   if (busy >= kBusy) return fmt::format("decode-bound: {}", threads);
-  return fmt::format("disk-bound: {:.0f} MB/s, {:.1f} reads in flight of {:.1f} ms each; {}",
+  return fmt::format("{}-bound: {:.0f} MB/s, {:.1f} reads in flight of {:.1f} ms each; {}",
+                     waits_for_store(*this) ? "network" : "disk",
                      per(static_cast<double>(bytes_read) * 1e-6, elapsed_seconds), reads_in_flight,
                      per(read_seconds * 1e3, static_cast<double>(num_reads)), threads);
 }
@@ -71,6 +81,10 @@ std::string to_string(const LoaderStatistics& s) {
       s.num_reads, megabytes, per(megabytes, s.elapsed_seconds), s.reads_in_flight,
       per(s.read_seconds * kMega, static_cast<double>(s.num_reads)), s.io_engine,
       s.direct_io ? "O_DIRECT" : "page cache");
+  if (s.bytes_from_store > 0) {
+    text += fmt::format("store      {:.1f} MB were not in the cache when they were asked for\n",
+                        static_cast<double>(s.bytes_from_store) / kMega);
+  }
   text += stage("checksum", s.checksum_seconds);
   text += stage("decode", s.decode_seconds);
   text += stage("transform", s.transform_seconds);

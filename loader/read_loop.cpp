@@ -304,6 +304,9 @@ void ReadLoop::complete(const ReadCompletion& completion) {
   parts_.stats.read_ns.fetch_add(now_ns() - done.submitted_ns, std::memory_order_relaxed);
   if (completion.result > 0) {
     parts_.stats.bytes_read.fetch_add(completion.result, std::memory_order_relaxed);
+    if (!parts_.files.are_local() && done.shard.descriptor < 0) {
+      parts_.stats.bytes_from_store.fetch_add(completion.result, std::memory_order_relaxed);
+    }
   }
   for (int64_t i : done.indices_in_batch) {
     PendingSample& sample = done.batch->samples[i];

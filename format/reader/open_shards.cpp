@@ -99,7 +99,8 @@ class OpenShards::Shard final : public ShardFile {
 OpenShards::OpenShards(int64_t max_open, Schema schema, Open open)
     : max_open_(std::max<int64_t>(max_open, 1)),
       schema_(std::move(schema)),
-      open_(std::move(open)) {}
+      open_(std::move(open)),
+      state_([](const State*) { return std::make_unique<State>(); }) {}
 
 std::unique_ptr<ShardFile> OpenShards::shard(const std::filesystem::path& folder,
                                              const std::string& name, const ShardSummary& listed) {
@@ -107,24 +108,26 @@ std::unique_ptr<ShardFile> OpenShards::shard(const std::filesystem::path& folder
 }
 
 std::shared_ptr<const ShardFile> OpenShards::find(const Shard& shard) {
-  const std::scoped_lock lock(mutex_);
-  const auto found = places_.find(&shard);
-  if (found == places_.end()) return nullptr;
-  entries_.splice(entries_.begin(), entries_, found->second);
+  State& state = state_.get();
+  const std::scoped_lock lock(state.mutex);
+  const auto found = state.places.find(&shard);
+  if (found == state.places.end()) return nullptr;
+  state.entries.splice(state.entries.begin(), state.entries, found->second);
   return found->second->file;
 }
 
 std::shared_ptr<const ShardFile> OpenShards::get(const Shard& shard) {
   if (auto file = find(shard)) return file;
+  State& state = state_.get();
   const std::scoped_lock one_opens(
-      opening_[std::hash<const Shard*>{}(&shard) / alignof(Shard) % opening_.size()]);
+      state.opening[std::hash<const Shard*>{}(&shard) / alignof(Shard) % state.opening.size()]);
   if (auto file = find(shard)) return file;
   std::shared_ptr<const RandomReader> begun;
   {
-    const std::scoped_lock lock(mutex_);
-    if (const auto found = begun_.find(&shard); found != begun_.end()) {
+    const std::scoped_lock lock(state.mutex);
+    if (const auto found = state.begun.find(&shard); found != state.begun.end()) {
       begun = std::move(found->second);
-      begun_.erase(found);
+      state.begun.erase(found);
     }
   }
   shard.forget_announcement();
@@ -132,12 +135,12 @@ std::shared_ptr<const ShardFile> OpenShards::get(const Shard& shard) {
       open_(shard.path(), std::move(begun), shard.listed(), schema_);
   std::list<Entry> closed;  // without the lock: to close a file may take long
   {
-    const std::scoped_lock lock(mutex_);
-    entries_.push_front({&shard, file});
-    places_[&shard] = entries_.begin();
-    while (std::ssize(entries_) > max_open_) {
-      places_.erase(entries_.back().shard);
-      closed.splice(closed.begin(), entries_, std::prev(entries_.end()));
+    const std::scoped_lock lock(state.mutex);
+    state.entries.push_front({&shard, file});
+    state.places[&shard] = state.entries.begin();
+    while (std::ssize(state.entries) > max_open_) {
+      state.places.erase(state.entries.back().shard);
+      closed.splice(closed.begin(), state.entries, std::prev(state.entries.end()));
     }
   }
   return file;
@@ -147,8 +150,9 @@ void OpenShards::begin(const Shard& shard) noexcept {
   try {
     std::shared_ptr<const RandomReader> reader =
         open_random_reader(shard.path(), known_file(shard.listed()));
-    const std::scoped_lock lock(mutex_);
-    if (std::ssize(begun_) < max_open_) begun_.emplace(&shard, std::move(reader));
+    State& state = state_.get();
+    const std::scoped_lock lock(state.mutex);
+    if (std::ssize(state.begun) < max_open_) state.begun.emplace(&shard, std::move(reader));
   } catch (...) {  // NOLINT(bugprone-empty-catch)
     // Opening it says what is wrong.
   }

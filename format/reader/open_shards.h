@@ -1,6 +1,6 @@
 // OpenShards: of a split with many shards, those that are open. A shard is opened when it is
 // needed and compared with what the manifest says of it; the one that was not used for longest is
-// closed. Thread-safe.
+// closed. Thread-safe. A child of fork() opens its own.
 #pragma once
 
 #include <array>
@@ -16,6 +16,7 @@
 #include <ffkit/format/schema.h>
 #include <ffkit/format/shard_facts.h>
 
+#include "machine/per_process.h"
 #include "storage/reader/random_reader.h"
 
 namespace ffkit {
@@ -46,6 +47,17 @@ class OpenShards {
     std::shared_ptr<const ShardFile> file;
   };
 
+  // Of this process.
+  struct State {
+    // One thread opens a shard, others wait for it. By the shard's address.
+    std::array<std::mutex, 64> opening;
+    std::mutex mutex;          // guards what follows
+    std::list<Entry> entries;  // the last used one first
+    std::unordered_map<const Shard*, std::list<Entry>::iterator> places;
+    // Of objects that will be opened.
+    std::unordered_map<const Shard*, std::shared_ptr<const RandomReader>> begun;
+  };
+
   std::shared_ptr<const ShardFile> get(const Shard& shard);
   std::shared_ptr<const ShardFile> find(const Shard& shard);
   // Has what opening an object reads fetched, without waiting.
@@ -54,13 +66,7 @@ class OpenShards {
   const int64_t max_open_;
   const Schema schema_;
   const Open open_;
-  // One thread opens a shard, others wait for it. By the shard's address.
-  std::array<std::mutex, 64> opening_;
-  std::mutex mutex_;          // guards what follows
-  std::list<Entry> entries_;  // the last used one first
-  std::unordered_map<const Shard*, std::list<Entry>::iterator> places_;
-  // Of objects that will be opened.
-  std::unordered_map<const Shard*, std::shared_ptr<const RandomReader>> begun_;
+  PerProcess<State> state_;
 };
 
 // What a manifest says of the file.

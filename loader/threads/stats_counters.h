@@ -19,6 +19,7 @@ struct StatsCounters {
   std::atomic<int64_t> num_samples{0};
   std::atomic<int64_t> num_replaced{0};
   std::atomic<int64_t> bytes_read{0};
+  std::atomic<int64_t> bytes_from_store{0};
   std::atomic<int64_t> num_reads{0};
   std::atomic<int64_t> read_ns{0};
   std::atomic<int64_t> checksum_ns{0};

@@ -13,6 +13,7 @@ docs/python.md is the page about it.
 
 from . import convert, nuscenes
 from ._batch import Batch, Replacement
+from ._cache import CachedSet, cached_sets, clean_cache, set_cache
 from ._dataset import Dataset, Field, decode_image, splits
 from ._errors import (
     CancelledError,
@@ -112,6 +113,7 @@ __all__ = [
     "Batch",
     "BoxRowsField",
     "BoxesField",
+    "CachedSet",
     "CancelledError",
     "CenterCrop",
     "ColorJitter",
@@ -189,10 +191,13 @@ __all__ = [
     "ZerosWhereNull",
     "__version__",
     "aspect_ratio_buckets",
+    "cached_sets",
     "class_balanced_weights",
+    "clean_cache",
     "convert",
     "decode_image",
     "nuscenes",
+    "set_cache",
     "splits",
 ]
 

@@ -221,7 +221,9 @@ void bind_loader(nb::module_& module) {
       .def_ro("num_batches", &LoaderStatistics::num_batches, "Handed to the consumer.")
       .def_ro("num_samples", &LoaderStatistics::num_samples, "Handed to the consumer.")
       .def_ro("num_replaced", &LoaderStatistics::num_replaced, "Bad samples replaced by others.")
-      .def_ro("bytes_read", &LoaderStatistics::bytes_read, "From disk or page cache.")
+      .def_ro("bytes_read", &LoaderStatistics::bytes_read, "From store, disk or page cache.")
+      .def_ro("bytes_from_store", &LoaderStatistics::bytes_from_store,
+              "Of them, what the cache did not have when it was asked for.")
       .def_ro("num_reads", &LoaderStatistics::num_reads)
       .def_ro("read_seconds", &LoaderStatistics::read_seconds, "Summed over reads.")
       .def_ro("checksum_seconds", &LoaderStatistics::checksum_seconds, "Summed over threads.")

@@ -177,8 +177,8 @@ void BlockReader::arrived(int64_t block, std::shared_ptr<std::byte[]> bytes,
     }
   }
   // Who comes after an error has the block fetched anew.
-  waiters = take_waiters(block);
   file_->release(block);
+  waiters = take_waiters(block);
   cache_->settle(file_->block_size(block), is_written);
   cache_->end_block(error == nullptr);
   serve(waiters);

@@ -76,23 +76,24 @@ class KeptRange {
   std::shared_future<void> arrived_;
 };
 
-class ObjectReader final : public RandomReader {
+class StoreReader final : public ObjectReader {
  public:
-  ObjectReader(std::shared_ptr<ObjectStore> store, const std::filesystem::path& address,
-               const KnownFile& known, std::shared_ptr<BlockCache> cache)
+  StoreReader(std::shared_ptr<ObjectStore> store, const std::filesystem::path& address,
+              const KnownFile& known, std::shared_ptr<BlockCache> cache)
       : store_(std::move(store)),
         path_(address),
         address_(address.native()),
         size_(known.num_bytes),
-        cache_(std::move(cache)) {
+        cache_(std::move(cache)),
+        version_(known.version) {
     std::string fingerprint = known.fingerprint;
     if (size_ < 0) {
       const std::optional<ObjectFacts> facts = store_->find(address_);
       if (!facts) throw error_at(path_, ErrorCode::not_found, "there is no such object");
       size_ = facts->num_bytes;
       version_ = facts->version;
-      if (fingerprint.empty()) fingerprint = version_;
     }
+    if (fingerprint.empty()) fingerprint = version_;
     if (size_ == 0) return;
     find_in_cache(fingerprint);
     ask_for_ends();
@@ -115,6 +116,11 @@ class ObjectReader final : public RandomReader {
     const std::shared_ptr<BlockReader> blocks = known_blocks();
     const bool is_there = blocks != nullptr && blocks->file().holds(offset, num_bytes);
     return is_there ? blocks->file().descriptor() : -1;
+  }
+
+  std::string version_if_known() const override {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    return lock.owns_lock() ? version_ : std::string();
   }
 
   void read_at(int64_t offset, std::span<std::byte> out, int64_t record) const override {
@@ -287,11 +293,11 @@ class ObjectReader final : public RandomReader {
 
 }  // namespace
 
-std::unique_ptr<RandomReader> open_object_reader(std::shared_ptr<ObjectStore> store,
+std::unique_ptr<ObjectReader> open_object_reader(std::shared_ptr<ObjectStore> store,
                                                  const std::filesystem::path& address,
                                                  const KnownFile& known,
                                                  std::shared_ptr<BlockCache> cache) {
-  return std::make_unique<ObjectReader>(std::move(store), address, known, std::move(cache));
+  return std::make_unique<StoreReader>(std::move(store), address, known, std::move(cache));
 }
 
 }  // namespace ffkit

@@ -12,8 +12,15 @@
 
 namespace ffkit {
 
+class ObjectReader : public RandomReader {
+ public:
+  // What the store calls the content that is read. Empty: that is not known, or cannot be said
+  // without waiting.
+  virtual std::string version_if_known() const = 0;
+};
+
 // `cache` may be null.
-std::unique_ptr<RandomReader> open_object_reader(std::shared_ptr<ObjectStore> store,
+std::unique_ptr<ObjectReader> open_object_reader(std::shared_ptr<ObjectStore> store,
                                                  const std::filesystem::path& address,
                                                  const KnownFile& known,
                                                  std::shared_ptr<BlockCache> cache);

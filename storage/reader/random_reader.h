@@ -44,9 +44,12 @@ struct KnownFile {
   int64_t num_bytes = -1;  // -1: it is asked for
   // Says what the content is, whatever has its name; empty: what the store says of it counts.
   std::string fingerprint;
+  // What the store calls the content that is meant; empty: whatever is there. Any other one is an
+  // error.
+  std::string version;
 };
 
-// Of a local file, or of an object by its address. Throws Error(not_found) or Error(io); of an
+// Of a local file, or of an object by its address; a child of fork() reads an object anew. Throws Error(not_found) or Error(io); of an
 // object whose size is known, the first function that reads does.
 std::unique_ptr<RandomReader> open_random_reader(const std::filesystem::path& path,
                                                  const KnownFile& known = {});

@@ -53,6 +53,19 @@ void make_folder_of(const fs::path& path) {
   require_done(error, path.parent_path(), "the folder cannot be made");
 }
 
+// Calls `work`; what it says of the file at `address` is said of the address.
+template <typename Work>
+auto about(const std::string& address, Work&& work) -> decltype(work()) {
+  try {
+    return std::forward<Work>(work)();
+  } catch (const Error& error) {
+    ErrorContext context = error.context();
+    if (context.path != path_of(address)) throw;
+    context.path = address;
+    throw Error(error.code(), error.message(), context);
+  }
+}
+
 class FileUpload : public Upload {
  public:
   explicit FileUpload(fs::path path)
@@ -123,15 +136,17 @@ void FileStore::read_range(const std::string& address, int64_t offset, std::span
                            Done done) {
   std::exception_ptr failure;
   try {
-    const File file = File::open_for_reading(path_of(address));
-    struct stat status {};
-    if (fstat(file.fd(), &status) != 0) throw io_error_at(file.path(), "cannot be read", errno);
-    const std::string present = facts_of_file(status).version;
-    if (!version.empty() && present != version) {
-      throw error_at(file.path(), ErrorCode::corrupt, "was changed meanwhile; open it again");
-    }
-    if (found != nullptr) *found = present;
-    file.read_at(offset, into);
+    about(address, [&] {
+      const File file = File::open_for_reading(path_of(address));
+      struct stat status {};
+      if (fstat(file.fd(), &status) != 0) throw io_error_at(file.path(), "cannot be read", errno);
+      const std::string present = facts_of_file(status).version;
+      if (!version.empty() && present != version) {
+        throw error_at(file.path(), ErrorCode::corrupt, "was changed meanwhile; open it again");
+      }
+      if (found != nullptr) *found = present;
+      file.read_at(offset, into);
+    });
   } catch (...) {
     failure = std::current_exception();
   }
@@ -139,11 +154,11 @@ void FileStore::read_range(const std::string& address, int64_t offset, std::span
 }
 
 std::string FileStore::read_all(const std::string& address, int64_t max_bytes) {
-  return read_whole_text(path_of(address), max_bytes);
+  return about(address, [&] { return read_whole_text(path_of(address), max_bytes); });
 }
 
 std::optional<ObjectFacts> FileStore::find(const std::string& address) {
-  const auto status = status_of(path_of(address));
+  const auto status = about(address, [&] { return status_of(path_of(address)); });
   if (!status || !S_ISREG(status->st_mode)) return std::nullopt;
   return facts_of_file(*status);
 }

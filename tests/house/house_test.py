@@ -62,13 +62,13 @@ ARROWS = {
     'converter': ['nuscenes', 'pose', 'text', 'image', 'format'],
     'trainer': ['nuscenes/loader', 'nuscenes', 'text/loader', 'text', 'pose', 'loader', 'image', 'format'],
     'trainer/cuda': ['trainer'],
-    'python/src': ['nuscenes/loader', 'nuscenes', 'loader', 'converter', 'image', 'format'],
+    'python/src': ['nuscenes/loader', 'nuscenes', 'loader', 'converter', 'image', 'format', 'storage'],
     'tools': ['trainer', 'format'],
     'tools/ffconvert': ['tools', 'converter', 'nuscenes', 'pose', 'image', 'format'],
     'tools/ffeval': ['tools', 'nuscenes', 'pose', 'format'],
     'tools/fftrain': ['tools', 'trainer', 'format'],
     'tools/ffgenerate': ['tools', 'trainer', 'format'],
-    'tools/ffinspect': ['tools', 'loader', 'nuscenes', 'pose', 'text', 'image', 'format'],
+    'tools/ffinspect': ['tools', 'loader', 'nuscenes', 'pose', 'text', 'image', 'format', 'storage'],
 }
 # Folders of the library ffkit::base, which storage/ is built on: they include no other room.
 BASE = {('format', folder) for folder in ('', 'options', 'bytes', 'file', 'machine')}

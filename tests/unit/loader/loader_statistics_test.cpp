@@ -33,6 +33,13 @@ TEST(LoaderStatistics, SaysWhatTheLoaderWaitsFor) {
             "consumer-bound: it waits 2.0 % of the time; 2 threads at 98 %");
   EXPECT_EQ(two_threads_for_ten_seconds(4, 8).verdict(),
             "disk-bound: 100 MB/s, 2.0 reads in flight of 20.0 ms each; 2 threads at 20 %");
+  LoaderStatistics of_store = two_threads_for_ten_seconds(4, 8);
+  of_store.bytes_from_store = 60'000'000;
+  EXPECT_EQ(of_store.verdict(),
+            "network-bound: 100 MB/s, 2.0 reads in flight of 20.0 ms each; 2 threads at 20 %");
+  of_store.bytes_from_store = 40'000'000;  // the cache has the rest
+  EXPECT_EQ(of_store.verdict(),
+            "disk-bound: 100 MB/s, 2.0 reads in flight of 20.0 ms each; 2 threads at 20 %");
   EXPECT_EQ(LoaderStatistics().verdict(), "no batch has been taken yet");
 }
 

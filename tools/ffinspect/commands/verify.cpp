@@ -14,6 +14,8 @@
 #include "data/split_check.h"
 #include "format/make_error.h"
 #include "format/readable_numbers.h"
+#include "storage/reader/places.h"
+#include "storage/stores/object_store.h"
 #include "text/output.h"
 
 namespace ffkit {
@@ -25,8 +27,27 @@ With --json: one document with is_whole, splits: [split, path, is_whole, num_rec
   num_pictures and num_dct_pictures (with --pictures), warnings,
   problems: [file, record (in the file), record_index (in the split), offset, message]]; null where it does not apply.)";
 
-bool has_manifest(const std::filesystem::path& folder) {
-  return std::filesystem::exists(folder / "manifest.json");
+// The .ffr files in a folder, sorted; or `place` itself, where it is a file and stands for no split.
+std::vector<std::filesystem::path> files_at(const std::filesystem::path& place, bool may_be_file) {
+  std::vector<std::filesystem::path> files;
+  if (is_address(place)) {
+    for (const std::string& name : names_in_folder(place).files) {
+      if (name.ends_with(".ffr")) files.push_back(place / name);
+    }
+    if (files.empty() && may_be_file && has_object(place)) files.push_back(place);
+    return files;
+  }
+  if (std::filesystem::is_directory(place)) {
+    for (const auto& entry : std::filesystem::directory_iterator(place)) {
+      if (entry.is_regular_file() && entry.path().extension() == ".ffr") {
+        files.push_back(entry.path());
+      }
+    }
+    std::ranges::sort(files);
+  } else if (std::filesystem::is_regular_file(place) && may_be_file) {
+    files.push_back(place);
+  }
+  return files;
 }
 
 // The files of a data set without a manifest: `path` itself, or the .ffr files in its folder of the
@@ -35,20 +56,11 @@ bool has_manifest(const std::filesystem::path& folder) {
 SplitCheck check_without_manifest(const std::filesystem::path& path, const std::string& split,
                                   const CheckOptions& options) {
   std::filesystem::path place = path;
-  if (!split.empty() && std::filesystem::is_directory(path / (split + ".ffr"))) {
-    place /= split + ".ffr";
+  if (!split.empty()) {
+    const std::filesystem::path of_split = path / (split + ".ffr");
+    if (!files_at(of_split, /*may_be_file=*/false).empty()) place = of_split;
   }
-  std::vector<std::filesystem::path> files;
-  if (std::filesystem::is_directory(place)) {
-    for (const auto& entry : std::filesystem::directory_iterator(place)) {
-      if (entry.is_regular_file() && entry.path().extension() == ".ffr") {
-        files.push_back(entry.path());
-      }
-    }
-    std::ranges::sort(files);
-  } else if (std::filesystem::is_regular_file(place) && split.empty()) {
-    files.push_back(place);
-  }
+  const std::vector<std::filesystem::path> files = files_at(place, split.empty());
   if (files.empty()) {
     Dataset::open(path, split, options.reader);  // says what is wrong
     throw error_at(path, ErrorCode::unsupported, "has no files that can be checked one by one");
@@ -82,7 +94,7 @@ std::vector<SplitCheck> check_splits(const Target& target, const CheckOptions& o
   const std::filesystem::path path = target.path;
   std::vector<SplitCheck> checks;
   if (std::filesystem::is_regular_file(path)) refuse_part_of_unfinished(path);
-  if (std::filesystem::is_directory(path)) {
+  if (may_be_folder(path)) {
     refuse_unfinished(path);
     const std::filesystem::path one = target.split.empty() ? path : path / target.split;
     if (has_manifest(one)) return {check_split_folder(one, options)};

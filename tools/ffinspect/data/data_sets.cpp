@@ -4,6 +4,8 @@
 
 #include "format/make_error.h"
 #include "format/schema/label_field.h"
+#include "storage/reader/places.h"
+#include "storage/stores/object_store.h"
 
 namespace ffkit {
 namespace {
@@ -16,7 +18,7 @@ std::string element(const std::vector<std::string>& list, int64_t index) {
 std::vector<Dataset> open_whole_splits(const Target& target) {
   const std::filesystem::path path = target.path;
   if (!target.split.empty()) return {Dataset::open(path, target.split, target.reader)};
-  if (std::filesystem::is_directory(path) && !std::filesystem::exists(path / "manifest.json")) {
+  if (may_be_folder(path) && !has_manifest(path)) {
     std::vector<Dataset> all;
     for (const std::string& name : list_splits(path)) {
       all.push_back(Dataset::open(path, name, target.reader));
@@ -27,6 +29,15 @@ std::vector<Dataset> open_whole_splits(const Target& target) {
 }
 
 }  // namespace
+
+bool has_manifest(const std::filesystem::path& folder) {
+  const std::filesystem::path manifest = folder / "manifest.json";
+  return is_address(folder) ? has_object(manifest) : std::filesystem::exists(manifest);
+}
+
+bool may_be_folder(const std::filesystem::path& path) {
+  return is_address(path) || std::filesystem::is_directory(path);
+}
 
 std::vector<Dataset> open_splits(const Target& target) {
   std::vector<Dataset> splits = open_whole_splits(target);

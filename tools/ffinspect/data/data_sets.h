@@ -22,6 +22,11 @@ struct Target {
   std::string indices;
 };
 
+// Whether a manifest is in the folder, which may be an address.
+bool has_manifest(const std::filesystem::path& folder);
+// False for what is certainly a file or not there. A store does not say what is a folder.
+bool may_be_folder(const std::filesystem::path& path);
+
 // The wanted split, or all of them, and of them the wanted records; the path may also be the folder
 // of one split. Throws what Dataset::open, parse_filter and read_index_file throw.
 std::vector<Dataset> open_splits(const Target& target);

@@ -10,10 +10,11 @@
 namespace ffkit {
 
 struct LoaderStatistics {
-  int64_t num_batches = 0;   // handed to the consumer
-  int64_t num_samples = 0;   // handed to the consumer
-  int64_t num_replaced = 0;  // of them, bad samples replaced by others
-  int64_t bytes_read = 0;    // from the disk or the page cache, alignment included
+  int64_t num_batches = 0;       // handed to the consumer
+  int64_t num_samples = 0;       // handed to the consumer
+  int64_t num_replaced = 0;      // of them, bad samples replaced by others
+  int64_t bytes_read = 0;        // from store, disk or page cache, alignment included
+  int64_t bytes_from_store = 0;  // of them, what the cache did not have when it was asked for
   int64_t num_reads = 0;
   double read_seconds = 0;       // summed over reads, submission to completion
   double checksum_seconds = 0;   // summed over threads: checksums, decompression
@@ -34,8 +35,8 @@ struct LoaderStatistics {
   // What was counted between `earlier` and this snapshot of the same loader. Means are of that
   // time.
   [[nodiscard]] LoaderStatistics since(const LoaderStatistics& earlier) const;
-  // What limits the loader, in one line: "decode-bound: 2 threads at 98 %", "disk-bound: ...", or
-  // "consumer-bound: ..." when batches wait for training, as they should.
+  // What limits the loader, in one line: "decode-bound: 2 threads at 98 %", "disk-bound: ...",
+  // "network-bound: ..." where the store is waited for, or "consumer-bound: ..." when batches wait for training, as they should.
   [[nodiscard]] std::string verdict() const;
 };
 // For people: one line for each stage, then the verdict.
