@@ -18,8 +18,18 @@ from typing import Any, Literal, TypeAlias, Unpack
 from . import _ffkit
 from ._samples import FieldSpec, parse_schema, prepare_sample
 from ._from_torch import from_torch
-from ._convert_options import ConvertOptions, Exif, PictureOptions, Pixels, Progress, ProgressBar, ProgressUpdate, given_options
-from ._option_help import document_options, documented
+from ._convert_options import (
+    ConvertOptions,
+    Exif,
+    PictureOptions,
+    Pixels,
+    Progress,
+    ProgressBar,
+    ProgressUpdate,
+    document_options,
+    documented,
+    given_options,
+)
 from ._summary import SplitSummary, Summary
 
 __all__ = [

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Any, Iterable, Literal, NamedTuple, Sequence
 
 from . import _ffkit
-from ._dataset import Dataset, PathLike, numbers_of
+from ._dataset import _NO_LIMITS, Dataset, PathLike, numbers_of
 from ._ffkit import FieldDecoder
 from ._image import ImageOptions
 from ._transforms import ResizeCrop
@@ -48,8 +48,8 @@ def open_split(path: PathLike, split: str) -> Split:
     """Opens the folder that ffconvert wrote. Raises what Dataset raises."""
     keyframes, sweeps = _ffkit.nuscenes_open_split(path, split)
     folder = str(path)
-    opened = None if sweeps is None else Dataset._made(sweeps, (folder, f"{split}_sweeps"), (0, 0))
-    return Split(Dataset._made(keyframes, (folder, split), (0, 0)), opened)
+    opened = None if sweeps is None else Dataset._made(sweeps, (folder, f"{split}_sweeps"), _NO_LIMITS)
+    return Split(Dataset._made(keyframes, (folder, split), _NO_LIMITS), opened)
 
 
 @dataclass(frozen=True, slots=True)
