@@ -76,10 +76,11 @@ TokenFacts token_facts(const Dataset& split) {
 }
 
 Tokenizer stored_tokenizer(const fs::path& data) {
-  const bool is_split = fs::exists(data / "manifest.json");
-  // (Not parent_path() of "DATA/train/", which is DATA/train.)
-  const fs::path folder = is_split ? data / ".." : data;
-  if (!fs::exists(folder / kTokenizer / "manifest.json")) {
+  // (Not parent_path() of "DATA/train/", which is DATA/train. A store knows no "..".)
+  const fs::path split_folder = data.has_filename() ? data : data.parent_path();
+  const fs::path above = is_local(data) ? data / ".." : split_folder.parent_path();
+  const fs::path folder = is_split_folder(data) ? above : data;
+  if (!is_split_folder(folder / kTokenizer)) {
     throw Error(ErrorCode::not_found,
                 "has no tokenizer: its tokens were ready when it was converted; convert it with " +
                     option_name("tokenizer"),

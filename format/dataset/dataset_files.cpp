@@ -297,6 +297,25 @@ std::vector<std::string> find_splits(const fs::path& folder) {
 
 }  // namespace
 
+bool is_local(const fs::path& path) {
+  return !is_address(path);
+}
+
+bool is_split_folder(const fs::path& folder) {
+  const fs::path manifest = folder / kManifestName;
+  return errors_only(
+      folder, [&] { return is_address(folder) ? has_object(manifest) : fs::exists(manifest); });
+}
+
+bool has_split(const fs::path& folder, const std::string& split) {
+  const fs::path v1_folder = folder / (split + ".ffr");
+  return errors_only(folder, [&] {
+    if (!is_address(folder)) return fs::exists(folder / split) || fs::exists(v1_folder);
+    return is_split_folder(folder / split) || has_object(folder / split / kUnfinishedMarker) ||
+           !v1_files_at(v1_folder).empty();
+  });
+}
+
 std::vector<std::string> list_splits(const fs::path& folder) {
   return errors_only(folder, [&] { return find_splits(folder); });
 }

@@ -13,7 +13,7 @@ docs/python.md is the page about it.
 
 from . import convert, nuscenes
 from ._batch import Batch, Replacement
-from ._cache import CachedSet, cached_sets, clean_cache, set_cache
+from ._cache import CachedSet, cached_sets, clean_cache, name_libcurl, set_cache
 from ._dataset import Dataset, Field, decode_image, splits
 from ._errors import (
     CancelledError,
@@ -200,6 +200,9 @@ __all__ = [
     "set_cache",
     "splits",
 ]
+
+name_libcurl()
+del name_libcurl
 
 
 def __dir__() -> list[str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import glob
+import importlib.util
 import os
 from dataclasses import dataclass
 
@@ -75,3 +77,15 @@ def clean_cache(address: str = "", *, folder: PathLike | None = None) -> int:
 def _place(folder: PathLike | None) -> str | None:
     place = _ffkit.cache_options()[0] if folder is None else os.fspath(folder)
     return place or None
+
+
+def name_libcurl() -> None:
+    """Names the libcurl that the package pycurl has, for systems without one: addresses of stores need it."""
+    spec = importlib.util.find_spec("pycurl")
+    if spec is None or spec.origin is None:
+        return
+    # pycurl.libs lies beside the package, or beside the module.
+    for folder in (os.path.dirname(spec.origin), os.path.dirname(os.path.dirname(spec.origin))):
+        for library in glob.glob(os.path.join(glob.escape(folder), "pycurl.libs", "libcurl-*.so*")):
+            os.environ.setdefault("FFKIT_LIBCURL_ELSE", library)
+            return

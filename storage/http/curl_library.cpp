@@ -3,7 +3,9 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
-#include <initializer_list>
+#include <iterator>
+#include <string>
+#include <vector>
 
 #include <ffkit/format/error.h>
 
@@ -13,7 +15,7 @@ namespace ffkit {
 namespace {
 
 // Debian's libcurl4 and libcurl3-gnutls; every other distribution has the first.
-constexpr std::initializer_list<const char*> kCurlNames = {"libcurl.so.4", "libcurl-gnutls.so.4"};
+constexpr const char* kCurlNames[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
 // That with curl_multi_wakeup().
 constexpr unsigned kOldestCurl = 0x074400;
 
@@ -21,8 +23,8 @@ Error no_curl(const std::string& path, const std::string& message) {
   return {ErrorCode::unsupported,
           message,
           {.path = path,
-           .remedy = "install libcurl 7.68 or newer (Debian's package libcurl4) or name one by the "
-                     "environment variable FFKIT_LIBCURL"}};
+           .remedy = "install libcurl 7.68 or newer (Debian's package libcurl4, or pycurl for "
+                     "Python) or name one by the environment variable FFKIT_LIBCURL"}};
 }
 
 std::string loader_words() {
@@ -83,8 +85,10 @@ CurlLibrary open_curl_library(const std::string& path) {
                               loader_words() + ")");
     }
   } else {
-    for (const char* name : kCurlNames) {
-      library = ::dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    std::vector<std::string> names(std::begin(kCurlNames), std::end(kCurlNames));
+    if (const char* other = std::getenv("FFKIT_LIBCURL_ELSE")) names.emplace_back(other);
+    for (const std::string& name : names) {
+      library = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
       opened = name;
       if (library != nullptr) break;
       words += (words.empty() ? "" : "; ") + loader_words();

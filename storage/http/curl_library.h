@@ -41,8 +41,8 @@ struct CurlLibrary {
 // it. It stays open. Throws Error(unsupported) with what to install.
 CurlLibrary open_curl_library(const std::string& path);
 
-// The one of this process: that which the environment variable FFKIT_LIBCURL names, and no other,
-// or the system's. Throws as above, each time anew.
+// The one of this process: that which the environment variable FFKIT_LIBCURL names, and no other;
+// or the system's; or, where there is none, that which FFKIT_LIBCURL_ELSE names. Throws as above, each time anew.
 const CurlLibrary& curl_library();
 
 }  // namespace ffkit

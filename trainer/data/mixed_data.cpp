@@ -15,12 +15,6 @@ namespace {
 namespace fs = std::filesystem;
 using Misfit = std::string (*)(const Schema&);
 
-// Of version 2 or of FFRecord v1.
-bool has_split(const fs::path& folder, const std::string& name) {
-  std::error_code error;
-  return fs::exists(folder / name, error) || fs::exists(folder / (name + ".ffr"), error);
-}
-
 // The first of `names` that the folder has; none: there is none.
 std::optional<std::string> split_in(const fs::path& folder, const std::vector<std::string>& names) {
   const auto found =
@@ -51,7 +45,7 @@ Dataset open_all(const TrainOptions& options, const std::vector<std::string>& na
   std::vector<Dataset> splits;
   for (const DataFolder& folder : options.data.folders()) {
     std::error_code error;
-    const bool is_there = fs::is_directory(folder.path, error);
+    const bool is_there = !is_local(folder.path) || fs::is_directory(folder.path, error);
     if (may_lack_split && is_there && !split_in(folder.path, names)) continue;
     splits.push_back(open(folder.path));
   }

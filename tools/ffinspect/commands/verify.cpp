@@ -97,11 +97,12 @@ std::vector<SplitCheck> check_splits(const Target& target, const CheckOptions& o
   if (may_be_folder(path)) {
     refuse_unfinished(path);
     const std::filesystem::path one = target.split.empty() ? path : path / target.split;
-    if (has_manifest(one)) return {check_split_folder(one, options)};
+    if (is_split_folder(one)) return {check_split_folder(one, options)};
     if (target.split.empty()) {
       for (const std::string& split : list_splits(path)) {
-        checks.push_back(has_manifest(path / split) ? check_split_folder(path / split, options)
-                                                    : check_without_manifest(path, split, options));
+        checks.push_back(is_split_folder(path / split)
+                             ? check_split_folder(path / split, options)
+                             : check_without_manifest(path, split, options));
       }
     }
   }

@@ -4,8 +4,6 @@
 
 #include "format/make_error.h"
 #include "format/schema/label_field.h"
-#include "storage/reader/places.h"
-#include "storage/stores/object_store.h"
 
 namespace ffkit {
 namespace {
@@ -18,7 +16,7 @@ std::string element(const std::vector<std::string>& list, int64_t index) {
 std::vector<Dataset> open_whole_splits(const Target& target) {
   const std::filesystem::path path = target.path;
   if (!target.split.empty()) return {Dataset::open(path, target.split, target.reader)};
-  if (may_be_folder(path) && !has_manifest(path)) {
+  if (may_be_folder(path) && !is_split_folder(path)) {
     std::vector<Dataset> all;
     for (const std::string& name : list_splits(path)) {
       all.push_back(Dataset::open(path, name, target.reader));
@@ -30,13 +28,8 @@ std::vector<Dataset> open_whole_splits(const Target& target) {
 
 }  // namespace
 
-bool has_manifest(const std::filesystem::path& folder) {
-  const std::filesystem::path manifest = folder / "manifest.json";
-  return is_address(folder) ? has_object(manifest) : std::filesystem::exists(manifest);
-}
-
 bool may_be_folder(const std::filesystem::path& path) {
-  return is_address(path) || std::filesystem::is_directory(path);
+  return !is_local(path) || std::filesystem::is_directory(path);
 }
 
 std::vector<Dataset> open_splits(const Target& target) {

@@ -22,8 +22,6 @@ struct Target {
   std::string indices;
 };
 
-// Whether a manifest is in the folder, which may be an address.
-bool has_manifest(const std::filesystem::path& folder);
 // False for what is certainly a file or not there. A store does not say what is a folder.
 bool may_be_folder(const std::filesystem::path& path);
 

@@ -83,9 +83,8 @@ Dataset open_val(const TrainOptions& options) {
   } catch (const Error& error) {
     const std::string folder = error.context().path, prefix = folder + ": ";
     std::string message = error.what();
-    if (error.code() != ErrorCode::not_found || !std::filesystem::is_directory(folder) ||
-        !message.starts_with(prefix))
-      throw;
+    const bool is_folder = !is_local(folder) || std::filesystem::is_directory(folder);
+    if (error.code() != ErrorCode::not_found || !is_folder || !message.starts_with(prefix)) throw;
     message.erase(0, prefix.size());
     throw Error(ErrorCode::not_found,
                 message +
@@ -111,18 +110,9 @@ std::optional<Dataset> open_to_predict(const TrainOptions& options) {
   namespace fs = std::filesystem;
   const fs::path& data = options.data.only();
   std::string split;
-  if (fs::is_directory(data) && !fs::exists(data / "manifest.json")) {
-    std::vector<std::string> splits;
-    for (const fs::directory_entry& entry : fs::directory_iterator(data)) {
-      const std::string name = entry.path().filename().string();
-      if (entry.path().extension() == ".ffr") {
-        splits.push_back(entry.path().stem().string());
-      } else if (fs::exists(entry.path() / "manifest.json")) {
-        splits.push_back(name);
-      }
-    }
-    if (splits.empty()) return std::nullopt;
-    std::ranges::sort(splits);
+  if ((!is_local(data) || fs::is_directory(data)) && !is_split_folder(data)) {
+    const std::vector<std::string> splits = list_splits(data);
+    if (splits.empty() && is_local(data)) return std::nullopt;
     const std::string& wanted = classification(options).val_split;
     const bool has_wanted = std::ranges::find(splits, wanted) != splits.end();
     if (!has_wanted && splits.size() > 1) {
@@ -132,7 +122,7 @@ std::optional<Dataset> open_to_predict(const TrainOptions& options) {
           "is to be predicted",
           wanted, fmt::join(splits, ", "));
     }
-    split = has_wanted ? wanted : splits.front();
+    split = has_wanted || splits.empty() ? wanted : splits.front();
   }
   Dataset found = Dataset::open(data, split, {.max_record_bytes = options.max_record_bytes});
   if (found.schema().index_of("image") < 0) {

@@ -147,6 +147,13 @@ class Dataset {
 // "train" for v1's folder train.ffr.
 std::vector<std::string> list_splits(const std::filesystem::path& folder);
 
+// False: it is an address of a store, such as "s3://bucket/set".
+bool is_local(const std::filesystem::path& path);
+// Whether the folder is that of a split: there is a manifest in it.
+bool is_split_folder(const std::filesystem::path& folder);
+// Whether the data set folder has a split of that name, finished or not, of whichever version.
+bool has_split(const std::filesystem::path& folder, const std::string& split);
+
 // The file that marks a data set folder as not finished; the converter removes it last.
 inline constexpr const char* kUnfinishedMarker = ".ffkit-unfinished";
 

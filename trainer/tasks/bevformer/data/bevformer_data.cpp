@@ -79,8 +79,7 @@ std::string bevformer_misfit(const Schema& schema) {
 nuscenes::Split open_keyframes(const TrainOptions& options, const std::string& name) {
   const std::filesystem::path& folder = options.data.only();
   const std::string mini = "mini_" + name;
-  const bool is_mini =
-      !std::filesystem::exists(folder / name) && std::filesystem::exists(folder / mini);
+  const bool is_mini = !has_split(folder, name) && has_split(folder, mini);
   nuscenes::Split split = nuscenes::open_split(folder, is_mini ? mini : name,
                                                {.max_record_bytes = options.max_record_bytes});
   const std::string misfit = bevformer_misfit(split.keyframes.schema());
