@@ -13,8 +13,7 @@ docs/python.md is the page about it.
 
 from . import convert, nuscenes
 from ._batch import Batch, Replacement
-from ._cache import CachedSet, cached_sets, clean_cache, set_cache
-from ._dataset import Dataset, Field, decode_image, splits
+from ._dataset import CachedSet, Dataset, Field, cached_sets, clean_cache, decode_image, set_cache, splits
 from ._errors import (
     CancelledError,
     CorruptError,

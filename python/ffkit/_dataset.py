@@ -1,7 +1,8 @@
-"""Dataset: one split of a data set, its records by number."""
+"""Dataset: one split of a data set, its records by number; and the cache of this machine, which keeps blocks of data sets that are in a store."""
 
 from __future__ import annotations
 
+import datetime
 import operator
 import os
 from dataclasses import dataclass
@@ -371,3 +372,68 @@ def decode_image(data: bytes) -> Any:
         UnsupportedError: another encoding, or more than 178,956,970 pixels.
     """
     return _ffkit.decode_picture(data)
+
+
+@dataclass(frozen=True, slots=True)
+class CachedSet:
+    """What the cache has of one data set, or of one of its splits.
+
+    Attributes:
+        address: of the folder that its shards are in: "s3://bucket/set/train".
+        num_objects: shards of which there is something.
+        num_bytes: on the disk.
+        is_in_use: by a process that lives. Nothing of it leaves the cache.
+        last_used: when a process began to use it.
+    """
+
+    address: str
+    num_objects: int
+    num_bytes: int
+    is_in_use: bool
+    last_used: datetime.datetime
+
+
+def set_cache(folder: PathLike | None = None, *, max_bytes: int | None = None, min_free_bytes: int | None = None) -> None:
+    """Says where what this process opens from now on is cached. What is None stays as it is.
+
+    Without this call the environment says it: FFKIT_CACHE is the folder, or "off", and FFKIT_CACHE_BYTES the bound.
+
+    Args:
+        folder: on a disk of this machine; "off": no cache.
+        max_bytes: what the folder may hold; 0: half of what is free on its disk.
+        min_free_bytes: the cache leaves so much of the disk free.
+
+    Raises:
+        InvalidArgumentError: the bound is below 64 MiB, or a number is negative.
+    """
+    old_folder, old_max, old_min = _ffkit.cache_options()
+    for name, value in (("max_bytes", max_bytes), ("min_free_bytes", min_free_bytes)):
+        if value is not None and value < 0:
+            raise InvalidArgumentError(f"{name} must be 0 or more, but it is {value}")
+    if folder is None:
+        chosen = old_folder
+    else:
+        chosen = "" if os.fspath(folder) == "off" else os.path.abspath(folder)
+    _ffkit.set_cache(chosen, old_max if max_bytes is None else max_bytes, old_min if min_free_bytes is None else min_free_bytes)
+
+
+def cached_sets(folder: PathLike | None = None) -> list[CachedSet]:
+    """What the cache has, the last used set first; of this process's cache, or of the one in `folder`."""
+    place = _cache_folder(folder)
+    if place is None:
+        return []
+    return [
+        CachedSet(address, num_objects, num_bytes, is_in_use, datetime.datetime.fromtimestamp(last_used))
+        for address, num_objects, num_bytes, is_in_use, last_used in _ffkit.cached_sets(place)
+    ]
+
+
+def clean_cache(address: str = "", *, folder: PathLike | None = None) -> int:
+    """Removes from the cache what no process uses: of all sets, or of those whose address begins with `address`. Returns the bytes that it removed."""
+    place = _cache_folder(folder)
+    return 0 if place is None else _ffkit.clean_cache(place, address)
+
+
+def _cache_folder(folder: PathLike | None) -> str | None:
+    place = _ffkit.cache_options()[0] if folder is None else os.fspath(folder)
+    return place or None
