@@ -114,8 +114,9 @@ bool BlockCache::reserve(int64_t block_bytes) {
   const Clock::time_point now = Clock::now();
   if (now < full_until_) return false;
   const auto fits = [&] {
-    return used_bytes_ + num_bytes <= options_.max_bytes &&
-           free_bytes_at(options_.folder) - num_bytes >= options_.min_free_bytes;
+    const int64_t more = reserved_bytes_ + num_bytes;
+    return used_bytes_ + more <= options_.max_bytes &&
+           free_bytes_at(options_.folder) - more >= options_.min_free_bytes;
   };
   // A count takes its time where there are many files: a fiftieth of it all, at most.
   const auto age = std::max<Clock::duration>(std::chrono::seconds(1), 50 * count_time_);
@@ -126,7 +127,7 @@ bool BlockCache::reserve(int64_t block_bytes) {
     if (remove_unused(options_.folder, wanted) > 0) count_again();
   }
   if (fits()) {
-    used_bytes_ += num_bytes;
+    reserved_bytes_ += num_bytes;
     return true;
   }
   full_until_ = now + kFullFor;
@@ -140,6 +141,12 @@ bool BlockCache::reserve(int64_t block_bytes) {
                static_cast<double>(free_bytes_at(options_.folder)) / 1e9);
   }
   return false;
+}
+
+void BlockCache::settle(int64_t block_bytes, bool was_written) {
+  const std::scoped_lock lock(mutex_);
+  reserved_bytes_ -= block_bytes + kEntriesBytes;
+  if (was_written) used_bytes_ += block_bytes + kEntriesBytes;
 }
 
 void BlockCache::disk_is_full() {

@@ -29,9 +29,12 @@ class BlockCache {
   static std::shared_ptr<BlockCache> of_process();
 
   const std::filesystem::path& folder() const { return options_.folder; }
-  // Whether a block of so many bytes may be written, and will be. What others wrote within the last
-  // second may be missing from the sum. Says once that the folder is full.
+  // Whether a block of so many bytes may be written; settle() must follow. What other processes
+  // wrote within the last second, or have underway, may be missing from the sum. Says once that the
+  // folder is full.
   bool reserve(int64_t block_bytes);
+  // A block that was reserved is there now, or will not be.
+  void settle(int64_t block_bytes, bool was_written);
   // A write failed for want of space: nothing more is written for a while.
   void disk_is_full();
   // Says once that files of the cache cannot be had.
@@ -55,6 +58,7 @@ class BlockCache {
   std::mutex mutex_;  // guards what follows
   int num_underway_ = 0;
   int64_t used_bytes_ = 0;
+  int64_t reserved_bytes_ = 0;  // and not settled
   Clock::time_point counted_at_;
   Clock::duration count_time_{};
   Clock::time_point full_until_;

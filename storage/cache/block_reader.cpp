@@ -83,6 +83,7 @@ void BlockReader::need(int64_t block, Waiter waiter) {
 }
 
 void BlockReader::start(int64_t block) {
+  bool is_reserved = false;
   try {
     if (!file_->claim(block)) {
       // Another process fetches it, or did: its end is seen by looking.
@@ -104,6 +105,7 @@ void BlockReader::start(int64_t block) {
       file_->release(block);
       return fetch_alone(block);
     }
+    is_reserved = true;
     const auto num_bytes = static_cast<size_t>(file_->block_size(block));
     std::shared_ptr<std::byte[]> bytes = std::make_unique_for_overwrite<std::byte[]>(num_bytes);
     const std::span<std::byte> into(bytes.get(), num_bytes);
@@ -113,6 +115,7 @@ void BlockReader::start(int64_t block) {
                  [self, block, bytes, error] { self->arrived(block, bytes, error); });
            });
   } catch (...) {
+    if (is_reserved) cache_->settle(file_->block_size(block), /*was_written=*/false);
     file_->release(block);
     const std::exception_ptr error = std::current_exception();
     for (Waiter& waiter : take_waiters(block)) waiter.done(error);
@@ -134,6 +137,7 @@ void BlockReader::arrived(int64_t block, std::shared_ptr<std::byte[]> bytes,
   };
   std::vector<Waiter> waiters;
   if (error != nullptr) {  // who comes from now on fetches it anew
+    cache_->settle(file_->block_size(block), /*was_written=*/false);
     file_->release(block);
     cache_->end_block();
     waiters = take_waiters(block);
@@ -144,11 +148,14 @@ void BlockReader::arrived(int64_t block, std::shared_ptr<std::byte[]> bytes,
     waiters.swap(underway_[block]);
   }
   serve(waiters);
+  bool was_written = true;
   try {
     file_->write(block, {bytes.get(), static_cast<size_t>(file_->block_size(block))});
   } catch (const Error&) {
+    was_written = false;
     cache_->disk_is_full();
   }
+  cache_->settle(file_->block_size(block), was_written);
   waiters = take_waiters(block);
   file_->release(block);
   cache_->end_block();
