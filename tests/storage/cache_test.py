@@ -17,7 +17,7 @@ READER = """
 import hashlib, os, sys
 import ffkit
 address, epochs = sys.argv[1], int(sys.argv[2])
-loader = ffkit.Loader(ffkit.Dataset(address, "train"), 16, image=None, fields={"label": ffkit.IntegerField("label"), "data": ffkit.CopyField("data", "u8", shape=[100_000])}, num_threads=2)
+loader = ffkit.Loader(ffkit.Dataset(address, "train"), 16, image=None, fields={"data": ffkit.CopyField("data", [100_000])}, num_threads=2)
 for epoch in range(epochs):
     total = hashlib.sha256()
     for batch in loader:
@@ -107,9 +107,10 @@ server.forget()
 readers = [start_reader("s3://bucket/small", 1, **cache_folder("four")) for _ in range(4)]
 for reader in readers:
     expect(end_of(reader) == (wanted["small"][:1], ""))
-share = server.bytes_of(".ffr") / size_of(small)
-print(f"four processes: {share:.3f} of the set")
-expect(share <= 1.05, share)
+ends = 4 * len(list(small.rglob("*.ffr"))) * (260 << 10)  # which each process reads to open a shard, until the cache has them
+share, without_ends = server.bytes_of(".ffr") / size_of(small), (server.bytes_of(".ffr") - ends) / size_of(small)
+print(f"four processes: {share:.3f} of the set, {without_ends:.3f} without what opening shards reads")
+expect(without_ends <= 1.01, share)
 
 # One of them is killed, and one is interrupted, while they fetch: the others have all of it, and what was kept is right.
 server.forget()
@@ -126,7 +127,9 @@ expect("KeyboardInterrupt" in err, err)
 for reader in readers[2:]:
     expect(end_of(reader) == (wanted["small"][:1], ""))
 server.delay_s = 0
-print(f"one killed, one interrupted: {server.bytes_of('.ffr') / size_of(small):.3f} of the set")
+share = server.bytes_of(".ffr") / size_of(small)  # what the two had underway is fetched again: of so small a set that may be all
+print(f"one killed, one interrupted: {share:.3f} of the set")
+expect(share < 2.2, share)
 sums, err, num_bytes = read("s3://bucket/small", 1, **cache_folder("killed"))
 expect(sums == wanted["small"][:1] and num_bytes == 0, num_bytes)
 
@@ -148,7 +151,7 @@ def held():
 
 ffkit.set_cache(FOLDER / "caches/epochs")
 dataset = ffkit.Dataset("s3://bucket/small", "train")
-fields = {"label": ffkit.IntegerField("label"), "data": ffkit.CopyField("data", "u8", shape=[100_000])}
+fields = {"data": ffkit.CopyField("data", [100_000])}
 after = []
 for epoch in range(10):
     with ffkit.Loader(dataset, 16, image=None, fields=fields, num_threads=2) as loader:

@@ -33,11 +33,12 @@ def random_set(folder, num_records, record_bytes=100_000, seed=1):
     import random
 
     import ffkit
+    import numpy
 
     draw = random.Random(seed)
-    with ffkit.Writer(folder, split="train", schema={"data": "bytes", "label": "i64"}, shard_size=25_000_000) as writer:
+    with ffkit.Writer(folder, split="train", shard_size=25_000_000) as writer:
         for i in range(num_records):
-            writer.write({"data": draw.randbytes(record_bytes), "label": i})
+            writer.write({"data": numpy.frombuffer(draw.randbytes(record_bytes), "u1"), "label": i})
     return folder
 
 
