@@ -48,8 +48,8 @@ def open_split(path: PathLike, split: str) -> Split:
     """Opens the folder that ffconvert wrote. Raises what Dataset raises."""
     keyframes, sweeps = _ffkit.nuscenes_open_split(path, split)
     folder = str(path)
-    opened = None if sweeps is None else Dataset._made(sweeps, (folder, f"{split}_sweeps"), (0, 0))
-    return Split(Dataset._made(keyframes, (folder, split), (0, 0)), opened)
+    opened = None if sweeps is None else Dataset._made(sweeps, (folder, f"{split}_sweeps"), (0, 0, 0, "automatic"))
+    return Split(Dataset._made(keyframes, (folder, split), (0, 0, 0, "automatic")), opened)
 
 
 @dataclass(frozen=True, slots=True)
