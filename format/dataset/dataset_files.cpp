@@ -128,6 +128,19 @@ bool is_v1(const fs::path& path) {
 
 [[noreturn]] void not_found(const fs::path& path, const std::string& split) {
   const auto splits = list_splits(path);
+  if (splits.empty() && split.empty() && is_address(path) && path.extension() == ".ffr") {
+    throw Error(ErrorCode::not_found, "there is no such object",
+                {.path = path.string(), .subject = ErrorSubject::dataset});
+  }
+  const bool is_on_web = path.native().starts_with("http");
+  if (splits.empty() && is_on_web) {
+    throw Error(
+        ErrorCode::not_found,
+        fmt::format("there is no manifest.json in {}; a web server does not list its splits, so {}",
+                    (split.empty() ? path : path / split).string(),
+                    split.empty() ? "say which one is meant" : "see whether the name is right"),
+        {.path = path.string(), .subject = ErrorSubject::dataset, .name = split});
+  }
   if (splits.empty()) {
     throw Error(ErrorCode::not_found,
                 "is not a data set: there is no manifest.json in it or in its folders, and no "

@@ -84,16 +84,17 @@ class PreadReadEngine final : public KernelReadEngine {
       std::lock_guard lock(mutex_);
       ++num_asked_;
     }
-    request.shard->read(
-        request.offset, {request.buffer, request.num_bytes},
-        [this, slot](std::exception_ptr error) {
-          std::lock_guard lock(mutex_);
-          const int64_t num_bytes = static_cast<int64_t>(reads_[slot].request().num_bytes);
-          reads_[slot].finish(error == nullptr ? num_bytes : -EREMOTEIO, std::move(error));
-          finished_.push_back(slot);
-          --num_asked_;
-          done_.notify_all();
-        });
+    request.shard->read(request.offset, {request.buffer, request.num_bytes},
+                        [this, slot](std::exception_ptr error) {
+                          std::lock_guard lock(mutex_);
+                          const int64_t num_bytes =
+                              static_cast<int64_t>(reads_[slot].request().num_bytes);
+                          const int64_t result = error == nullptr ? num_bytes : -EREMOTEIO;
+                          reads_[slot].finish(result, std::move(error));
+                          finished_.push_back(slot);
+                          --num_asked_;
+                          done_.notify_all();
+                        });
     return true;
   }
 

@@ -200,6 +200,14 @@ TEST_F(BlockReaderTest, AnErrorIsOfAllWhoWaitAndTheBlockIsFetchedAnew) {
   EXPECT_TRUE(gets(*reader, 0, 1));
 }
 
+TEST_F(BlockReaderTest, BlocksThatAreUnderwayCountForTheBound) {
+  const auto cache = cache_of({.max_bytes = 64 << 20, .min_free_bytes = 0});
+  for (int i = 0; i < 7; ++i) EXPECT_TRUE(cache->reserve(kBlockBytes)) << i;
+  cache->settle(kBlockBytes, /*was_written=*/false);
+  EXPECT_TRUE(cache->reserve(kBlockBytes));
+  EXPECT_FALSE(cache->reserve(kBlockBytes));
+}
+
 TEST_F(BlockReaderTest, AFreeDiskIsLeftFree) {
   // More than any disk has.
   const auto cache = cache_of({.max_bytes = 1 << 30, .min_free_bytes = int64_t{1} << 60});
