@@ -203,7 +203,7 @@ TEST_F(BlockReaderTest, AnErrorIsOfAllWhoWaitAndTheBlockIsFetchedAnew) {
 TEST_F(BlockReaderTest, BlocksThatAreUnderwayCountForTheBound) {
   const auto cache = cache_of({.max_bytes = 64 << 20, .min_free_bytes = 0});
   for (int i = 0; i < 7; ++i) EXPECT_TRUE(cache->reserve(kBlockBytes)) << i;
-  cache->settle(kBlockBytes, /*was_written=*/false);
+  cache->settle(kBlockBytes, /*is_written=*/false);
   EXPECT_TRUE(cache->reserve(kBlockBytes));
   EXPECT_FALSE(cache->reserve(kBlockBytes));
 }
