@@ -14,7 +14,7 @@ config = file_of("s3.json", json.dumps({"identities": [{"name": "tests", "creden
                                                          "actions": ["Admin", "Read", "Write", "List", "Tagging"]}]}).encode())
 (FOLDER / "data").mkdir()
 start([weed, "server", "-s3", f"-dir={FOLDER / 'data'}", "-ip=127.0.0.1", f"-master.port={master}", f"-volume.port={volume}", f"-filer.port={filer}", f"-s3.port={s3}",
-       f"-s3.config={config}", "-volume.max=20", "-master.volumeSizeLimitMB=64"], s3, env={**os.environ, "GOMEMLIMIT": "300MiB"})
+       f"-s3.config={config}", "-volume.max=20", "-master.volumeSizeLimitMB=64", "-s3.port.iceberg=0", "-s3.port.lance=0"], s3, env={**os.environ, "GOMEMLIMIT": "300MiB"})
 start_url = f"http://127.0.0.1:{s3}"
 env = environment(AWS_ENDPOINT_URL_S3=start_url, **KEYS)
 

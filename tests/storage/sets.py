@@ -71,8 +71,13 @@ class SeaweedFs:
                                                                   "credentials": [{"accessKey": KEYS["AWS_ACCESS_KEY_ID"], "secretKey": KEYS["AWS_SECRET_ACCESS_KEY"]}]}]}).encode())
         (FOLDER / "weed").mkdir()
         start([weed, "server", "-s3", f"-dir={FOLDER / 'weed'}", "-ip=127.0.0.1", f"-master.port={master}", f"-volume.port={volume}", f"-filer.port={self.filer}", f"-s3.port={s3}",
-               f"-s3.config={config}", "-volume.max=20", "-master.volumeSizeLimitMB=64"], s3, env={**os.environ, "GOMEMLIMIT": "300MiB"})
-        done = subprocess.run([weed, "shell", f"-master=127.0.0.1:{master}", f"-filer=127.0.0.1:{self.filer}"], input="s3.bucket.create -name bucket\n", text=True, capture_output=True, timeout=60)
+               f"-s3.config={config}", "-volume.max=20", "-master.volumeSizeLimitMB=64", "-s3.port.iceberg=0", "-s3.port.lance=0"], s3, env={**os.environ, "GOMEMLIMIT": "300MiB"})
+        for _ in range(4):  # the shell waits for ever when it comes before there is a leader
+            try:
+                done = subprocess.run([weed, "shell", f"-master=127.0.0.1:{master}", f"-filer=127.0.0.1:{self.filer}"], input="s3.bucket.create -name bucket\n", text=True, capture_output=True, timeout=15)
+                break
+            except subprocess.TimeoutExpired:
+                continue
         expect(done.returncode == 0, done.stdout + done.stderr)
         self.url = f"http://127.0.0.1:{s3}"
 
