@@ -61,12 +61,14 @@ def cache_folder(name):
 
 wanted = {name: read(folder, 3)[0] for name, folder in (("small", small), ("large", large))}
 
-# Off: each epoch asks for all of it. On: once, and never again.
+# Off: each epoch asks for all of it. On: once, and never again. Until the first blocks come, a process reads records alone, whose blocks come
+# later: at most what it has in flight, 64 records of 100 kB.
+ALONE = 64 * 100_000
 sums, err, num_bytes = read("s3://bucket/small", 2, FFKIT_CACHE="off")
 expect(sums == wanted["small"][:2] and err == "")
 print(f"off: {num_bytes / size_of(small) / 2:.3f} of the set an epoch, {server.requests / 2:.0f} requests")
 sums, err, num_bytes = read("s3://bucket/small", 3, **cache_folder("small"))
-expect(sums == wanted["small"] and err == "" and num_bytes <= 1.05 * size_of(small), num_bytes / size_of(small))
+expect(sums == wanted["small"] and err == "" and num_bytes <= 1.05 * size_of(small) + ALONE, num_bytes / size_of(small))
 print(f"cold: {num_bytes / size_of(small):.3f} of the set in 3 epochs, {server.requests} requests")
 sums, err, num_bytes = read("s3://bucket/small", 3, **cache_folder("small"))
 expect(sums == wanted["small"] and num_bytes == 0, num_bytes)
@@ -110,7 +112,7 @@ for reader in readers:
 ends = 4 * len(list(small.rglob("*.ffr"))) * (260 << 10)  # which each process reads to open a shard, until the cache has them
 share, without_ends = server.bytes_of(".ffr") / size_of(small), (server.bytes_of(".ffr") - ends) / size_of(small)
 print(f"four processes: {share:.3f} of the set, {without_ends:.3f} without what opening shards reads")
-expect(without_ends <= 1.01, share)
+expect(without_ends <= 1.01 + 4 * ALONE / size_of(small), share)
 
 # One of them is killed, and one is interrupted, while they fetch: the others have all of it, and what was kept is right.
 server.forget()

@@ -72,9 +72,13 @@ def start(command, port, **options):
     sys.exit(f"FAILED: {command[0]} does not listen to port {port}:\n{log.read()[-3000:]}")
 
 
+class _Server(http.server.ThreadingHTTPServer):
+    request_queue_size = 512  # of 5, connections that come together are lost, and tried again after a second
+
+
 def serve(handler):
     """Starts a server of our own in a thread; returns its URL."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server = _Server(("127.0.0.1", 0), handler)
     server.daemon_threads = True
     server.handle_error = lambda request, address: None  # a client that went away
     threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -29,6 +29,11 @@ std::optional<double> number_of(std::string_view text) {
 DataFolder parse_folder(const std::string& word) {
   const size_t colon = word.rfind(':');
   if (is_there(word) || colon == std::string::npos || colon == 0) return {.path = word};
+  // The port of a server: "http://host:8080".
+  const size_t host = word.find("://");
+  const bool is_of_host =
+      host != std::string::npos && word.find('/', host + 3) == std::string::npos;
+  if (is_of_host && word.starts_with("http")) return {.path = word};
   const std::optional<double> weight = number_of(std::string_view(word).substr(colon + 1));
   if (!weight) return {.path = word};
   if (!std::isfinite(*weight) || *weight <= 0) {
