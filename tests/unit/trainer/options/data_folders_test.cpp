@@ -46,6 +46,13 @@ TEST(DataFolders, SeveralHaveSharesOrWeights) {
 }
 
 // What is there wins over what could be a weight.
+TEST(DataFolders, TheColonOfAPortIsNoWeight) {
+  EXPECT_EQ(DataFolders::parse({"http://host:8080"}).only(), "http://host:8080");
+  EXPECT_EQ(DataFolders::parse({"http://host:8080/set:2"}).only(), "http://host:8080/set");
+  EXPECT_EQ(DataFolders::parse({"s3://bucket/set:2"}).only(), "s3://bucket/set");
+  EXPECT_THAT(DataFolders::parse({"s3://bucket/a:2", "/data/b:1"}).weights(), ElementsAre(2, 1));
+}
+
 TEST(DataFolders, AColonMayBePartOfAName) {
   const testing::TempDir temp;
   const std::string plain = (temp / "set").string();
