@@ -22,7 +22,13 @@ class ProcessReader final : public RandomReader {
   const std::filesystem::path& path() const noexcept override { return path_; }
   int64_t size() const override { return reader_.get().size(); }
   int descriptor() const noexcept override { return -1; }
-  void announce(int64_t, int64_t) const noexcept override {}
+  void announce(int64_t offset, int64_t num_bytes) const noexcept override {
+    try {
+      reader_.get().announce(offset, num_bytes);
+    } catch (...) {  // NOLINT(bugprone-empty-catch)
+      // The read says what is wrong.
+    }
+  }
   int descriptor_of(int64_t offset, int64_t num_bytes) const override {
     return reader_.get().descriptor_of(offset, num_bytes);
   }

@@ -2,9 +2,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <ffkit/format/error.h>
@@ -54,6 +56,19 @@ TEST(ProcessReader, ReadsInAChildWhatItsParentHasNotRead) {
     EXPECT_EQ(status, 0) << "with a cache: " << has_cache;
     EXPECT_EQ(bytes_at(*reader, kInSecondBlock, 1000), content().substr(kInSecondBlock, 1000));
   }
+  set_cache({});
+}
+
+TEST(ProcessReader, HasFetchedWhatIsAnnounced) {
+  const testing::TempDir dir;
+  testing::write_file(dir / "object", content());
+  set_cache({.folder = dir / "cache", .min_free_bytes = 0});
+  const auto reader = open_random_reader("file://" + (dir / "object").string());
+  reader->announce(5'000'000, 1000);
+  for (int i = 0; i < 1000 && reader->descriptor_of(5'000'000, 1000) < 0; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_GE(reader->descriptor_of(5'000'000, 1000), 0);
   set_cache({});
 }
 
