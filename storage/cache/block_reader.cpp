@@ -91,21 +91,19 @@ void BlockReader::announce_block(int64_t block) {
 }
 
 void BlockReader::need(int64_t block, Waiter waiter) {
-  {
-    const std::scoped_lock lock(mutex_);
-    if (const auto found = underway_.find(block); found != underway_.end()) {
-      found->second.push_back(std::move(waiter));
-      return;
-    }
-    if (cache_->begin_block()) {
-      underway_[block].push_back(std::move(waiter));
-    }
+  std::unique_lock lock(mutex_);
+  if (const auto found = underway_.find(block); found != underway_.end()) {
+    found->second.push_back(std::move(waiter));
+    return;
   }
-  if (waiter.done != nullptr) {
-    fetch_(file_->block_begin(block) + waiter.offset, waiter.out, std::move(waiter.done));
-  } else {
+  if (cache_->begin_block()) {
+    underway_[block].push_back(std::move(waiter));
+    lock.unlock();
     start(block);
+    return;
   }
+  lock.unlock();
+  fetch_(file_->block_begin(block) + waiter.offset, waiter.out, std::move(waiter.done));
 }
 
 void BlockReader::start(int64_t block) {
@@ -151,8 +149,8 @@ void BlockReader::start(int64_t block) {
 
 // In a thread of the cache. Who waits is served before the block is written, and who comes
 // meanwhile after that.
-void BlockReader::arrived(int64_t block, std::shared_ptr<std::byte[]> bytes,
-                          std::exception_ptr error) {
+void BlockReader::arrived(int64_t block, const std::shared_ptr<std::byte[]>& bytes,
+                          const std::exception_ptr& error) {
   const auto serve = [&](std::vector<Waiter>& waiters) {
     for (Waiter& waiter : waiters) {
       if (error == nullptr) {

@@ -43,7 +43,8 @@ class BlockReader : public std::enable_shared_from_this<BlockReader> {
   void need(int64_t block, Waiter waiter);
   void announce_block(int64_t block);
   void start(int64_t block);
-  void arrived(int64_t block, std::shared_ptr<std::byte[]> bytes, std::exception_ptr error);
+  void arrived(int64_t block, const std::shared_ptr<std::byte[]>& bytes,
+               const std::exception_ptr& error);
   void read_from_file(int64_t block);
   void fetch_alone(int64_t block);
   std::vector<Waiter> take_waiters(int64_t block);

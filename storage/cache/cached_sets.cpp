@@ -166,6 +166,7 @@ int64_t bytes_in_cache(const fs::path& folder) {
 int64_t remove_unused(const fs::path& folder, int64_t num_bytes) {
   const std::map<std::string, SetFiles> sets = files_of_sets(folder);
   std::vector<std::pair<std::string, const SetFiles*>> by_age;
+  by_age.reserve(sets.size());
   for (const auto& [hash, set] : sets) by_age.emplace_back(hash, &set);
   std::ranges::stable_sort(by_age, {}, [](const auto& set) { return set.second->last_used; });
   int64_t removed = 0;
