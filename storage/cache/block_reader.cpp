@@ -134,7 +134,7 @@ void BlockReader::start(int64_t block) {
     std::shared_ptr<std::byte[]> bytes = std::make_unique_for_overwrite<std::byte[]>(num_bytes);
     const std::span<std::byte> into(bytes.get(), num_bytes);
     fetch_(file_->block_begin(block), into,
-           [self = shared_from_this(), block, bytes](std::exception_ptr error) {
+           [self = shared_from_this(), block, bytes](const std::exception_ptr& error) {
              self->cache_->threads().post(
                  [self, block, bytes, error] { self->arrived(block, bytes, error); });
            });
