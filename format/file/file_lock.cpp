@@ -23,9 +23,13 @@ int FileLock::try_lock(Mode mode) {
 }
 
 bool FileLock::is_still_at(const std::filesystem::path& path) const {
+  return is_open_file_at(path, fd_);
+}
+
+bool is_open_file_at(const std::filesystem::path& path, int fd) {
   struct stat opened {};
   struct stat named {};
-  return ::fstat(fd_, &opened) == 0 && ::lstat(path.c_str(), &named) == 0 &&
+  return ::fstat(fd, &opened) == 0 && ::lstat(path.c_str(), &named) == 0 &&
          opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 

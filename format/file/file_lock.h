@@ -9,6 +9,9 @@
 
 namespace ffkit {
 
+// Whether `path`, and no symbolic link there, is what `fd` has open.
+bool is_open_file_at(const std::filesystem::path& path, int fd);
+
 class FileLock {
  public:
   enum class Mode {

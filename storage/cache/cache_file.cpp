@@ -12,6 +12,8 @@
 
 #include <ffkit/format/crc32c.h>
 
+#include "cache/byte_lock.h"
+#include "format/file/file_lock.h"
 #include "format/make_error.h"
 
 namespace ffkit {
@@ -43,21 +45,6 @@ std::string header_of(const std::string& boot, const std::string& key, const std
   return header;
 }
 
-// Locks that belong to the open file, not to the process: they end when it is closed, and with a
-// process that is killed. False: somebody else has it.
-bool lock_bytes(int fd, int64_t offset, short type, bool wait) {
-  struct flock lock {};
-  lock.l_type = type;
-  lock.l_whence = SEEK_SET;
-  lock.l_start = offset;
-  lock.l_len = 1;
-  int result = 0;
-  do {
-    result = ::fcntl(fd, wait ? F_OFD_SETLKW : F_OFD_SETLK, &lock);
-  } while (result != 0 && errno == EINTR);
-  return result == 0;
-}
-
 // -1 where there is none and none is to be made. What is private in a store stays so: mode 0600.
 int open_cache_file(const fs::path& path, bool make) {
   const int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | (make ? O_CREAT : 0);
@@ -66,14 +53,6 @@ int open_cache_file(const fs::path& path, bool make) {
     throw io_error_at(path, "cannot open the file of the cache", errno);
   }
   return fd;
-}
-
-// Whether `path` still is the open file: somebody may have removed it, and made another one.
-bool is_at(const fs::path& path, int fd) {
-  struct stat open_file {};
-  struct stat named {};
-  return ::fstat(fd, &open_file) == 0 && ::stat(path.c_str(), &named) == 0 &&
-         open_file.st_ino == named.st_ino && open_file.st_dev == named.st_dev;
 }
 
 }  // namespace
@@ -90,9 +69,9 @@ std::unique_ptr<CacheFile> CacheFile::find(const fs::path& path, const std::stri
   if (fd < 0) return nullptr;
   std::unique_ptr<CacheFile> found(new CacheFile(File::adopt(fd, path), key, object_bytes));
   // One process at a time looks at the header.
-  lock_bytes(fd, found->header_at(), F_WRLCK, /*wait=*/true);
+  lock_bytes(fd, found->header_at(), 1, F_WRLCK, /*wait=*/true);
   const bool is_for_this = found->take_over();
-  lock_bytes(fd, found->header_at(), F_UNLCK, /*wait=*/false);
+  lock_bytes(fd, found->header_at(), 1, F_UNLCK, /*wait=*/false);
   return is_for_this ? std::move(found) : nullptr;
 }
 
@@ -101,13 +80,14 @@ std::unique_ptr<CacheFile> CacheFile::make(const fs::path& path, const std::stri
   while (true) {
     const int fd = open_cache_file(path, /*make=*/true);
     std::unique_ptr<CacheFile> made(new CacheFile(File::adopt(fd, path), key, object_bytes));
-    if (!lock_bytes(fd, made->header_at(), F_WRLCK, /*wait=*/true)) {
+    if (!lock_bytes(fd, made->header_at(), 1, F_WRLCK, /*wait=*/true)) {
       throw io_error_at(path, "cannot lock the file of the cache", errno);
     }
-    if (!is_at(path, fd)) continue;
+    // Somebody may have removed it while we waited.
+    if (!is_open_file_at(path, fd)) continue;
     if (made->is_empty()) made->begin(version);
     if (made->take_over() && made->version() == version) {
-      lock_bytes(fd, made->header_at(), F_UNLCK, /*wait=*/false);
+      lock_bytes(fd, made->header_at(), 1, F_UNLCK, /*wait=*/false);
       return made;
     }
     // Another one begins in its place. Who has this one open keeps it.
@@ -205,10 +185,10 @@ bool CacheFile::matches_checksum(int64_t block, uint32_t crc) const {
 
 // The byte behind the header that stands for the block: locks need no bytes that are there.
 bool CacheFile::claim(int64_t block) const {
-  return lock_bytes(file_.fd(), header_at() + 1 + block, F_WRLCK, /*wait=*/false);
+  return lock_bytes(file_.fd(), header_at() + 1 + block, 1, F_WRLCK, /*wait=*/false);
 }
 void CacheFile::release(int64_t block) const {
-  lock_bytes(file_.fd(), header_at() + 1 + block, F_UNLCK, /*wait=*/false);
+  lock_bytes(file_.fd(), header_at() + 1 + block, 1, F_UNLCK, /*wait=*/false);
 }
 
 void CacheFile::write(int64_t block, std::span<const std::byte> bytes) const {

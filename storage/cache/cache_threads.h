@@ -17,7 +17,8 @@ namespace ffkit {
 class CacheThreads {
  public:
   CacheThreads() : queue_(std::make_shared<Queue>()) {}
-  // What has not begun is dropped. May be called by one of the threads, as the last that holds this.
+  // What has not begun is dropped. May be called by one of the threads, as the last that holds
+  // this.
   ~CacheThreads();
   CacheThreads(const CacheThreads&) = delete;
   CacheThreads& operator=(const CacheThreads&) = delete;

@@ -13,6 +13,8 @@
 
 #include <ffkit/storage/cache.h>
 
+#include "cache/byte_lock.h"
+#include "format/file/file_lock.h"
 #include "format/fnv.h"
 #include "format/make_error.h"
 
@@ -32,21 +34,7 @@ fs::path set_file_of(const fs::path& folder, const std::string& set_hash) {
 }
 
 bool lock_set(int fd, short type, bool wait) {
-  struct flock lock {};
-  lock.l_type = type;
-  lock.l_whence = SEEK_SET;
-  int result = 0;
-  do {
-    result = ::fcntl(fd, wait ? F_OFD_SETLKW : F_OFD_SETLK, &lock);
-  } while (result != 0 && errno == EINTR);
-  return result == 0;
-}
-
-bool has_name(const fs::path& path, int fd) {
-  struct stat open_file {};
-  struct stat named {};
-  return ::fstat(fd, &open_file) == 0 && ::stat(path.c_str(), &named) == 0 &&
-         open_file.st_ino == named.st_ino && open_file.st_dev == named.st_dev;
+  return lock_bytes(fd, 0, 0, type, wait);
 }
 
 File open_set(const fs::path& folder, const std::string& address) {
@@ -58,7 +46,7 @@ File open_set(const fs::path& folder, const std::string& address) {
     if (!lock_set(fd, F_RDLCK, /*wait=*/true)) {
       throw io_error_at(path, "cannot lock the file of the cache", errno);
     }
-    if (!has_name(path, fd)) continue;  // it was removed while we waited
+    if (!is_open_file_at(path, fd)) continue;  // it was removed while we waited
     // The same bytes, whoever writes them; the time says when the set was last used.
     const std::string text = fmt::format("{}{}\n", kSetMagic, address);
     file.write_at(0, std::as_bytes(std::span(text)));
@@ -130,7 +118,7 @@ int64_t remove_set(const fs::path& folder, const std::string& hash, const SetFil
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0) return 0;
   const File file = File::adopt(fd, path);
-  if (!lock_set(fd, F_WRLCK, /*wait=*/false) || !has_name(path, fd)) return 0;
+  if (!lock_set(fd, F_WRLCK, /*wait=*/false) || !is_open_file_at(path, fd)) return 0;
   int64_t num_bytes = 0;
   for (const fs::path& blocks : set.blocks) {
     const int64_t bytes = bytes_on_disk(blocks);
