@@ -14,8 +14,8 @@ constexpr double kWaitThatMatters = 0.05;
 // Threads as busy as this have nothing left to give; the rest is waking up and being preempted.
 constexpr double kBusy = 0.85;
 
-// Whether enough comes from a store to be what takes the time: its reads are 10 to 100 times as slow
-// as those of a disk.
+// Whether enough comes from a store to be what takes the time: its reads are 10 to 100 times as
+// slow as those of a disk.
 bool waits_for_store(const LoaderStatistics& statistics) {
   constexpr int64_t kShareThatMatters = 20;
   return statistics.bytes_from_store > 0 &&

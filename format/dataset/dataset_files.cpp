@@ -67,8 +67,8 @@ void open_in_order(const std::vector<ManifestShard>& shards, const Announce& ann
   }
 }
 
-// Gives `files` the shards that its manifest lists, in the folder of the same number, or in the only
-// one.
+// Gives `files` the shards that its manifest lists, in the folder of the same number, or in the
+// only one.
 void open_when_needed(DatasetFiles& files, std::vector<fs::path> folders,
                       const ShardReaderOptions& options) {
   files.folders = std::make_shared<const std::vector<fs::path>>(std::move(folders));

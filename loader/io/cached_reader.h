@@ -29,7 +29,8 @@ class CachedReader {
 
   const ShardFiles& files() const { return files_; }
 
-  // Any thread: the stored bytes of a record, in `buffer`, which grows as needed. Throws Error(io), and what opening the shard throws.
+  // Any thread: the stored bytes of a record, in `buffer`, which grows as needed. Throws Error(io),
+  // and what opening the shard throws.
   std::span<const std::byte> read(const Dataset::Location& location,
                                   std::vector<std::byte>& buffer) const;
 

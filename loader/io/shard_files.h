@@ -43,8 +43,8 @@ class ShardFiles {
   std::vector<ReadFile> all_files() const;
   // The same descriptors; none where shards are opened when they are needed.
   std::vector<int> descriptors() const;
-  // The descriptor for reads of these bytes of a shard, open while the result's `reader` is there. Throws what
-  // opening the shard throws.
+  // The descriptor for reads of these bytes of a shard, open while the result's `reader` is there.
+  // Throws what opening the shard throws.
   ShardReader::OpenFile lease(size_t shard, int64_t offset = 0, int64_t num_bytes = 0) const;
   // By how much the file is shorter now than the `whole_bytes` that it had; 0 when it is not.
   int64_t missing_bytes(size_t shard, int64_t whole_bytes) const;

@@ -1,5 +1,5 @@
-// The token for the Hugging Face hub: HF_TOKEN, or the file that `hf auth login` writes (HF_TOKEN_PATH,
-// HF_HOME/token, ~/.cache/huggingface/token).
+// The token for the Hugging Face hub: HF_TOKEN, or the file that `hf auth login` writes
+// (HF_TOKEN_PATH, HF_HOME/token, ~/.cache/huggingface/token).
 #pragma once
 
 #include <string>

@@ -42,7 +42,8 @@ struct CurlLibrary {
 CurlLibrary open_curl_library(const std::string& path);
 
 // The one of this process: that which the environment variable FFKIT_LIBCURL names, and no other;
-// or the system's; or, where there is none, that which FFKIT_LIBCURL_ELSE names. Throws as above, each time anew.
+// or the system's; or, where there is none, that which FFKIT_LIBCURL_ELSE names. Throws as above,
+// each time anew.
 const CurlLibrary& curl_library();
 
 }  // namespace ffkit

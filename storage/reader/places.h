@@ -8,8 +8,8 @@
 
 namespace ffkit {
 
-// All of a small file. Throws Error(unsupported) when it has more than `max_bytes`, Error(not_found)
-// or Error(io) otherwise.
+// All of a small file. Throws Error(unsupported) when it has more than `max_bytes`,
+// Error(not_found) or Error(io) otherwise.
 std::string read_text_at(const std::filesystem::path& path, int64_t max_bytes);
 
 // Whether there is such an object. Also false where a store may not be asked for it, as it says of

@@ -49,8 +49,9 @@ struct KnownFile {
   std::string version;
 };
 
-// Of a local file, or of an object by its address; a child of fork() reads an object anew. Throws Error(not_found) or Error(io); of an
-// object whose size is known, the first function that reads does.
+// Of a local file, or of an object by its address; a child of fork() reads an object anew. Throws
+// Error(not_found) or Error(io); of an object whose size is known, the first function that reads
+// does.
 std::unique_ptr<RandomReader> open_random_reader(const std::filesystem::path& path,
                                                  const KnownFile& known = {});
 

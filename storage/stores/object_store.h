@@ -55,8 +55,8 @@ class ObjectStore {
 
   // Fills `into`, which stays until `done` is called, with the bytes from `offset` on. `done` is
   // called once, in any thread, perhaps before read() returns, and must be short; all that fails is
-  // told by it, and read() throws nothing. May wait for credentials. With a version, the object must still have it
-  // (Error(corrupt): it changed); otherwise its own is not checked.
+  // told by it, and read() throws nothing. May wait for credentials. With a version, the object
+  // must still have it (Error(corrupt): it changed); otherwise its own is not checked.
   void read(const std::string& address, int64_t offset, std::span<std::byte> into,
             const std::string& version, Done done) {
     read_range(address, offset, into, version, nullptr, std::move(done));

@@ -1,5 +1,5 @@
-// S3Upload: a multipart upload. At most four parts are underway, and a fifth is filled: 80 MiB. What
-// is smaller than a part is written at once.
+// S3Upload: a multipart upload. At most four parts are underway, and a fifth is filled: 80 MiB.
+// What is smaller than a part is written at once.
 #pragma once
 
 #include <condition_variable>

@@ -27,7 +27,8 @@ With --json: one document with is_whole, splits: [split, path, is_whole, num_rec
   num_pictures and num_dct_pictures (with --pictures), warnings,
   problems: [file, record (in the file), record_index (in the split), offset, message]]; null where it does not apply.)";
 
-// The .ffr files in a folder, sorted; or `place` itself, where it is a file and stands for no split.
+// The .ffr files in a folder, sorted; or `place` itself, where it is a file and stands for no
+// split.
 std::vector<std::filesystem::path> files_at(const std::filesystem::path& place, bool may_be_file) {
   std::vector<std::filesystem::path> files;
   if (is_address(place)) {
