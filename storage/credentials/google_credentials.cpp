@@ -29,8 +29,7 @@ BearerToken token_of(const HttpResponse& response, const std::string& what, Mome
                 {.subject = ErrorSubject::argument,
                  .remedy = "run `gcloud auth application-default login`, or check the key"});
   }
-  const double seconds = std::min(answer.number("expires_in", 3600), 1e9);
-  token.expires = now + std::chrono::seconds(static_cast<int64_t>(seconds));
+  token.expires = now + answer.lifetime("expires_in");
   return token;
 }
 

@@ -74,9 +74,8 @@ std::string renewed_token(const Surroundings& surroundings, const AwsProfiles& p
     refuse_sso(place.profile,
                fmt::format("{}, and could not be renewed ({})", expired, outcome_of(response)));
   }
-  const auto lasts = std::chrono::seconds(static_cast<int64_t>(answer.number("expiresIn", 3600)));
   cached.set("accessToken", token);
-  cached.set("expiresAt", text_of_moment(surroundings.now() + lasts));
+  cached.set("expiresAt", text_of_moment(surroundings.now() + answer.lifetime("expiresIn")));
   if (!answer.text("refreshToken").empty()) cached.set("refreshToken", answer.text("refreshToken"));
   replace_private_file(place.file, cached.dump());
   return token;
@@ -132,7 +131,7 @@ AwsCredentials sso_credentials(const Surroundings& surroundings, const AwsProfil
                    printable(profile), printable(role), printable(account), outcome_of(response));
   }
   const double milliseconds = answer.number("roleCredentials/expiration", 0);
-  if (milliseconds > 0 && milliseconds < 1e15) {
+  if (milliseconds > 0 && milliseconds < 9e12) {
     found.expires = Moment(std::chrono::milliseconds(static_cast<int64_t>(milliseconds)));
   }
   return found;

@@ -25,6 +25,9 @@ namespace ffkit {
 namespace {
 
 constexpr int64_t kMaxCredentialFileBytes = 4 << 20;
+// What a Moment can hold: its 64 bits of nanoseconds end in 2262.
+constexpr std::chrono::sys_days kFirstMoment = std::chrono::year(1900) / 1 / 1;
+constexpr std::chrono::sys_days kLastMoment = std::chrono::year(2200) / 12 / 31;
 
 std::filesystem::path home_folder() {
   if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0') return home;
@@ -171,6 +174,10 @@ double JsonAnswer::number(const std::string& path, double otherwise) const {
   return found != nullptr && found->is_number() ? found->get<double>() : otherwise;
 }
 
+std::chrono::seconds JsonAnswer::lifetime(const std::string& path) const {
+  return std::chrono::seconds(static_cast<int64_t>(std::clamp(number(path, 3600), 0.0, 1e9)));
+}
+
 void JsonAnswer::set(const std::string& name, const std::string& value) {
   document_->json[name] = value;
 }
@@ -216,8 +223,9 @@ std::optional<Moment> moment_of(std::string_view text) {
   } else if (text != "Z" && text != "UTC") {
     return std::nullopt;
   }
-  return std::chrono::sys_days(date) + std::chrono::hours(hour) + std::chrono::minutes(minute) +
-         std::chrono::seconds(second) - offset;
+  return std::clamp(std::chrono::sys_days(date), kFirstMoment, kLastMoment) +
+         std::chrono::hours(hour) + std::chrono::minutes(minute) + std::chrono::seconds(second) -
+         offset;
 }
 
 std::string text_of_moment(Moment moment) {

@@ -64,6 +64,8 @@ class JsonAnswer {
   // A member that is a text, or a number in it; empty otherwise. "a/b" is the member b of a.
   std::string text(const std::string& path) const;
   double number(const std::string& path, double otherwise) const;
+  // A number of seconds of 0 to 1e9 (30 years), also where more is said; an hour if none is said.
+  std::chrono::seconds lifetime(const std::string& path) const;
   // Sets members of an object, and gives the whole as text.
   void set(const std::string& name, const std::string& value);
   void set(const std::string& name, int64_t value);
@@ -75,6 +77,7 @@ class JsonAnswer {
 };
 
 // "2026-11-26T22:00:00Z", also with fractions of seconds, "+01:00" or "UTC"; nothing for others.
+// Years before 1900 and after 2200 become those: "never" is often written as the year 9999.
 std::optional<Moment> moment_of(std::string_view text);
 std::string text_of_moment(Moment moment);
 

@@ -26,6 +26,11 @@ std::atomic<int64_t> num_allocations{0};
   if (void* memory = std::malloc(num_bytes)) return memory;
   throw std::bad_alloc();
 }
+// The sanitizers' own would not be freed by ours.
+[[gnu::noinline]] void* operator new(size_t num_bytes, const std::nothrow_t&) noexcept {
+  num_allocations.fetch_add(1, std::memory_order_relaxed);
+  return std::malloc(num_bytes);
+}
 [[gnu::noinline]] void operator delete(void* memory) noexcept {
   std::free(memory);
 }

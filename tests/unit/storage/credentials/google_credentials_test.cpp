@@ -136,6 +136,8 @@ TEST(MomentOf, ReadsWhatServicesWrite) {
   EXPECT_EQ(moment_of("2026-11-26T22:00:00.123456Z"), testing::kNow);
   EXPECT_EQ(moment_of("2026-11-26T22:00:00UTC"), testing::kNow);
   EXPECT_EQ(moment_of("2026-11-26T23:30:00+01:30"), testing::kNow);
+  EXPECT_EQ(moment_of("9999-12-31T23:59:59Z"), moment_of("2200-12-31T23:59:59Z"));
+  EXPECT_EQ(moment_of("0001-01-01T00:00:00Z"), moment_of("1900-01-01T00:00:00Z"));
   EXPECT_EQ(text_of_moment(testing::kNow), "2026-11-26T22:00:00Z");
   for (const char* text : {"", "2026-11-26", "2026-13-26T22:00:00Z", "2026-11-26T22:00:00", "x"}) {
     EXPECT_FALSE(moment_of(text).has_value()) << text;
