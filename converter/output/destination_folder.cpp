@@ -1,5 +1,3 @@
-#include "output/destination.h"
-
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -11,36 +9,35 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include <ffkit/format/dataset.h>
 #include <ffkit/format/error.h>
 
+#include "format/file/claim_file.h"
 #include "format/file/file.h"
+#include "format/file/file_lock.h"
+#include "output/destination_place.h"
 
 namespace ffkit {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kV1Meta = "meta.pkl";
-
 [[noreturn]] void io_error(const char* message, const fs::path& path, int error) {
   throw Error(ErrorCode::io, message, {.path = path.string(), .errno_value = error});
 }
 
+bool is_regular(const fs::directory_entry& entry) {
+  return entry.symlink_status().type() == fs::file_type::regular;
+}
+
 bool is_split_file(const fs::directory_entry& entry) {
-  const std::string name = entry.path().filename().string();
-  const bool is_shard =
-      (name.starts_with("shard-") || name.starts_with("PART_")) && name.ends_with(".ffr");
-  return entry.symlink_status().type() == fs::file_type::regular &&
-         (is_shard || name.ends_with(".tmp") || name == "manifest.json");
+  return is_regular(entry) && is_name_in_split(entry.path().filename().string());
 }
 
 bool is_top_file(const fs::directory_entry& entry) {
-  const std::string name = entry.path().filename().string();
-  return entry.symlink_status().type() == fs::file_type::regular &&
-         (name == kUnfinishedMarker || name == Destination::kReport || name == kV1Meta ||
-          name.ends_with(".tmp"));
+  return is_regular(entry) && is_name_in_data_set(entry.path().filename().string());
 }
 
 bool holds_marker(const fs::path& folder) {
@@ -59,26 +56,6 @@ UnfinishedMarker read_marker(int fd) {
   const ssize_t n = ::pread(fd, text.data(), text.size(), 0);
   text.resize(n < 0 ? 0 : static_cast<size_t>(n));
   return parse_unfinished_marker(text);
-}
-
-const char* word_of(Destination::Kind kind) {
-  switch (kind) {
-    case Destination::Kind::conversion:
-      return "conversion";
-    case Destination::Kind::merge:
-      return "merge";
-    case Destination::Kind::v1:
-      return "v1";
-    case Destination::Kind::split:
-      return "split";
-  }
-  return "";
-}
-
-// Whether a marker's folder holds what is made again from sources that are there.
-bool is_quickly_made(const UnfinishedMarker& marker) {
-  return marker.kind == word_of(Destination::Kind::merge) ||
-         marker.kind == word_of(Destination::Kind::v1);
 }
 
 // What lies in a claimed folder, sorted into what a conversion makes and the first thing that it
@@ -136,31 +113,44 @@ void remove_contents(const Contents& contents) {
   for (const fs::path& folder : contents.folders) fs::remove(folder);
 }
 
-}  // namespace
+// The folder while it is being made; `marker_` is locked meanwhile. After kill -9 the marker stays;
+// the next claim finds it unlocked.
+class DestinationFolder : public DestinationPlace {
+ public:
+  DestinationFolder(const fs::path& folder, Claim claim);
+  ~DestinationFolder() override;
 
-void Destination::require_usable(const fs::path& folder, Kind kind) {
-  refuse_dangling_destination(folder);
-  if (!fs::exists(folder)) return;
-  if (!fs::is_directory(folder)) {
-    throw Error(ErrorCode::invalid_argument, "exists and is not a folder",
-                {.path = folder.string()});
-  }
-  if (holds_marker(folder) || holds_nothing(folder)) return;
-  if (kind == Kind::split && fs::exists(folder / "manifest.json")) {
-    throw Error(ErrorCode::invalid_argument,
-                "already holds a split; remove it or give another name or folder",
-                {.path = folder.string()});
-  }
-  const std::vector<std::string> splits = list_splits(folder);
-  throw Error(ErrorCode::invalid_argument,
-              splits.empty() ? "the folder is not empty; give a new or an empty one"
-                             : fmt::format("already holds a data set (split '{}'); remove it or "
-                                           "give another folder",
-                                           splits.front()),
-              {.path = folder.string()});
-}
+  fs::path shards_folder(const std::string& split) const override { return folder_ / split; }
+  void set_shards(std::vector<Destination::Shards>, const std::string&) override {}
+  int64_t num_shards() const override;
+  bool holds_work() const override;
+  void set_plan(const std::string& plan) override;
+  void require_held() override {}  // the system keeps the lock
+  void commit() override;
+  void keep() override;
 
-Destination::Destination(const fs::path& folder, Claim claim) : claim_(std::move(claim)) {
+ private:
+  void make_folders();
+  void lock_marker();
+  bool try_lock_marker();
+  void refuse_user(const ClaimFile::User& user) const;
+  void take_over();
+  void require_renames() const;
+  void give_back() noexcept;
+  void roll_back() noexcept;
+  void remove_made_folders() noexcept;
+
+  std::vector<fs::path> made_folders_;  // outermost first
+  FileLock marker_;
+  ClaimFile claim_file_;  // where the file system has no locks
+  std::string lock_note_;
+  bool has_noted_fsync_ = false;
+  bool made_marker_ = false;  // it was not there
+  bool is_claimed_ = false;   // and what is made is ours to remove
+};
+
+DestinationFolder::DestinationFolder(const fs::path& folder, Claim claim)
+    : DestinationPlace(std::move(claim)) {
   refuse_dangling_destination(folder);
   folder_ = fs::weakly_canonical(fs::absolute(folder));
   if (!folder_.has_filename()) folder_ = folder_.parent_path();  // a trailing slash
@@ -183,7 +173,7 @@ Destination::Destination(const fs::path& folder, Claim claim) : claim_(std::move
   }
 }
 
-Destination::~Destination() {
+DestinationFolder::~DestinationFolder() {
   if (!is_claimed_) return;
   bool is_kept = claim_.kind == Kind::conversion;
   try {
@@ -198,15 +188,7 @@ Destination::~Destination() {
   }
 }
 
-fs::path Destination::report_path() const {
-  return folder_ / kReport;
-}
-
-fs::path Destination::v1_meta_path() const {
-  return folder_ / kV1Meta;
-}
-
-void Destination::make_folders() {
+void DestinationFolder::make_folders() {
   std::vector<fs::path> missing;
   for (fs::path path = folder_; !fs::exists(path); path = path.parent_path()) {
     missing.push_back(path);
@@ -218,7 +200,7 @@ void Destination::make_folders() {
   }
 }
 
-void Destination::lock_marker() {
+void DestinationFolder::lock_marker() {
   // Another process that makes a marker, or commits, between two steps makes it necessary to look
   // again.
   while (!try_lock_marker()) {
@@ -227,7 +209,7 @@ void Destination::lock_marker() {
   }
 }
 
-void Destination::refuse_user(const ClaimFile::User& user) const {
+void DestinationFolder::refuse_user(const ClaimFile::User& user) const {
   throw Error(ErrorCode::invalid_argument,
               fmt::format("{} is writing to this folder; wait for it or give another folder{}",
                           in_use_by(user, "another conversion"), remedy_for(user)),
@@ -237,9 +219,9 @@ void Destination::refuse_user(const ClaimFile::User& user) const {
 // Opens the marker, or creates it where there is none. Opening and creating are separate calls, so
 // a finished data set is never mistaken for an unfinished one. Returns false when another process
 // created or removed the marker between the two.
-bool Destination::try_lock_marker() {
+bool DestinationFolder::try_lock_marker() {
   const fs::path marker = folder_ / kUnfinishedMarker;
-  require_usable(folder_, claim_.kind);
+  require_usable_folder(folder_, claim_.kind);
   // Before a marker is made for nothing.
   const ClaimFile::User user = ClaimFile::user_of(folder_, FileLock::Mode::exclusive);
   if (user.is_anybody()) refuse_user(user);
@@ -247,7 +229,7 @@ bool Destination::try_lock_marker() {
   made_marker_ = false;
   marker_ = FileLock(::open(marker.c_str(), kFlags));
   if (!marker_.is_open() && errno == ENOENT) {
-    require_usable(folder_, claim_.kind);  // now that no marker says that it is unfinished
+    require_usable_folder(folder_, claim_.kind);  // now that no marker says that it is unfinished
     marker_ = FileLock(::open(marker.c_str(), kFlags | O_CREAT | O_EXCL, 0644));
     made_marker_ = marker_.is_open();
     if (!made_marker_ && errno == EEXIST) return false;
@@ -277,43 +259,20 @@ bool Destination::try_lock_marker() {
 }
 
 // With the lock: looks at what is there, and removes it where that is wanted.
-void Destination::take_over() {
+void DestinationFolder::take_over() {
   const Contents contents = list_contents(folder_, claim_.kind);
-  const auto refuse = [this](const std::string& message) {
-    throw Error(ErrorCode::invalid_argument, message, {.path = folder_.string()});
-  };
-  if (!contents.foreign.empty()) {
-    refuse(
-        fmt::format("holds an unfinished conversion, but also something else: '{}'; "
-                    "move that away or give another folder",
-                    contents.foreign.lexically_relative(folder_).string()));
-  }
   found_ = read_marker(marker_.fd());
   found_unfinished_ = !made_marker_ && (!is_empty(contents) || !found_.kind.empty());
-  if (claim_.unfinished == Unfinished::go_on && is_quickly_made(found_)) {
-    refuse(
-        fmt::format("holds the beginning of what 'ffconvert {}' makes, not of this conversion; "
-                    "run without {} to start over",
-                    found_.kind, option_on("resume")));
-  }
-  // Cannot be continued.
-  const bool is_of_split = claim_.kind == Kind::split && found_.kind == word_of(Kind::split);
-  if (claim_.kind != Kind::conversion && !is_quickly_made(found_) && !is_of_split &&
-      holds_work_in(contents)) {
-    refuse(fmt::format("holds an unfinished conversion; {}, or remove the folder, or give another",
-                       found_.command.empty()
-                           ? "finish it by what began it, with " + option_on("resume")
-                           : "finish it with: " + found_.command));
-  }
-  const bool goes_on = found_unfinished_ && claim_.unfinished == Unfinished::go_on;
-  if (!goes_on) {
+  const fs::path foreign =
+      contents.foreign.empty() ? fs::path() : contents.foreign.lexically_relative(folder_);
+  if (judge_found(foreign, holds_work_in(contents))) {
     remove_contents(contents);
     set_plan("");  // what the marker was a plan of is gone
   }
   sync_folder(folder_);
 }
 
-void Destination::set_plan(const std::string& plan) {
+void DestinationFolder::set_plan(const std::string& plan) {
   const fs::path marker = folder_ / kUnfinishedMarker;
   const std::string text =
       to_text({.kind = word_of(claim_.kind), .plan = plan, .command = claim_.command});
@@ -335,7 +294,7 @@ void Destination::set_plan(const std::string& plan) {
 
 // Shards get their names when they are complete. Mounted object stores cannot rename: said before
 // the work, not after it.
-void Destination::require_renames() const {
+void DestinationFolder::require_renames() const {
   const fs::path before = folder_ / "before.tmp";
   const fs::path after = folder_ / "after.tmp";
   const bool is_of_folders = claim_.kind == Kind::v1;
@@ -357,16 +316,7 @@ void Destination::require_renames() const {
       {.path = folder_.string()});
 }
 
-void Destination::note_start_over(const std::function<void(const std::string&)>& note,
-                                  const fs::path& name) const {
-  if (!started_over() || !note) return;
-  note(fmt::format("{}: an unfinished {} was found and removed; starting over", name.string(),
-                   found_.kind == word_of(Kind::merge) || found_.kind == word_of(Kind::split)
-                       ? found_.kind
-                       : "conversion"));
-}
-
-int64_t Destination::num_shards() const {
+int64_t DestinationFolder::num_shards() const {
   int64_t num_shards = 0;
   for (const fs::path& file : list_contents(folder_, claim_.kind).files) {
     if (is_shard(file)) ++num_shards;
@@ -374,18 +324,18 @@ int64_t Destination::num_shards() const {
   return num_shards;
 }
 
-bool Destination::holds_work() const {
+bool DestinationFolder::holds_work() const {
   return holds_work_in(list_contents(folder_, claim_.kind));
 }
 
-void Destination::keep() {
+void DestinationFolder::keep() {
   is_claimed_ = false;
   made_folders_.clear();
   marker_.close();
   claim_file_.release();
 }
 
-void Destination::commit() {
+void DestinationFolder::commit() {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder_)) {
     if (entry.is_directory()) sync_folder(entry.path());
   }
@@ -402,14 +352,14 @@ void Destination::commit() {
 }
 
 // After a claim that failed: nothing but what it has made itself goes.
-void Destination::give_back() noexcept {
+void DestinationFolder::give_back() noexcept {
   if (made_marker_) ::unlink((folder_ / kUnfinishedMarker).c_str());
   marker_.close();
   claim_file_.release();
   remove_made_folders();
 }
 
-void Destination::roll_back() noexcept {
+void DestinationFolder::roll_back() noexcept {
   try {
     remove_contents(list_contents(folder_, claim_.kind));
     fs::remove(folder_ / kUnfinishedMarker);
@@ -422,12 +372,29 @@ void Destination::roll_back() noexcept {
   remove_made_folders();
 }
 
-void Destination::remove_made_folders() noexcept {
+void DestinationFolder::remove_made_folders() noexcept {
   std::error_code ignored;
   for (auto folder = made_folders_.rbegin(); folder != made_folders_.rend(); ++folder) {
     fs::remove(*folder, ignored);  // only when it is empty
   }
   made_folders_.clear();
+}
+
+}  // namespace
+
+void require_usable_folder(const fs::path& folder, Destination::Kind kind) {
+  refuse_dangling_destination(folder);
+  if (!fs::exists(folder)) return;
+  if (!fs::is_directory(folder)) {
+    throw Error(ErrorCode::invalid_argument, "exists and is not a folder",
+                {.path = folder.string()});
+  }
+  if (holds_marker(folder) || holds_nothing(folder)) return;
+  throw folder_is_used(folder, kind);
+}
+
+std::unique_ptr<DestinationPlace> claim_folder(const fs::path& folder, Destination::Claim claim) {
+  return std::make_unique<DestinationFolder>(folder, std::move(claim));
 }
 
 }  // namespace ffkit
