@@ -67,9 +67,13 @@ std::vector<PartThere> list_parts(const fs::path& data_set) {
   std::vector<PartThere> parts;
   for (const std::string& name : names_in_folder(data_set).folders) {
     if (!name.starts_with(kPartPrefix)) continue;
+    const fs::path folder = data_set / name;
+    const bool is_marked = is_file_at(folder / kUnfinishedMarker);
+    // A folder of file:// may be empty; one with a claim alone is of a part that begins.
+    if (!is_marked && names_in_folder(folder).files.empty()) continue;
+    const UnfinishedMarker marker = is_marked ? read_unfinished_marker(folder) : UnfinishedMarker();
     PartThere& part = parts.emplace_back();
-    part.folder = data_set / name;
-    const UnfinishedMarker marker = read_unfinished_marker(part.folder);
+    part.folder = folder;
     part.is_finished = marker.kind == kFinishedPart;
     part.command = marker.command;
     part.splits = list_splits(part.folder);
