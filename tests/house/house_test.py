@@ -21,7 +21,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 # line in the room's README.md.
 FOLDERS = {
     'format': ['', 'options', 'bytes', 'file', 'machine', 'schema', 'record', 'shard', 'v1', 'reader', 'dataset'],
-    'storage': ['http', 'requests', 'addresses', 'xml', 'signing', 'credentials', 'protocol', 'stores', 'cache', 'reader'],
+    'storage': ['http', 'requests', 'addresses', 'xml', 'signing', 'credentials', 'protocol', 'stores', 'writer', 'cache', 'reader'],
     'image': ['jpeg', 'dct', 'bitmaps', 'codec', 'exif', 'resize', 'random_numbers', 'pixels', 'transform', 'transform_text', 'moves', 'views'],
     'loader': ['threads', 'allocation', 'sampling', 'io', 'fields', 'batch', 'views', 'decode', ''],
     'nuscenes': [''],
@@ -60,7 +60,7 @@ ARROWS = {
     'pose': ['format'],
     'text': ['format'],
     'text/loader': ['text', 'loader', 'format'],
-    'converter': ['nuscenes', 'pose', 'text', 'image', 'format'],
+    'converter': ['nuscenes', 'pose', 'text', 'image', 'format', 'storage'],
     'trainer': ['nuscenes/loader', 'nuscenes', 'text/loader', 'text', 'pose', 'loader', 'image', 'format'],
     'trainer/cuda': ['trainer'],
     'python/src': ['nuscenes/loader', 'nuscenes', 'loader', 'converter', 'image', 'format', 'storage'],
