@@ -6,7 +6,7 @@
 
 namespace ffkit {
 
-Listing list_samples(const Source& source, size_t split, std::span<const int64_t> order) {
+SampleListing list_samples(const Source& source, size_t split, std::span<const int64_t> order) {
   PlanHash names;
   PlanHash sizes;
   PlanHash contents;

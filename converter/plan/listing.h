@@ -1,4 +1,4 @@
-// Listing: what a source has listed of a split, as a few hashes. Whoever lists the same data with
+// SampleListing: what a source has listed of a split, as a few hashes. Whoever lists the same data with
 // the same options gets the same ones, on any machine and below any folder, but for times of
 // modification.
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace ffkit {
 
-struct Listing {
+struct SampleListing {
   // Of all samples in record order, 16 hex digits each.
   std::string names;
   std::string sizes;
@@ -29,6 +29,6 @@ struct Listing {
 
 // Asks the source for the identity of each sample, once: for a million files that is a million
 // texts.
-Listing list_samples(const Source& source, size_t split, std::span<const int64_t> order);
+SampleListing list_samples(const Source& source, size_t split, std::span<const int64_t> order);
 
 }  // namespace ffkit

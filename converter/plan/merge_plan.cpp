@@ -92,7 +92,7 @@ int64_t num_shared_shards(const Manifest& manifest, const std::vector<ManifestSh
   });
 }
 
-// What the records of a manifest were made from: Listing::samples of each conversion in it.
+// What the records of a manifest were made from: SampleListing::samples of each conversion in it.
 std::vector<std::string> listed_samples(const Manifest& manifest) {
   std::vector<std::string> listed;
   for (const auto& [key, value] : manifest.source) {

@@ -56,7 +56,7 @@ std::string input_of(const SourceInput& input, Times times) {
   return fmt::format("{} {}", input.num_bytes, input.modified_ns);
 }
 
-Json inputs_of(const Listing& listing, Times times, size_t max_named) {
+Json inputs_of(const SampleListing& listing, Times times, size_t max_named) {
   std::map<std::string, std::string> inputs;
   for (const SourceInput& input : listing.inputs) {
     inputs[input.name] += input_of(input, times) + " ";

@@ -37,7 +37,7 @@ struct SplitPlan {
   Manifest manifest;  // without shards
   CompressionOptions compression;
   std::vector<int64_t> order;        // samples in record order
-  Listing listing;                   // of these samples
+  SampleListing listing;             // of these samples
   std::vector<int64_t> first;        // shard k holds order[first[k]] .. order[first[k+1]-1]
   std::vector<int64_t> shard_bytes;  // estimated
   // Shards to be made: all, or those of ConvertOptions::part.

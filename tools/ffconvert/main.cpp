@@ -60,7 +60,9 @@ int run_command_line(int argc, char** argv) {
   ffkit::add_v1_command(app, chosen);
   ffkit::add_transcode_command(app, chosen);
   ffkit::add_merge_commands(app, chosen);
-  names += ", v1, transcode, merge, append";
+  ffkit::add_copy_command(app, chosen);
+  ffkit::add_gc_command(app, chosen);
+  names += ", v1, transcode, merge, append, copy, gc";
   app.footer(app.get_footer() + examples);
   // CLI11's own words, "A subcommand is required", do not say which there are. Set after the
   // subcommands, which would inherit it.

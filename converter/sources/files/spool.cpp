@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "input/source_error.h"
+#include "storage/stores/object_store.h"
 
 namespace ffkit {
 namespace {
@@ -28,7 +29,7 @@ int open_without_name(const fs::path& folder) {
 }
 
 fs::path nearest_folder(fs::path folder) {
-  if (folder.empty()) return {};
+  if (folder.empty() || is_address(folder)) return {};
   folder = fs::absolute(folder);
   std::error_code ignored;
   while (!fs::is_directory(folder, ignored) && folder.has_relative_path()) {

@@ -10,6 +10,7 @@
 
 #include "input/dangling_link.h"
 #include "input/source_error.h"
+#include "places/place.h"
 #include "sources/archives/parallel_io.h"
 #include "sources/archives/tar_index.h"
 #include "sources/imagenet/archive_check.h"
@@ -298,13 +299,14 @@ std::string missing_note(const std::vector<ImageNetSplitPlace>& splits, const fs
 }  // namespace
 
 std::unique_ptr<Source> open_imagenet(const fs::path& path, const ImageNetOptions& options) {
+  const PlacesListed listed;
   refuse_dangling_link(path);
-  if (!fs::is_directory(path)) {
+  if (!is_folder_at(path)) {
     throw source_error(
         path, ErrorCode::not_found,
-        fs::exists(path) ? "is no folder; give the one that holds it" : "there is no such folder");
+        exists_at(path) ? "is no folder; give the one that holds it" : "there is no such folder");
   }
-  ImageSet set{.kind = "imagenet", .path = fs::canonical(path), .storage = options.images};
+  ImageSet set{.kind = "imagenet", .path = canonical_place(path), .storage = options.images};
   const ImageNetLayout layout = find_imagenet(set.path, options.splits);
   std::vector<std::string> checks;
   if (options.check_archives) checks = check_archives(archives_of(layout, path));
