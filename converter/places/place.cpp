@@ -227,7 +227,9 @@ std::vector<fs::path> objects_below(const fs::path& folder) {
 }
 
 std::string shown_place(const fs::path& path) {
-  return is_address(path) ? shown_address(path.native()) : path.string();
+  const std::string& text = path.native();
+  const bool has_query = text.starts_with("https://") || text.starts_with("http://");
+  return has_query && is_address(path) ? text.substr(0, text.find('?')) : text;
 }
 
 std::string name_of_file(const fs::path& path) {
@@ -241,7 +243,7 @@ std::vector<fs::path> root_if_folder(const fs::path& path) {
 
 std::string absolute_name(const fs::path& path) {
   if (!is_address(path)) return fs::absolute(path).string();
-  return shown_address(without_slashes(path));
+  return without_slashes(shown_place(path));
 }
 
 fs::path canonical_place(const fs::path& path) {

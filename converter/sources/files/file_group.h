@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "input/input_file.h"
+#include "places/place.h"
 #include "storage/stores/object_store.h"
 
 namespace ffkit {
@@ -73,7 +74,7 @@ class FileGroup {
     files_.reserve(paths_.size());
     for (size_t i = 0; i < paths_.size(); ++i) {
       files_.emplace_back(paths_[i], stamps_[i]);
-      paths_[i] = files_.back().path();
+      paths_[i] = shown_place(paths_[i]);
     }
   }
   bool are_objects() const { return !paths_.empty() && is_address(paths_.front()); }
