@@ -40,8 +40,7 @@ class CopyMarker {
     const std::string text = to_text(own);
     if (store_->put(address_, bytes_of(text), /*only_if_new=*/true)) return;
     constexpr int64_t kMostBytes = 1 << 16;
-    const UnfinishedMarker found =
-        parse_unfinished_marker(store_->read_all(address_, kMostBytes));
+    const UnfinishedMarker found = parse_unfinished_marker(store_->read_all(address_, kMostBytes));
     const auto refuse = [&](const std::string& what, const std::string& remedy) {
       throw Error(ErrorCode::invalid_argument, what,
                   {.path = shown_copy(to), .subject = ErrorSubject::destination, .remedy = remedy});
@@ -178,9 +177,9 @@ class ShardCopies {
 
 void validate_copy(const CopyOptions& options) {
   if (options.num_threads < 1 || options.num_threads > kMostThreads) {
-    throw argument_error("threads", fmt::format("{} is {}; it must be 1 to {}",
-                                                option_name("threads"), options.num_threads,
-                                                kMostThreads));
+    throw argument_error("threads",
+                         fmt::format("{} is {}; it must be 1 to {}", option_name("threads"),
+                                     options.num_threads, kMostThreads));
   }
 }
 

@@ -29,9 +29,8 @@ constexpr int64_t kMostReportBytes = int64_t{4} << 30;
 
 [[noreturn]] void refuse_target(const std::string& place, const std::string& what,
                                 const std::string& remedy) {
-  throw Error(
-      ErrorCode::invalid_argument, what,
-      {.path = shown_copy(place), .subject = ErrorSubject::destination, .remedy = remedy});
+  throw Error(ErrorCode::invalid_argument, what,
+              {.path = shown_copy(place), .subject = ErrorSubject::destination, .remedy = remedy});
 }
 
 CopiedSplit split_at_place(const fs::path& path, const std::string& folder) {

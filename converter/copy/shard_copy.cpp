@@ -136,10 +136,11 @@ ShardReader open_checked(std::shared_ptr<const RandomReader> reader, const Manif
                  .remedy = "copy or convert the data set again"});
   }
   if (shard.facts().version == 1) {
-    throw Error(ErrorCode::unsupported, "is an FFRecord v1 file, which cannot be checked in passing",
-                {.path = path,
-                 .subject = ErrorSubject::shard,
-                 .remedy = "convert it with 'ffconvert dataset', or copy it with the store's tool"});
+    throw Error(
+        ErrorCode::unsupported, "is an FFRecord v1 file, which cannot be checked in passing",
+        {.path = path,
+         .subject = ErrorSubject::shard,
+         .remedy = "convert it with 'ffconvert dataset', or copy it with the store's tool"});
   }
   return shard;
 }
@@ -172,20 +173,20 @@ class RecordChecks {
       const int64_t from = std::max(place.offset, offset);
       const int64_t to = std::min(place.offset + place.num_bytes, end);
       if (from < to) {
-        crc_ = crc32c(bytes.subspan(static_cast<size_t>(from - offset),
-                                    static_cast<size_t>(to - from)),
-                      crc_);
+        crc_ = crc32c(
+            bytes.subspan(static_cast<size_t>(from - offset), static_cast<size_t>(to - from)),
+            crc_);
       }
       if (place.offset + place.num_bytes > end) return;
       if (crc_ != place.checksum) {
-        throw Error(ErrorCode::corrupt,
-                    fmt::format("the record's checksum is {:08x} instead of {:08x}", crc_,
-                                place.checksum),
-                    {.path = path_,
-                     .record = place.record,
-                     .offset = place.offset,
-                     .subject = ErrorSubject::shard,
-                     .remedy = "convert the data set again, or copy it from another place"});
+        throw Error(
+            ErrorCode::corrupt,
+            fmt::format("the record's checksum is {:08x} instead of {:08x}", crc_, place.checksum),
+            {.path = path_,
+             .record = place.record,
+             .offset = place.offset,
+             .subject = ErrorSubject::shard,
+             .remedy = "convert the data set again, or copy it from another place"});
       }
       crc_ = 0;
       ++next_;
@@ -293,8 +294,8 @@ void copy_shard(const StoredFile& from, const StoredFile& to, const ManifestShar
     records.add(offset, piece);
     const int64_t piece_end = offset + std::ssize(piece);
     if (offset < records.begin()) {
-      const auto part = piece.first(
-          static_cast<size_t>(std::min(std::ssize(piece), records.begin() - offset)));
+      const auto part =
+          piece.first(static_cast<size_t>(std::min(std::ssize(piece), records.begin() - offset)));
       begin.insert(begin.end(), part.begin(), part.end());
     }
     if (piece_end > records.end()) {

@@ -88,12 +88,12 @@ class Search {
     for (const std::string& folder : listing.folders) {
       LookedAt below = look_at(folder, &top);
       // Folders of other things are not looked at: no name of ffkit's is in them.
-      const bool is_own = below.is_unfinished ||
-                          std::ranges::any_of(below.objects, [](const ListedObject& object) {
-                            const std::string name = last_name(object.address);
-                            return name == kManifestFile || is_shard_name(name) ||
-                                   is_temporary_name(name) || is_marker_name(name);
-                          });
+      const bool is_own =
+          below.is_unfinished || std::ranges::any_of(below.objects, [](const ListedObject& object) {
+            const std::string name = last_name(object.address);
+            return name == kManifestFile || is_shard_name(name) || is_temporary_name(name) ||
+                   is_marker_name(name);
+          });
       if (is_own) add_files(below);
       folders_.push_back(std::move(below));
     }
@@ -111,8 +111,7 @@ class Search {
       return is_marker_name(last_name(object.address));
     });
     looked.is_unfinished = is_marked || (above != nullptr && above->is_unfinished);
-    looked.is_in_use =
-        (is_marked && is_in_use(folder)) || (above != nullptr && above->is_in_use);
+    looked.is_in_use = (is_marked && is_in_use(folder)) || (above != nullptr && above->is_in_use);
     return looked;
   }
 
@@ -173,12 +172,11 @@ class Search {
     }
     for (const UnfinishedUpload& upload : uploads) {
       const std::string name = last_name(upload.address);
-      const std::string folder =
-          upload.address.substr(0, upload.address.size() - name.size() - 1);
+      const std::string folder = upload.address.substr(0, upload.address.size() - name.size() - 1);
       const auto looked = std::ranges::find(folders_, folder, &LookedAt::folder);
       const bool is_below = folder == place_ || folder.substr(0, folder.rfind('/')) == place_;
-      const bool is_own = is_shard_name(name) || is_temporary_name(name) ||
-                          is_marker_name(name) || name == kManifestFile || name == kReportFile ||
+      const bool is_own = is_shard_name(name) || is_temporary_name(name) || is_marker_name(name) ||
+                          name == kManifestFile || name == kReportFile ||
                           is_on_disk(upload.address);
       if (!is_below || !is_own) {
         found_.others.push_back(place_of_file(upload.address));

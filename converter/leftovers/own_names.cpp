@@ -11,9 +11,9 @@
 namespace ffkit {
 namespace {
 
-constexpr std::array<std::string_view, 6> kTemporary = {
-    "gathered.tmp", "manifest.json.tmp", "report.jsonl.tmp", "meta.pkl.tmp", "before.tmp",
-    "after.tmp"};
+constexpr std::array<std::string_view, 6> kTemporary = {"gathered.tmp",     "manifest.json.tmp",
+                                                        "report.jsonl.tmp", "meta.pkl.tmp",
+                                                        "before.tmp",       "after.tmp"};
 
 // What is behind "shard-00012"; empty for other names.
 std::string_view behind_number(std::string_view name) {

@@ -127,8 +127,7 @@ void ObjectFile::announce(int64_t offset, int64_t num_bytes) const {
                        known_version());
 }
 
-void announce_range(const std::filesystem::path& path, int64_t offset,
-                    int64_t num_bytes) noexcept {
+void announce_range(const std::filesystem::path& path, int64_t offset, int64_t num_bytes) noexcept {
   if (!is_address(path)) return;
   try {
     read_ahead::announce(path.native(), offset, num_bytes, "");

@@ -27,8 +27,8 @@ struct Request {
   int64_t offset = 0;
   int64_t num_bytes = 0;
   std::string version;
-  int64_t num_announced = 0;  // bytes of the ranges in it
-  int64_t num_taken = 0;      // of them
+  int64_t num_announced = 0;           // bytes of the ranges in it
+  int64_t num_taken = 0;               // of them
   std::unique_ptr<std::byte[]> bytes;  // NOLINT(modernize-avoid-c-arrays): not filled with zeros
   std::list<std::shared_ptr<Request>>::iterator place;  // in the order of announcements
   std::shared_ptr<std::string> found = std::make_shared<std::string>();

@@ -72,9 +72,9 @@ void run_gc(const GcArguments& arguments) {
   }
   if (!arguments.remove) {
     if (!arguments.quiet && !leftovers.found.empty()) {
-      fmt::print("nothing was removed: --remove does it{}\n",
-                 num_unfinished == 0 ? ""
-                                     : ", with --unfinished also what --resume would go on with");
+      fmt::print(
+          "nothing was removed: --remove does it{}\n",
+          num_unfinished == 0 ? "" : ", with --unfinished also what --resume would go on with");
     }
     return;
   }
@@ -82,9 +82,10 @@ void run_gc(const GcArguments& arguments) {
   if (arguments.quiet) return;
   fmt::print("{} removed, {}\n", with_commas(removed.num_removed), in_megabytes(removed.num_bytes));
   if (num_unfinished > 0 && !arguments.unfinished) {
-    fmt::print("{} of a data set that is not finished {}: --unfinished removes them, and its "
-               "conversion begins anew\n",
-               with_commas(num_unfinished), num_unfinished == 1 ? "stays" : "stay");
+    fmt::print(
+        "{} of a data set that is not finished {}: --unfinished removes them, and its "
+        "conversion begins anew\n",
+        with_commas(num_unfinished), num_unfinished == 1 ? "stays" : "stay");
   }
 }
 
@@ -102,7 +103,8 @@ void add_gc_command(CLI::App& app, Action& chosen) {
       "  ffconvert gc s3://bucket/imagenet --remove");
   const auto arguments = std::make_shared<GcArguments>();
   command
-      .add_option("DATA", arguments->place, "Folder or address of a data set, or of one of its splits")
+      .add_option("DATA", arguments->place,
+                  "Folder or address of a data set, or of one of its splits")
       ->required()
       ->option_text(" ");
   CLI::Option* const remove =

@@ -38,6 +38,12 @@ TokenRules rules_of(const TextOptions& options, bool is_json) {
                    .vocabulary_size = options.vocabulary_size};
   int64_t end_of_text = options.end_of_text;
   if (!options.tokenizer.empty()) {
+    if (is_address(options.tokenizer)) {
+      throw argument_error("tokenizer",
+                           fmt::format("{} is an address; copy its files to a disk, and give the "
+                                       "copy",
+                                       option_name("tokenizer")));
+    }
     rules.tokenizer = text::Tokenizer::open(options.tokenizer);
     rules.vocabulary_size = rules.tokenizer->vocabulary_size();
     if (end_of_text < 0) end_of_text = rules.tokenizer->end_of_text();

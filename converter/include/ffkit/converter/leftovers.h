@@ -21,9 +21,9 @@ struct Leftover {
   };
   Kind kind = Kind::temporary;
   std::filesystem::path path;
-  int64_t num_bytes = 0;  // 0 of uploads: stores do not say
-  std::string upload_id;  // of Kind::upload
-  std::string since;      // when an upload was begun, as the store writes it; empty: not known
+  int64_t num_bytes = 0;   // 0 of uploads: stores do not say
+  std::string upload_id;   // of Kind::upload
+  std::string since;       // when an upload was begun, as the store writes it; empty: not known
   bool is_in_use = false;  // a process of this machine has it: it cannot be removed
 };
 
@@ -31,7 +31,7 @@ struct Leftovers {
   std::vector<Leftover> found;  // sorted by path
   // Files that are neither ffkit's nor in a manifest; they stay.
   std::vector<std::filesystem::path> others;
-  int64_t num_in_manifests = 0;  // files that manifests name, and manifests
+  int64_t num_in_manifests = 0;    // files that manifests name, and manifests
   std::vector<std::string> notes;  // what could not be looked for, a sentence each
 };
 
