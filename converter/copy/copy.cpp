@@ -185,9 +185,12 @@ void validate_copy(const CopyOptions& options) {
 
 // A copy into its own source, or of a source into itself.
 void refuse_same_place(const std::string& from, const std::string& to) {
-  if (from != to && !to.starts_with(from + "/") && !from.starts_with(to + "/")) return;
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("lies in '{}', or the other way round", shown_copy(from)),
+  std::string what;
+  if (from == to) what = "is what is to be copied";
+  if (to.starts_with(from + "/")) what = fmt::format("lies in '{}'", shown_copy(from));
+  if (from.starts_with(to + "/")) what = fmt::format("holds '{}' already", shown_copy(from));
+  if (what.empty()) return;
+  throw Error(ErrorCode::invalid_argument, what,
               {.path = shown_copy(to),
                .subject = ErrorSubject::destination,
                .remedy = "give another place"});

@@ -283,10 +283,12 @@ void copy_shard(const StoredFile& from, const StoredFile& to, const ManifestShar
       open_checked(std::make_shared<PlainReader>(from, num_bytes, facts.version), listed, schema);
   RecordChecks records(shard, path);
   const std::unique_ptr<Upload> upload = to.store->upload(to.address, num_bytes);
+  // A reader of the trailer may begin among the last records.
+  const int64_t begin_of_end = std::max<int64_t>(0, std::min(records.end(), num_bytes - kEndBytes));
   std::vector<std::byte> begin;
   std::vector<std::byte> end;
   begin.reserve(static_cast<size_t>(records.begin()));
-  end.reserve(static_cast<size_t>(num_bytes - records.end()));
+  end.reserve(static_cast<size_t>(num_bytes - begin_of_end));
   Pieces pieces(from, num_bytes, facts.version);
   int64_t offset = 0;
   for (std::span<const std::byte> piece = pieces.next(); !piece.empty(); piece = pieces.next()) {
@@ -298,9 +300,9 @@ void copy_shard(const StoredFile& from, const StoredFile& to, const ManifestShar
           piece.first(static_cast<size_t>(std::min(std::ssize(piece), records.begin() - offset)));
       begin.insert(begin.end(), part.begin(), part.end());
     }
-    if (piece_end > records.end()) {
+    if (piece_end > begin_of_end) {
       const auto part =
-          piece.subspan(static_cast<size_t>(std::max<int64_t>(0, records.end() - offset)));
+          piece.subspan(static_cast<size_t>(std::max<int64_t>(0, begin_of_end - offset)));
       end.insert(end.end(), part.begin(), part.end());
     }
     upload->add(piece);

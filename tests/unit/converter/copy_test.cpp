@@ -20,10 +20,12 @@ using testing::read_file;
 using testing::TempDir;
 
 void write_split(const fs::path& folder, const std::string& split, int64_t num_records) {
-  const Schema schema{{{.name = "data", .type = FieldType::bytes},
-                       {.name = "label", .type = FieldType::scalar, .dtype = DType::i64,
-                        .column = true}}};
-  DatasetWriter writer(folder / split, {.split = split, .schema = schema}, {.shard_bytes = 1 << 20});
+  const Schema schema{
+      {{.name = "data", .type = FieldType::bytes},
+       {.name = "label", .type = FieldType::scalar, .dtype = DType::i64, .column = true}}};
+  fs::create_directories(folder);
+  DatasetWriter writer(folder / split, {.split = split, .schema = schema},
+                       {.shard_bytes = 1 << 20});
   RecordBuilder builder(schema);
   std::vector<std::byte> record;
   for (int64_t i = 0; i < num_records; ++i) {
@@ -72,7 +74,8 @@ TEST(Copy, FindsWhatVerifyFinds) {
     bool is_damaged = false;
     try {
       const ShardReader shard(shard_of(dir / "set"));
-      is_damaged = !shard.verify().empty() || shard.summary().checksum != listed.manifest().shards[0].checksum;
+      is_damaged = !shard.verify().empty() ||
+                   shard.summary().checksum != listed.manifest().shards[0].checksum;
     } catch (const Error&) {
       is_damaged = true;
     }
@@ -99,10 +102,12 @@ TEST(Copy, RefusesOtherDataAndOtherMarkers) {
   EXPECT_ERROR(copy_dataset(dir / "nothing", dir / "x", {}), not_found);
   EXPECT_ERROR(copy_dataset(dir / "set", dir / "x", {.splits = {"val"}}), not_found);
   fs::create_directories(dir / "marked");
-  std::ofstream(dir / "marked" / kUnfinishedMarker) << to_text({.kind = "conversion", .plan = "p", .command = "finish it"});
+  std::ofstream(dir / "marked" / kUnfinishedMarker)
+      << to_text({.kind = "conversion", .plan = "p", .command = "finish it"});
   EXPECT_ERROR(copy_dataset(dir / "set", dir / "marked", {}), invalid_argument);
   EXPECT_ERROR(copy_dataset(dir / "marked", dir / "x", {}), invalid_argument);
-  std::ofstream(dir / "marked" / kUnfinishedMarker) << to_text({.kind = "copy", .plan = "p", .command = ""});
+  std::ofstream(dir / "marked" / kUnfinishedMarker)
+      << to_text({.kind = "copy", .plan = "p", .command = ""});
   EXPECT_ERROR(copy_dataset(dir / "set", dir / "marked", {.resume = true}), invalid_argument);
 }
 
@@ -125,7 +130,8 @@ TEST(Leftovers, AreNeverWhatAManifestNames) {
   const TempDir dir;
   write_split(dir / "set", "train", 80);
   const std::string shard = read_file(shard_of(dir / "set"));
-  for (const char* name : {"shard-00007.ffr", "shard-00001.report.tmp", "gathered.tmp", "my.ffr", "shard-1.ffr", "shard-00001.ffr.bak"}) {
+  for (const char* name : {"shard-00007.ffr", "shard-00001.report.tmp", "gathered.tmp", "my.ffr",
+                           "shard-1.ffr", "shard-00001.ffr.bak"}) {
     std::ofstream(dir / "set" / "train" / name) << "x";
   }
   const Leftovers leftovers = find_leftovers(dir / "set");
@@ -146,7 +152,8 @@ TEST(Leftovers, AreNotShardsAlone) {
   fs::remove(dir / "set" / "train" / "manifest.json");
   EXPECT_EQ(find_leftovers(dir / "set").found.size(), 0U);
   EXPECT_EQ(remove_leftovers(dir / "set", true).num_removed, 0);
-  std::ofstream(dir / "set" / kUnfinishedMarker) << to_text({.kind = "conversion", .plan = "", .command = ""});
+  std::ofstream(dir / "set" / kUnfinishedMarker)
+      << to_text({.kind = "conversion", .plan = "", .command = ""});
   EXPECT_EQ(find_leftovers(dir / "set").found.size(), 2U);
   EXPECT_EQ(remove_leftovers(dir / "set", false).num_removed, 0);
   EXPECT_EQ(remove_leftovers(dir / "set", true).num_removed, 2);

@@ -104,7 +104,7 @@ TEST_F(ObjectFileTest, IsAnErrorByNameWhenItChanges) {
   content_[5] ^= 1;
   std::this_thread::sleep_for(std::chrono::milliseconds(20));  // time has steps on some disks
   write(content_);
-  EXPECT_ERROR(read(file, 1000, 100), not_found, .path = path());
+  EXPECT_ERROR(read(file, 1000, 100), not_found, .path = address());
   EXPECT_ERROR(read(InputFile(address(), listed), 0, 100), not_found);
   EXPECT_NE(InputFile(address()).stamp(), listed);
   // Also of what was announced.

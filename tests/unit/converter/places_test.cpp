@@ -23,17 +23,16 @@ std::vector<std::string> names(const std::string& path) {
 }
 
 TEST(BraceList, CountsWithZeros) {
-  EXPECT_THAT(names("s3://b/x-{008..011}.tar"),
-              ElementsAre("s3://b/x-008.tar", "s3://b/x-009.tar", "s3://b/x-010.tar",
-                          "s3://b/x-011.tar"));
+  EXPECT_THAT(
+      names("s3://b/x-{008..011}.tar"),
+      ElementsAre("s3://b/x-008.tar", "s3://b/x-009.tar", "s3://b/x-010.tar", "s3://b/x-011.tar"));
   EXPECT_THAT(names("x{9..11}"), ElementsAre("x9", "x10", "x11"));
   EXPECT_THAT(names("x{10..11}"), ElementsAre("x10", "x11"));
   EXPECT_EQ(names("s-{000000..000640}.tar").size(), 641U);
 }
 
 TEST(BraceList, HasNamesAndSeveralLists) {
-  EXPECT_THAT(names("{train,val}-{0..1}"),
-              ElementsAre("train-0", "train-1", "val-0", "val-1"));
+  EXPECT_THAT(names("{train,val}-{0..1}"), ElementsAre("train-0", "train-1", "val-0", "val-1"));
   EXPECT_THAT(names("x{,.gz}"), ElementsAre("x", "x.gz"));
 }
 
