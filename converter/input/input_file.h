@@ -35,6 +35,8 @@ class InputFile {
 
   // For messages: an address without its query, which may be a signature.
   const std::filesystem::path& path() const noexcept { return file_ ? file_->path() : name_; }
+  // Each read that was not announced waits for a request.
+  bool is_in_store() const noexcept { return object_ != nullptr; }
   // As it was when it was opened.
   const FileStamp& stamp() const noexcept { return stamp_; }
   int64_t size() const noexcept { return stamp_.num_bytes; }

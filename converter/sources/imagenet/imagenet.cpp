@@ -96,7 +96,8 @@ void read_class_archives(const InputFile& archive_of_all, FoundSplit& found) {
   }
   const auto members = list_in_parallel(archives.size(), [&](size_t i) {
     const std::string name = path.string() + ": " + archives[i].name;
-    std::vector<TarMember> in_archive = index_tar(archive_of_all, archives[i].data, name);
+    std::vector<TarMember> in_archive =
+        index_tar(archive_of_all, archives[i].data, name, archives.size());
     refuse_twice(in_archive, name);
     return in_archive;
   });
@@ -153,7 +154,7 @@ void read_half_unpacked(const fs::path& path, const std::vector<std::string>& ar
     const InputFile file(path / (archives[i] + ".tar"));
     file.expect_scattered_reads();
     class_archives[i] = {.path = file.path(), .stamp = file.stamp()};
-    std::vector<TarMember> in_archive = index_tar(file);
+    std::vector<TarMember> in_archive = index_tar(file, archives.size());
     refuse_twice(in_archive, file.path().string());
     return in_archive;
   });

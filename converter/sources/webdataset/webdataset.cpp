@@ -58,10 +58,11 @@ std::vector<WebDatasetShard> list_shards(const FileGroup& files,
   parallel_io(paths.size(), [&](size_t i) {
     try {
       const auto place = decompressed.find(i);
-      shards[i] = place ? list_webdataset_shard(paths[i], place->file, place->range)
-                        : files.with(i, [&](const InputFile& file) {
-                            return list_webdataset_shard(paths[i], file, {0, file.size()});
-                          });
+      shards[i] =
+          place ? list_webdataset_shard(paths[i], place->file, place->range, paths.size())
+                : files.with(i, [&](const InputFile& file) {
+                    return list_webdataset_shard(paths[i], file, {0, file.size()}, paths.size());
+                  });
     } catch (const Error& error) {
       errors[i] = error;
     }
