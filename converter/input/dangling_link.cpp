@@ -7,10 +7,12 @@
 #include <system_error>
 
 #include "format/make_error.h"
+#include "storage/stores/object_store.h"
 
 namespace ffkit {
 
 std::string dangling_link(const std::filesystem::path& path) {
+  if (is_address(path)) return {};  // stores have no links
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0 || !S_ISLNK(status.st_mode)) return {};
   if (::stat(path.c_str(), &status) == 0) return {};

@@ -11,6 +11,8 @@
 #include <ffkit/format/crc32c.h>
 
 #include "format/make_error.h"
+#include "storage/addresses/address.h"
+#include "storage/stores/object_store.h"
 
 namespace ffkit {
 namespace {
@@ -31,6 +33,10 @@ FileStamp stamp_of(const File& file) {
   return stamp_of(status);
 }
 
+FileStamp stamp_of(const PlacedObject& object) {
+  return {.num_bytes = object.num_bytes, .modified_ns = object.version};
+}
+
 // Half of it may be of before and half of it of after.
 [[noreturn]] void throw_changed(const std::filesystem::path& path) {
   throw error_at(path, ErrorCode::not_found,
@@ -39,32 +45,67 @@ FileStamp stamp_of(const File& file) {
 
 }  // namespace
 
-InputFile::InputFile(std::filesystem::path path)
-    : InputFile(File::open_for_reading(std::move(path))) {}
+InputFile::InputFile(std::filesystem::path path) {
+  if (is_address(path)) {
+    object_ = std::make_unique<ObjectFile>(path);
+    stamp_ = stamp_of(object_->listed());
+    name_ = shown_address(path.native());
+  } else {
+    file_ = File::open_for_reading(std::move(path));
+    stamp_ = stamp_of(*file_);
+  }
+}
 
-InputFile::InputFile(File file) : file_(std::move(file)), stamp_(stamp_of(file_)) {}
+InputFile::InputFile(std::filesystem::path path, const FileStamp& listed) : stamp_(listed) {
+  if (is_address(path)) {
+    object_ = std::make_unique<ObjectFile>(
+        path, PlacedObject{.num_bytes = listed.num_bytes, .version = listed.modified_ns});
+    name_ = shown_address(path.native());
+  } else {
+    file_ = File::open_for_reading(std::move(path));
+    stamp_ = stamp_of(*file_);
+    require(listed);
+  }
+}
+
+InputFile::InputFile(File file) : file_(std::move(file)), stamp_(stamp_of(*file_)) {}
 
 void InputFile::require(const FileStamp& listed) const {
   if (stamp_ != listed) throw_changed(path());
 }
 
 void InputFile::read_at(int64_t offset, std::span<std::byte> out) const {
-  file_.read_at(offset, out);
-  if (stamp_of(file_) != stamp_) throw_changed(path());
+  if (!file_) {
+    object_->read_at(offset, out);
+    return;
+  }
+  file_->read_at(offset, out);
+  if (stamp_of(*file_) != stamp_) throw_changed(path());
 }
 
 void InputFile::will_read(int64_t offset, int64_t num_bytes) const {
-  (void)::posix_fadvise(file_.fd(), offset, num_bytes, POSIX_FADV_WILLNEED);
+  if (!file_) {
+    object_->announce(offset, num_bytes);
+  } else {
+    (void)::posix_fadvise(file_->fd(), offset, num_bytes, POSIX_FADV_WILLNEED);
+  }
 }
 
 void InputFile::expect_scattered_reads(bool are_scattered) const {
+  if (!file_) return;
   // Advice only: a file system that does not take it is no error.
-  (void)::posix_fadvise(file_.fd(), 0, 0, are_scattered ? POSIX_FADV_RANDOM : POSIX_FADV_NORMAL);
+  (void)::posix_fadvise(file_->fd(), 0, 0, are_scattered ? POSIX_FADV_RANDOM : POSIX_FADV_NORMAL);
 }
 
 FileStamp stamp_of(const std::filesystem::path& path, std::error_code& error) {
-  struct stat status {};
   error.clear();
+  if (is_address(path)) {
+    const std::optional<PlacedObject> object = object_at(path);
+    if (object) return stamp_of(*object);
+    error = std::make_error_code(std::errc::no_such_file_or_directory);
+    return {};
+  }
+  struct stat status {};
   if (::stat(path.c_str(), &status) != 0) {
     error.assign(errno, std::generic_category());
     return {};
@@ -75,6 +116,25 @@ FileStamp stamp_of(const std::filesystem::path& path, std::error_code& error) {
     return {};
   }
   return stamp_of(status);
+}
+
+std::vector<std::byte> read_source_bytes(const std::filesystem::path& path, int64_t max_bytes) {
+  if (!is_address(path)) return read_whole_file(path, max_bytes);
+  const std::string text = read_source_text(path, max_bytes);
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+std::string read_source_text(const std::filesystem::path& path, int64_t max_bytes) {
+  if (!is_address(path)) return read_whole_text(path, max_bytes);
+  const InputFile file(path);
+  if (file.size() > max_bytes) {
+    throw error_at(file.path(), ErrorCode::unsupported, "has {} bytes, and may have {}",
+                   file.size(), max_bytes);
+  }
+  std::string text(static_cast<size_t>(file.size()), '\0');
+  file.read_at(0, std::as_writable_bytes(std::span(text)));
+  return text;
 }
 
 uint32_t crc32c_of(const InputFile& file) {

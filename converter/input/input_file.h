@@ -1,31 +1,42 @@
-// InputFile: a source's file, read at any offset from many threads: a File that must not change
-// while it is read.
+// InputFile: a source's file, read at any offset from many threads: a File, or an object of a store,
+// that must not change while it is read. Thread-safe.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <system_error>
+#include <vector>
 
 #include "format/file/file.h"
+#include "places/object_file.h"
 
 namespace ffkit {
 
 struct FileStamp {
   int64_t num_bytes = 0;
-  int64_t modified_ns = 0;  // since 1970
+  // Since 1970; of an object a number made of its version (version_number()).
+  int64_t modified_ns = 0;
   bool operator==(const FileStamp&) const = default;
 };
 
 class InputFile {
  public:
-  // Follows symbolic links. Throws Error(not_found) for a missing file, Error(unsupported) for what
-  // is not a regular file, Error(io) otherwise.
+  // Of a path or an address. Follows symbolic links. Throws Error(not_found) for a missing file,
+  // Error(unsupported) for what is not a regular file, Error(io) otherwise.
   explicit InputFile(std::filesystem::path path);
+  // The same and require(listed). A store is not asked: the first read of an object tells.
+  InputFile(std::filesystem::path path, const FileStamp& listed);
   explicit InputFile(File file);
 
-  const std::filesystem::path& path() const noexcept { return file_.path(); }
+  // For messages: an address without its query, which may be a signature.
+  const std::filesystem::path& path() const noexcept { return file_ ? file_->path() : name_; }
+  // Each read that was not announced waits for a request.
+  bool is_in_store() const noexcept { return object_ != nullptr; }
   // As it was when it was opened.
   const FileStamp& stamp() const noexcept { return stamp_; }
   int64_t size() const noexcept { return stamp_.num_bytes; }
@@ -38,18 +49,28 @@ class InputFile {
   // Reads exactly out.size() bytes; throws Error(corrupt) when the file ends before,
   // Error(not_found) when it was written to since it was opened, Error(io) otherwise.
   void read_at(int64_t offset, std::span<std::byte> out) const;
-  // Has the kernel fetch the range, without waiting for it.
+  // Has the kernel fetch the range, or a request, without waiting for it.
   void will_read(int64_t offset, int64_t num_bytes) const;
   // The kernel need not read ahead: only scattered pieces will be wanted; with false, it may again.
   void expect_scattered_reads(bool are_scattered = true) const;
 
  private:
-  File file_;
-  FileStamp stamp_;  // when it was opened
+  std::optional<File> file_;
+  std::unique_ptr<ObjectFile> object_;  // where there is no file_
+  std::filesystem::path name_;          // of the object
+  FileStamp stamp_;                     // when it was opened
 };
 
 // Of the file at `path`, links followed; sets `error` for what is not there or no regular file.
+// What a store says otherwise is thrown.
 FileStamp stamp_of(const std::filesystem::path& path, std::error_code& error);
+
+// All of a small file, as read_whole_file() and read_whole_text() of format/file/file.h, or of a
+// small object. Throws Error(unsupported) when it has more than `max_bytes`.
+std::vector<std::byte> read_source_bytes(const std::filesystem::path& path,
+                                         int64_t max_bytes = kMaxWholeFileBytes);
+std::string read_source_text(const std::filesystem::path& path,
+                             int64_t max_bytes = kMaxWholeFileBytes);
 
 // CRC-32C of the whole file, which is read once.
 uint32_t crc32c_of(const InputFile& file);

@@ -5,13 +5,14 @@
 #include <utility>
 
 #include "format/make_error.h"
+#include "places/place.h"
 
 namespace ffkit {
 
 // As error_at() and io_error_at(), of ErrorSubject::source.
 inline Error source_error(const std::filesystem::path& path, ErrorCode code,
                           const std::string& message) {
-  return error_at(path, code, message).with_subject(ErrorSubject::source);
+  return error_at(shown_place(path), code, message).with_subject(ErrorSubject::source);
 }
 template <typename First, typename... Rest>
 Error source_error(const std::filesystem::path& path, ErrorCode code,
@@ -21,7 +22,7 @@ Error source_error(const std::filesystem::path& path, ErrorCode code,
 }
 inline Error source_io_error(const std::filesystem::path& path, const std::string& message,
                              int errno_value) {
-  return io_error_at(path, message, errno_value).with_subject(ErrorSubject::source);
+  return io_error_at(shown_place(path), message, errno_value).with_subject(ErrorSubject::source);
 }
 
 }  // namespace ffkit

@@ -15,12 +15,15 @@
 
 #include "input/cancel.h"
 #include "input/thread_limit.h"
+#include "places/read_ahead.h"
 
 namespace ffkit {
 namespace {
 
 constexpr size_t kSamplesPerBatch = 16;
 constexpr int64_t kSamplesAhead = 64;  // announced to the source before they are read
+// Of a source in a store, for which the bytes that are underway count.
+constexpr int64_t kMostSamplesAhead = 4096;
 
 struct Batch {
   int64_t unit = 0;
@@ -109,7 +112,11 @@ class Packer {
 
   // Keeps the disk busy with what comes next: scattered reads wait for it one by one otherwise.
   void announce() {
-    while (num_announced_ < kSamplesAhead && announced_unit_ < units_.size()) {
+    const auto wants_more = [this] {
+      return num_announced_ < kSamplesAhead ||
+             (num_announced_ < kMostSamplesAhead && read_ahead::wants_more());
+    };
+    while (announced_unit_ < units_.size() && wants_more()) {
       const std::span<const int64_t> samples = units_[announced_unit_].samples;
       if (announced_position_ == samples.size()) {
         ++announced_unit_;
@@ -179,6 +186,7 @@ class Packer {
   PackSink& sink_;
   const std::function<void(const PackProgress&)>& on_progress_;
   const int num_threads_;
+  const read_ahead::Scope announced_;
   int64_t batch_bytes_ = 0;
   size_t unit_ = 0;            // only in next()
   size_t position_ = 0;        // in the unit; only in next()

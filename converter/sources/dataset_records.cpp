@@ -11,6 +11,7 @@
 
 #include "format/fnv.h"
 #include "input/input_file.h"
+#include "places/place.h"
 
 namespace ffkit {
 
@@ -30,6 +31,7 @@ SampleIdentity DatasetRecords::identity(size_t split, int64_t index) const {
 std::vector<SourceInput> DatasetRecords::inputs(size_t split) const {
   const Dataset& dataset = datasets_.at(split);
   std::vector<SourceInput> inputs;
+  const PlacesListed listed;
   for (int64_t i = 0; i < dataset.num_shards(); ++i) {
     const std::filesystem::path& path = dataset.shard(i).path();
     std::error_code none;

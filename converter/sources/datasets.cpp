@@ -5,7 +5,10 @@
 #include <ffkit/converter/sources.h>
 
 #include "input/source_error.h"
+#include "places/place.h"
 #include "sources/dataset_records.h"
+#include "storage/reader/places.h"
+#include "storage/stores/object_store.h"
 
 namespace ffkit {
 namespace {
@@ -23,14 +26,15 @@ class DatasetSource : public DatasetRecords {
     facts.erase("listing");  // of another conversion's samples
     facts["kind"] =
         fmt::format("data set, format version {}", datasets_.at(split).format_version());
-    facts["path"] = fs::absolute(datasets_.at(split).path()).string();
+    facts["path"] = absolute_name(datasets_.at(split).path());
     return facts;
   }
 
   std::vector<fs::path> roots() const override {
     std::vector<fs::path> folders;
     for (const Dataset& dataset : datasets_) {
-      if (fs::is_directory(dataset.path())) folders.push_back(dataset.path());
+      const bool is_folder = is_address(dataset.path()) || fs::is_directory(dataset.path());
+      if (is_folder) folders.push_back(dataset.path());
     }
     return folders;
   }
@@ -83,11 +87,20 @@ class DatasetSource : public DatasetRecords {
   }
 };
 
+// Whether it is a folder of splits, and no split or shard itself. A web server has no lists, so a
+// split of it must be named.
+bool holds_splits(const fs::path& path) {
+  if (!is_address(path)) return fs::is_directory(path) && !fs::exists(path / "manifest.json");
+  const NamesIn names = names_in_folder(path);
+  return !names.folders.empty() &&
+         std::ranges::find(names.files, "manifest.json") == names.files.end();
+}
+
 }  // namespace
 
 std::vector<Dataset> open_splits(const fs::path& path, const ShardReaderOptions& options) {
   std::vector<Dataset> datasets;
-  if (fs::is_directory(path) && !fs::exists(path / "manifest.json")) {
+  if (holds_splits(path)) {
     for (const std::string& split : list_splits(path)) {
       datasets.push_back(Dataset::open(path, split, options));
     }

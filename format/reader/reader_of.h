@@ -5,7 +5,7 @@
 
 #include <ffkit/format/shard_reader.h>
 
-#include "shard/shard_file.h"
+#include "format/shard/shard_file.h"
 
 namespace ffkit {
 

@@ -92,6 +92,34 @@ ListPage parse_list_page(std::string_view xml) {
   return page;
 }
 
+UploadPage parse_upload_page(std::string_view xml) {
+  const XmlElement root = parse_xml(xml);
+  if (root.name != "ListMultipartUploadsResult") {
+    throw error_of(ErrorCode::corrupt, "the answer is <{}>, and no list of uploads",
+                   shortened(root.name));
+  }
+  const bool is_encoded = root.text_of("EncodingType") == "url";
+  UploadPage page;
+  for (const XmlElement& child : root.children) {
+    if (child.name != "Upload") continue;
+    ListedUpload upload{.key = listed_key(child.text_of("Key"), is_encoded),
+                        .id = std::string(child.text_of("UploadId")),
+                        .begun = std::string(child.text_of("Initiated"))};
+    if (upload.key.empty() || upload.id.empty()) {
+      throw Error(ErrorCode::corrupt, "the list of uploads has one without a key or an id");
+    }
+    page.uploads.push_back(std::move(upload));
+  }
+  if (root.text_of("IsTruncated") == "true") {
+    page.next_key = listed_key(root.text_of("NextKeyMarker"), is_encoded);
+    page.next_id = root.text_of("NextUploadIdMarker");
+    if (page.next_key.empty()) {
+      throw Error(ErrorCode::corrupt, "the list of uploads goes on, but does not say where");
+    }
+  }
+  return page;
+}
+
 std::string parse_upload_id(std::string_view xml) {
   const XmlElement root = parse_xml(xml);
   const std::string_view id = root.text_of("UploadId");

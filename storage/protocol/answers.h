@@ -36,6 +36,20 @@ struct ListPage {
 // Of ListObjectsV2. Throws Error(corrupt) for what is none.
 ListPage parse_list_page(std::string_view xml);
 
+struct ListedUpload {
+  std::string key;
+  std::string id;
+  std::string begun;
+};
+struct UploadPage {
+  std::vector<ListedUpload> uploads;
+  // Where the next page begins; the first is empty for the last one.
+  std::string next_key;
+  std::string next_id;
+};
+// Of ListMultipartUploads. Throws Error(corrupt) for what is none.
+UploadPage parse_upload_page(std::string_view xml);
+
 // The id of an upload that was begun. Throws Error(corrupt) where there is none.
 std::string parse_upload_id(std::string_view xml);
 

@@ -193,4 +193,32 @@ void FileStore::remove(const std::string& address) {
   }
 }
 
+std::vector<UnfinishedUpload> FileStore::list_uploads(const std::string& address) {
+  std::vector<UnfinishedUpload> uploads;
+  std::error_code error;
+  const fs::path folder = path_of(address);
+  fs::recursive_directory_iterator entries(folder, error);
+  if (error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory) {
+    return uploads;
+  }
+  require_done(error, folder, "cannot be listed");
+  for (; entries != fs::recursive_directory_iterator(); entries.increment(error)) {
+    const fs::path& path = entries->path();
+    if (!path.filename().native().starts_with(kUnfinishedName)) continue;
+    const auto status = status_of(path);
+    if (!status || !S_ISREG(status->st_mode)) continue;
+    uploads.push_back({.address = address_of_path(path),
+                       .id = path.filename().string(),
+                       .begun = {},
+                       .num_bytes = status->st_size});
+  }
+  require_done(error, folder, "cannot be listed");
+  std::ranges::sort(uploads, {}, &UnfinishedUpload::address);
+  return uploads;
+}
+
+void FileStore::abort_upload(const UnfinishedUpload& upload) {
+  remove(upload.address);
+}
+
 }  // namespace ffkit

@@ -138,4 +138,12 @@ void HfStore::remove(const std::string& address) {
   refuse_to_write(address);
 }
 
+std::vector<UnfinishedUpload> HfStore::list_uploads(const std::string& address) {
+  refuse_to_write(address);
+}
+
+void HfStore::abort_upload(const UnfinishedUpload& upload) {
+  refuse_to_write(upload.address);
+}
+
 }  // namespace ffkit

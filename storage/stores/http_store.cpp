@@ -146,4 +146,12 @@ void HttpStore::remove(const std::string& address) {
   refuse_to("written to", address);
 }
 
+std::vector<UnfinishedUpload> HttpStore::list_uploads(const std::string& address) {
+  refuse_to("written to", address);
+}
+
+void HttpStore::abort_upload(const UnfinishedUpload& upload) {
+  refuse_to("written to", upload.address);
+}
+
 }  // namespace ffkit

@@ -34,6 +34,15 @@ struct Listing {
   std::vector<std::string> folders;   // addresses without a slash at their end, sorted
 };
 
+// An upload that was begun, and neither finished nor given up: its parts take up room in the store,
+// and there is no object.
+struct UnfinishedUpload {
+  std::string address;    // of the object that it would have become
+  std::string id;         // as the store calls it
+  std::string begun;      // when, as the store writes it: "2026-11-27T02:41:09.000Z"; may be empty
+  int64_t num_bytes = 0;  // 0: the store does not say
+};
+
 // An object that is written piece by piece and appears when finish() returns. One that is destroyed
 // before leaves nothing. For one thread.
 class Upload {
@@ -88,6 +97,12 @@ class ObjectStore {
   virtual std::unique_ptr<Upload> upload(const std::string& address, int64_t expected_bytes) = 0;
   // No error where there is no such object.
   virtual void remove(const std::string& address) = 0;
+  // Uploads of objects in the folder `address` and below, that were begun and not finished, also
+  // those of others and those that are underway; sorted by address. Error(unsupported) for a store
+  // that has none, or cannot list them.
+  virtual std::vector<UnfinishedUpload> list_uploads(const std::string& address) = 0;
+  // Gives up one of list_uploads(), so that its parts are removed. No error where there is none.
+  virtual void abort_upload(const UnfinishedUpload& upload) = 0;
 
  protected:
   // As read(), and as read_latest() unless `found` is null.

@@ -175,4 +175,58 @@ void S3Store::remove(const std::string& address) {
   if (!is_success(response) && !is_gone) throw requests_->failure(response, key, "deleted");
 }
 
+std::vector<UnfinishedUpload> S3Store::list_uploads(const std::string& address) {
+  std::string folder = parse_address(address).path;
+  while (folder.ends_with('/')) folder.pop_back();
+  const std::string prefix = folder.empty() ? "" : folder + "/";
+  const std::string base = prefix.empty() ? "uploads" : "uploads&prefix=" + percent_encoded(prefix);
+  std::vector<UnfinishedUpload> uploads;
+  std::set<std::string> pages;
+  S3Call call;
+  call.query = base;
+  while (true) {
+    const HttpResponse response = requests_->fetch(call);
+    if (!is_success(response)) {
+      throw requests_->failure(response, folder, "searched for unfinished uploads");
+    }
+    UploadPage page;
+    try {
+      page = parse_upload_page(response.body);
+    } catch (const Error& e) {
+      throw e.within({.path = requests_->address_of(folder)});
+    }
+    for (ListedUpload& listed : page.uploads) {
+      // A store may not know prefixes here.
+      if (!listed.key.starts_with(prefix)) continue;
+      uploads.push_back({.address = requests_->address_of(listed.key),
+                         .id = std::move(listed.id),
+                         .begun = std::move(listed.begun)});
+    }
+    if (page.next_key.empty()) break;
+    const std::string next =
+        "&key-marker=" + percent_encoded(page.next_key) +
+        (page.next_id.empty() ? std::string()
+                              : "&upload-id-marker=" + percent_encoded(page.next_id));
+    if (!pages.insert(next).second) {
+      throw error_at(requests_->address_of(folder), ErrorCode::io,
+                     "the store gives the same part of the listing again and again");
+    }
+    call.query = base + next;
+  }
+  std::ranges::sort(uploads, {}, &UnfinishedUpload::address);
+  return uploads;
+}
+
+void S3Store::abort_upload(const UnfinishedUpload& upload) {
+  const std::string key = key_of(upload.address);
+  S3Call call;
+  call.method = "DELETE";
+  call.key = key;
+  call.query = "uploadId=" + percent_encoded(upload.id);
+  const HttpResponse response = requests_->fetch(call);
+  if (!is_success(response) && response.status != 404) {
+    throw requests_->failure(response, key, "given up");
+  }
+}
+
 }  // namespace ffkit

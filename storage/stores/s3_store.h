@@ -19,6 +19,8 @@ class S3Store : public ObjectStore {
   bool put(const std::string& address, std::span<const std::byte> bytes, bool only_if_new) override;
   std::unique_ptr<Upload> upload(const std::string& address, int64_t expected_bytes) override;
   void remove(const std::string& address) override;
+  std::vector<UnfinishedUpload> list_uploads(const std::string& address) override;
+  void abort_upload(const UnfinishedUpload& upload) override;
 
  protected:
   void read_range(const std::string& address, int64_t offset, std::span<std::byte> into,

@@ -47,7 +47,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         ffkit::parse_xml(text);
         break;
       case 1:
-        ffkit::parse_list_page(text);
+        if (data[0] / 8 % 2 == 0) {
+          ffkit::parse_list_page(text);
+        } else {
+          ffkit::parse_upload_page(text);
+        }
         break;
       case 2:
         read_answer(text, 400 + data[0] / 8);

@@ -77,7 +77,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             return self.answer(400, b"<Error><Code>ExpiredToken</Code><Message>The provided token has expired.</Message></Error>")
         path, _, query = self.path.partition("?")
         path = urllib.parse.unquote(path)
-        if query:
+        if "list-type" in query:
             return self.list(path.strip("/"), dict(urllib.parse.parse_qsl(query)))
         file = own.folder / path.lstrip("/")
         if not file.is_file():
@@ -115,6 +115,6 @@ class _Handler(http.server.BaseHTTPRequestHandler):
                 if "/" in rest and query.get("delimiter"):
                     folders.add(prefix + rest.split("/")[0] + "/")
                 else:
-                    objects.append(f"<Contents><Key>{xml.sax.saxutils.escape(urllib.parse.quote(key))}</Key><Size>{file.stat().st_size}</Size><ETag>\"x\"</ETag></Contents>")
+                    objects.append(f"<Contents><Key>{xml.sax.saxutils.escape(urllib.parse.quote(key))}</Key><Size>{file.stat().st_size}</Size><ETag>&quot;{file.stat().st_mtime_ns:x}-{file.stat().st_size:x}&quot;</ETag></Contents>")
         common = [f"<CommonPrefixes><Prefix>{urllib.parse.quote(folder)}</Prefix></CommonPrefixes>" for folder in sorted(folders)]
-        return self.answer(200, ("<ListBucketResult><IsTruncated>false</IsTruncated>" + "".join(objects + common) + "</ListBucketResult>").encode())
+        return self.answer(200, ("<ListBucketResult><EncodingType>url</EncodingType><IsTruncated>false</IsTruncated>" + "".join(objects + common) + "</ListBucketResult>").encode())

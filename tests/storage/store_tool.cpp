@@ -3,6 +3,8 @@
 //   store_tool put ADDRESS FILE [--new]       "written" or "there already"
 //   store_tool upload ADDRESS FILE            in parts
 //   store_tool cut-upload ADDRESS FILE        the same, but never finished
+//   store_tool killed-upload ADDRESS FILE     the same, and the process ends before it can give it up
+//   store_tool uploads ADDRESS [--abort]      the addresses of uploads that were not finished
 //   store_tool get ADDRESS FILE               the whole object
 //   store_tool range ADDRESS OFFSET BYTES FILE [VERSION]
 //   store_tool reads ADDRESS BYTES NUMBER     so many ranges at once, and what they are compared with
@@ -47,14 +49,17 @@ void write_bytes(const std::string& path, std::string_view bytes) {
   file << bytes;
 }
 
-void upload_in_pieces(const std::string& address, const std::string& bytes, bool is_finished) {
+enum class End { finish, give_up, kill };
+
+void upload_in_pieces(const std::string& address, const std::string& bytes, End end) {
   const auto upload = store_of(address)->upload(address, 0);
   constexpr size_t kPiece = 1'000'003;
   for (size_t begin = 0; begin < bytes.size(); begin += kPiece) {
     upload->add(
         std::as_bytes(std::span(bytes)).subspan(begin, std::min(kPiece, bytes.size() - begin)));
   }
-  if (is_finished) upload->finish();
+  if (end == End::finish) upload->finish();
+  if (end == End::kill) _exit(0);
 }
 
 // Many ranges at once, spread over the object; each is read a second time and compared.
@@ -136,7 +141,15 @@ int run(const std::vector<std::string>& arguments) {
     const bool is_written = store->put(address, std::as_bytes(std::span(bytes)), last == "--new");
     std::puts(is_written ? "written" : "there already");
   } else if (command == "upload" || command == "cut-upload") {
-    upload_in_pieces(address, bytes_of_file(arguments.at(2)), command == "upload");
+    upload_in_pieces(address, bytes_of_file(arguments.at(2)),
+                     command == "upload" ? End::finish : End::give_up);
+  } else if (command == "killed-upload") {
+    upload_in_pieces(address, bytes_of_file(arguments.at(2)), End::kill);
+  } else if (command == "uploads") {
+    for (const UnfinishedUpload& upload : store->list_uploads(address)) {
+      std::cout << upload.address << '\n';
+      if (last == "--abort") store->abort_upload(upload);
+    }
   } else if (command == "get") {
     write_bytes(arguments.at(2), store->read_all(address, int64_t{1} << 30));
   } else if (command == "range") {

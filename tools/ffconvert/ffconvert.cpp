@@ -29,7 +29,9 @@ void add_source_command(CLI::App& app, const ffkit::SourceKind& kind, ffkit::Act
   const auto call = std::make_shared<Call>(kind);
   command.footer(fmt::format("Example: ffconvert {} {}", kind.name, kind.example));
   add_folders(command, kind.needs_path ? &call->source : nullptr,
-              "Data set to convert: a folder, or a file where the source is one", *call);
+              "Data set to convert: a folder, or a file where the source is one; or its "
+              "address, such as s3://bucket/folder",
+              *call);
   add_options(command, call->conversion.table(), *call, [&chosen, call] {
     call->conversion.check();
     chosen = [call] {
@@ -61,7 +63,9 @@ int run_command_line(int argc, char** argv) {
   ffkit::add_v1_command(app, chosen);
   ffkit::add_transcode_command(app, chosen);
   ffkit::add_merge_commands(app, chosen);
-  names += ", v1, transcode, merge, append";
+  ffkit::add_copy_command(app, chosen);
+  ffkit::add_gc_command(app, chosen);
+  names += ", v1, transcode, merge, append, copy, gc";
   app.footer(app.get_footer() + examples);
   // CLI11's own words, "A subcommand is required", do not say which there are. Set after the
   // subcommands, which would inherit it.

@@ -21,7 +21,11 @@ namespace {
 std::vector<std::string> command_line;
 
 // As one word of a shell's.
-std::string quoted(const std::string& word) {
+std::string quoted(std::string word) {
+  // What stands behind may be a signature, and the command is written beside the data.
+  if (word.starts_with("https://") || word.starts_with("http://")) {
+    word.resize(std::min(word.find('?'), word.size()));
+  }
   constexpr const char* kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
   if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;

@@ -54,6 +54,11 @@ void say(fmt::format_string<Args...> format, Args&&... args) {
 // On stderr, with options as they are on the command line.
 void say_note(const std::string& sentence);
 
+// "12.3 MB".
+inline std::string in_megabytes(int64_t num_bytes) {
+  return fmt::format("{:.1f} MB", static_cast<double>(num_bytes) / 1e6);
+}
+
 // "train: 12 pictures in 1 shard, 0.3 MB": of a split that was written. `part`: what it consists
 // of.
 std::string split_line(const SplitSummary& split, const char* records, const char* part);

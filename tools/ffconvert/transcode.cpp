@@ -26,7 +26,8 @@ void add_transcode_command(CLI::App& app, Action& chosen) {
       "  ffconvert transcode /fast/imagenet /fast/imagenet-dct --store dct\n"
       "  ffconvert transcode /fast/imagenet-dct /fast/imagenet-jpeg --store jpeg");
   const auto call = std::make_shared<Call>();
-  add_folders(command, &call->source, "Data set folder of ffkit, or one of its splits", *call);
+  add_folders(command, &call->source,
+              "Data set folder of ffkit, or one of its splits; or its address", *call);
   add_options(command, call->conversion.table(), *call, [&chosen, call] {
     call->conversion.check();
     chosen = [call] {

@@ -94,7 +94,8 @@ void add_v1_command(CLI::App& app, Action& chosen) {
       "  ffconvert v1 /fast/imagenet /data/imagenet-v1");
   const auto arguments = std::make_shared<V1Arguments>();
   add_folders(command, &arguments->source,
-              "FFRecord v1 (a file, a folder of parts, a data set), or a data set folder of ffkit",
+              "FFRecord v1 (a file, a folder of parts, a data set), or a data set folder of ffkit; "
+              "or its address",
               *arguments);
   add_options(command, arguments->table, *arguments, [&chosen, arguments] {
     validate(arguments->convert);

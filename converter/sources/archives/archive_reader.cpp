@@ -49,6 +49,10 @@ int64_t ArchiveReader::position() const {
   return archive_filter_bytes(archive_.get(), 0);
 }
 
+int64_t ArchiveReader::header_position() const {
+  return archive_read_header_position(archive_.get());
+}
+
 std::vector<std::byte> ArchiveReader::read_member(size_t max_bytes) {
   std::vector<std::byte> content;
   std::array<std::byte, 16384> chunk;

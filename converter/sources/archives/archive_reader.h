@@ -33,6 +33,8 @@ class ArchiveReader {
   // Bytes consumed of an archive without compression: after next(), where the member's data begins,
   // relative to the range.
   int64_t position() const;
+  // Where the headers of the member of next() begin, the same way.
+  int64_t header_position() const;
   // The present member's content; throws Error(corrupt), Error(unsupported) when it is longer than
   // `max_bytes`.
   std::vector<std::byte> read_member(size_t max_bytes);

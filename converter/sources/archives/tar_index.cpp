@@ -10,7 +10,7 @@
 
 #include "format/content_kind.h"
 #include "input/source_error.h"
-#include "sources/archives/archive_reader.h"
+#include "sources/archives/tar_scan.h"
 
 namespace ffkit {
 namespace {
@@ -137,33 +137,17 @@ void require_end_mark(const InputFile& file, FileRange range, int64_t end_of_mem
 
 }  // namespace
 
-std::vector<TarMember> index_tar(const InputFile& file, FileRange range, const std::string& name) {
+std::vector<TarMember> index_tar(const InputFile& file, FileRange range, const std::string& name,
+                                 size_t num_beside) {
   if (range.num_bytes > 0) refuse_other_kinds(file, range, name);
   if (range.num_bytes < kBlockBytes) cut_short(name, "it is shorter than one tar header", 0);
-  ArchiveReader reader(file, range.offset, range.num_bytes, name, ArchiveReader::Compression::none);
-  std::vector<TarMember> members;
-  int64_t end_of_members = 0;
-  while (archive_entry* entry = reader.next()) {
-    std::string member = reader.checked_name(entry);
-    const int64_t begin = reader.position();
-    const int64_t num_bytes = archive_entry_size(entry);
-    if (num_bytes < 0 || num_bytes > range.num_bytes - begin) {
-      cut_short(name,
-                fmt::format("member '{}' needs {} bytes but {} are left", member, num_bytes,
-                            std::max<int64_t>(range.num_bytes - begin, 0)),
-                begin);
-    }
-    end_of_members = begin + num_bytes;
-    if (archive_entry_filetype(entry) == AE_IFREG) {
-      members.push_back({std::move(member), {range.offset + begin, num_bytes}});
-    }
-  }
-  require_end_mark(file, range, end_of_members, name);
-  return members;
+  TarScan scan = scan_tar(file, range, name, num_beside);
+  require_end_mark(file, range, scan.end_of_members, name);
+  return std::move(scan.members);
 }
 
-std::vector<TarMember> index_tar(const InputFile& file) {
-  return index_tar(file, {0, file.size()}, file.path().string());
+std::vector<TarMember> index_tar(const InputFile& file, size_t num_beside) {
+  return index_tar(file, {0, file.size()}, file.path().string(), num_beside);
 }
 
 }  // namespace ffkit

@@ -28,10 +28,12 @@ struct TarMember {
 // out. `name` stands for the tar in messages ("train.tar" or "train.tar: n01440764.tar"). Throws
 // Error(corrupt) for a tar that is cut short or damaged, and Error(unsupported) for compressed ones
 // and for members that are hostile or no plain files: absolute paths, "..", links, devices, sparse
-// files, names that are no UTF-8.
-std::vector<TarMember> index_tar(const InputFile& file, FileRange range, const std::string& name);
+// files, names that are no UTF-8. `num_beside`: how many tars are indexed at the same time; of one
+// in a store the fewer, the more of its headers are asked for at once.
+std::vector<TarMember> index_tar(const InputFile& file, FileRange range, const std::string& name,
+                                 size_t num_beside = 1);
 
 // The whole file as a tar.
-std::vector<TarMember> index_tar(const InputFile& file);
+std::vector<TarMember> index_tar(const InputFile& file, size_t num_beside = 1);
 
 }  // namespace ffkit

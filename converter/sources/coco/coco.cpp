@@ -15,6 +15,7 @@
 #include "input/listed_source.h"
 #include "input/sample_arrays.h"
 #include "input/source_error.h"
+#include "places/place.h"
 #include "sources/coco/coco_file.h"
 #include "sources/coco/coco_listing.h"
 #include "sources/coco/coco_pictures.h"
@@ -62,9 +63,9 @@ class Coco : public ListedSource {
   std::map<std::string, std::string> facts(size_t split) const override {
     const CocoListing& from = splits_.at(split).from;
     return {{"kind", "coco"},
-            {"path", fs::absolute(path_).string()},
-            {"annotations", fs::absolute(from.annotations).string()},
-            {"images", fs::absolute(from.images).string()}};
+            {"path", absolute_name(path_)},
+            {"annotations", absolute_name(from.annotations)},
+            {"images", absolute_name(from.images)}};
   }
 
   std::map<std::string, std::string> options() const override {
@@ -104,6 +105,15 @@ class Coco : public ListedSource {
     return {{.name = from.from.annotations.filename().string(),
              .num_bytes = from.annotations.size(),
              .crc32c = from.crc32c}};
+  }
+
+  void will_read(size_t split, int64_t index) const override {
+    const CocoSplit& from = splits_.at(split);
+    const size_t number = picture_number(split, index);
+    announce_range(describe(split, index), 0, from.stamps[number].num_bytes);
+    if (!is_panoptic_) return;
+    announce_range(from.from.panoptic / from.file.panoptic_names[number], 0,
+                   from.panoptic[number].num_bytes);
   }
 
   std::string describe(size_t split, int64_t index) const override {
@@ -328,8 +338,7 @@ class Coco : public ListedSource {
   // Gives the size that the picture has.
   PixelSize set_picture(RecordBuilder& record, SampleBuffers& buffers, const CocoPicture& picture,
                         const std::string& origin, const FileStamp& listed) const {
-    const InputFile file(origin);
-    file.require(listed);
+    const InputFile file(origin, listed);
     require_image_size(file.size(), origin);
     const std::span<std::byte> bytes = buffers.bytes(static_cast<size_t>(file.size()));
     file.read_at(0, bytes);
@@ -478,6 +487,7 @@ class Coco : public ListedSource {
 }  // namespace
 
 std::unique_ptr<Source> open_coco(const fs::path& path, const CocoOptions& options) {
+  const PlacesListed listed;
   return std::make_unique<Coco>(path, options);
 }
 

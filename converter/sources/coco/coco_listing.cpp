@@ -10,6 +10,7 @@
 #include "input/dangling_link.h"
 #include "input/source_error.h"
 #include "input/split_name.h"
+#include "places/place.h"
 
 namespace ffkit {
 namespace {
@@ -27,7 +28,7 @@ constexpr const char* kBesidePictures = "_annotations.coco.json";
 std::vector<std::string> splits_of_annotations(const fs::path& folder, const std::string& prefix) {
   std::vector<std::string> splits;
   std::error_code none;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, none)) {
+  for (const FolderEntry& entry : FolderEntries(folder, none)) {
     const std::string name = entry.path().filename().string();
     if (name.starts_with(prefix) && entry.path().extension() == ".json") {
       splits.push_back(entry.path().stem().string().substr(prefix.size()));
@@ -42,7 +43,7 @@ std::vector<std::string> splits_of_annotations(const fs::path& folder, const std
 
 // What the user means: below the data set's folder, or as it is.
 fs::path found_at(const fs::path& path, const fs::path& given) {
-  return fs::exists(path / given) ? path / given : given;
+  return exists_at(path / given) ? path / given : given;
 }
 
 // The split called `written` by its file or folder, under the name that the trainer looks for:
@@ -58,7 +59,7 @@ std::string split_as_called(const std::string& written, const fs::path& annotati
 
 fs::path panoptic_folder(const fs::path& folder) {
   refuse_dangling_link(folder);
-  if (fs::is_directory(folder)) return folder;
+  if (is_folder_at(folder)) return folder;
   throw source_error(folder, ErrorCode::not_found,
                      "there is no such folder of panoptic PNGs; unpack them there");
 }
@@ -83,7 +84,7 @@ CocoListing given_files(const fs::path& path, const CocoOptions& options,
     listing.split = fs::absolute(listing.annotations).parent_path().filename().string();
   }
   listing.split = split_as_called(listing.split, listing.annotations, notes);
-  if (!fs::is_directory(listing.images)) {
+  if (!is_folder_at(listing.images)) {
     throw source_error(listing.images, ErrorCode::not_found, "there is no such folder of pictures");
   }
   return listing;
@@ -118,7 +119,7 @@ std::vector<CocoListing> listings_of_annotations(const fs::path& path, const Coc
     for (const fs::path& candidate : {path / split, path / "images" / split, path / "images"}) {
       if (!images.empty()) continue;
       refuse_dangling_link(candidate);
-      if (fs::is_directory(candidate)) images = candidate;
+      if (is_folder_at(candidate)) images = candidate;
     }
     if (images.empty()) {
       notes.push_back(
@@ -143,9 +144,9 @@ std::vector<CocoListing> listings_of_annotations(const fs::path& path, const Coc
 // folders, and links to nothing, that are called as a split and have none.
 std::vector<fs::path> files_beside_pictures(const fs::path& path, std::vector<fs::path>& bare) {
   std::vector<fs::path> found;
-  for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
+  for (const FolderEntry& entry : FolderEntries(path)) {
     std::error_code none;
-    if (fs::exists(entry.path() / kBesidePictures, none)) {
+    if (exists_at(entry.path() / kBesidePictures, none)) {
       found.push_back(entry.path() / kBesidePictures);
     } else if (!split_called(entry.path().filename().string()).empty() &&
                (entry.is_directory(none) || !dangling_link(entry.path()).empty())) {
@@ -154,7 +155,7 @@ std::vector<fs::path> files_beside_pictures(const fs::path& path, std::vector<fs
   }
   std::ranges::sort(found);
   std::ranges::sort(bare);
-  if (found.empty() && fs::exists(path / kBesidePictures)) found = {path / kBesidePictures};
+  if (found.empty() && exists_at(path / kBesidePictures)) found = {path / kBesidePictures};
   return found;
 }
 
@@ -197,7 +198,7 @@ void require_different_splits(const std::vector<CocoListing>& listings) {
 
 std::vector<CocoListing> list_coco(const fs::path& path, const CocoOptions& options,
                                    std::vector<std::string>& notes) {
-  if (!fs::is_directory(path)) {
+  if (!is_folder_at(path)) {
     throw source_error(path, ErrorCode::not_found, "there is no such folder");
   }
   if (!options.annotations.empty() || !options.images.empty())

@@ -15,8 +15,11 @@
 #include "input/dangling_link.h"
 #include "input/source_error.h"
 #include "input/split_name.h"
+#include "places/brace_list.h"
+#include "places/place.h"
 #include "sources/archives/compressed_stream.h"
 #include "sources/files/text_files.h"
+#include "storage/stores/object_store.h"
 
 namespace ffkit {
 namespace {
@@ -42,14 +45,14 @@ bool asks_for_json(const std::string& ending) {
 }
 
 bool has_ending(const fs::path& file, const std::string& ending) {
-  const std::string name = file.filename().string();
+  const std::string name = name_of_file(file);
   return name.ends_with(ending) ||
          std::string_view(name).substr(0, plain_name(file).size()).ends_with(ending);
 }
 
 // The file's name without its endings.
 std::string corpus_stem(const fs::path& file, const std::string& ending) {
-  std::string name = file.filename().string();
+  std::string name = name_of_file(file);
   if (!ending.empty() && name.ends_with(ending)) {
     return name.substr(0, name.size() - ending.size());
   }
@@ -63,6 +66,15 @@ std::string corpus_stem(const fs::path& file, const std::string& ending) {
 // Everything below the folder, sorted.
 std::vector<fs::path> all_files_below(const fs::path& folder) {
   std::vector<fs::path> files;
+  if (is_address(folder)) {
+    for (fs::path& file : objects_below(folder)) {
+      const fs::path below = file.lexically_relative(folder);
+      const bool is_hidden = std::ranges::any_of(
+          below, [](const fs::path& name) { return name.native().starts_with('.'); });
+      if (!is_hidden) files.push_back(std::move(file));
+    }
+    return files;
+  }
   try {
     const auto options = fs::directory_options::follow_directory_symlink;
     for (auto at = fs::recursive_directory_iterator(folder, options);
@@ -245,17 +257,27 @@ SplitFiles splits_of(const fs::path& path, const Found& found, const CorpusQuery
   return splits;
 }
 
+// Of a file that is given.
+bool is_json_by_name(const fs::path& file, const CorpusQuery& query) {
+  if (!query.takes_texts) return true;
+  return query.ending.empty() ? names_json(plain_name(file)) : asks_for_json(query.ending);
+}
+
 }  // namespace
 
 Corpus find_corpus(const fs::path& path, const CorpusQuery& query) {
   Found found;
-  if (fs::is_directory(path)) {
+  bool is_folder = false;
+  if (is_brace_list(path)) {
+    found.chosen = expand_braces(path);
+    found.is_json = is_json_by_name(found.chosen.front(), query);
+  } else if (is_folder_at(path)) {
+    is_folder = true;
     found = choose_files(path, query);
     if (found.chosen.empty()) refuse_empty(path, query, found.others);
-  } else if (fs::exists(path)) {
+  } else if (exists_at(path)) {
     found.chosen = {path};
-    found.is_json = !query.takes_texts || (query.ending.empty() ? names_json(plain_name(path))
-                                                                : asks_for_json(query.ending));
+    found.is_json = is_json_by_name(path, query);
   } else {
     throw source_error(path, ErrorCode::not_found, "there is no such file or folder");
   }
@@ -265,19 +287,19 @@ Corpus find_corpus(const fs::path& path, const CorpusQuery& query) {
     notes.push_back(fmt::format(
         "{}: the first line is a JSON object, so this is read as JSON "
         "lines; with {} it is read as text",
-        found.chosen.front().string(),
+        shown_place(found.chosen.front()),
         option_set("ending",
                    (found.chosen.front().has_extension() ? found.chosen.front().extension()
                                                          : found.chosen.front().filename())
                        .string())));
   }
-  Corpus corpus{.is_json = found.is_json,
-                .listing = listing_of(path, fs::is_directory(path)
-                                                ? splits_of(path, found, query)
-                                                : splits_by_name(found.chosen, query.ending))};
+  Corpus corpus{
+      .is_json = found.is_json,
+      .listing = listing_of(path, is_folder ? splits_of(path, found, query)
+                                            : splits_by_name(found.chosen, query.ending))};
   if (!found.others.empty()) {
     notes.push_back(fmt::format(
-        "{}: {} {} left out, because of {}: {}", path.string(), found.others.size(),
+        "{}: {} {} left out, because of {}: {}", shown_place(path), found.others.size(),
         found.others.size() == 1 ? "file is" : "files are",
         found.others.size() == 1 ? "its name" : "their names", told_by_ending(found.others)));
   }

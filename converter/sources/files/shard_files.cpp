@@ -8,6 +8,8 @@
 #include "input/dangling_link.h"
 #include "input/source_error.h"
 #include "input/split_name.h"
+#include "places/brace_list.h"
+#include "places/place.h"
 #include "sources/pictures/image_tree.h"
 
 namespace ffkit {
@@ -43,7 +45,7 @@ struct Endings {
 };
 
 std::string stem_of(const fs::path& file, const Endings& endings) {
-  const std::string name = file.filename().string();
+  const std::string name = name_of_file(file);
   const std::string compressed = compressed_ending(name, endings.plain);
   const size_t length = name.ends_with(endings.plain) ? endings.plain.size() : compressed.size();
   return name.substr(0, name.size() - length);
@@ -52,7 +54,7 @@ std::string stem_of(const fs::path& file, const Endings& endings) {
 std::vector<fs::path> files_with_ending(const fs::path& folder, const Endings& endings) {
   std::vector<fs::path> files;
   try {
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    for (const FolderEntry& entry : FolderEntries(folder)) {
       const std::string name = entry.path().filename().string();
       if (name.starts_with('.')) continue;
       const bool is_compressed = !compressed_ending(name, endings.plain).empty();
@@ -136,9 +138,9 @@ std::string split_in_name(const std::string& stem) {
 ShardListing listing_of(const fs::path& path, const SplitFiles& splits) {
   ShardListing listing;
   for (const auto& [name, files] : splits) {
-    listing.notes.push_back(fmt::format("{}: {} {} '{}' ({}{})", path.string(), files.size(),
+    listing.notes.push_back(fmt::format("{}: {} {} '{}' ({}{})", shown_place(path), files.size(),
                                         files.size() == 1 ? "file is split" : "files are split",
-                                        name, files.front().filename().string(),
+                                        name, name_of_file(files.front()),
                                         files.size() == 1 ? "" : ", ..."));
     listing.splits.push_back({name, name.starts_with("train"), files});
   }
@@ -152,7 +154,9 @@ ShardListing find_shards(const fs::path& path, const std::string& ending, bool t
   const Endings endings{ending, takes_compressed};
   refuse_dangling_link(path);
   SplitFiles splits;
-  if (fs::is_directory(path)) {
+  if (is_brace_list(path)) {
+    splits = by_name(expand_braces(path), endings);
+  } else if (is_folder_at(path)) {
     const std::vector<fs::path> files = files_with_ending(path, endings);
     splits = by_name(files, endings);
     for (const std::string& folder : list_folders(path)) {
@@ -168,7 +172,7 @@ ShardListing find_shards(const fs::path& path, const std::string& ending, bool t
       auto& all = splits[split.empty() ? folder : split];
       all.insert(all.end(), in_folder.begin(), in_folder.end());
     }
-  } else if (fs::exists(path)) {
+  } else if (exists_at(path)) {
     splits = by_name({path}, endings);
   } else {
     throw source_error(path, ErrorCode::not_found, "there is no such file or folder");

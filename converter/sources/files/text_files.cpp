@@ -30,7 +30,7 @@ constexpr int kMaxDecompressors = 16;
 constexpr std::array kPackedEndings = {".gz", ".zst", ".bz2", ".xz"};
 
 std::string lower_name(const fs::path& file) {
-  std::string name = file.filename().string();
+  std::string name = name_of_file(file);
   for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return name;
 }
@@ -51,6 +51,7 @@ FileStamp existing_stamp(const fs::path& path) {
 }
 
 std::vector<FileStamp> text_stamps(const std::vector<fs::path>& paths) {
+  if (!paths.empty() && is_address(paths.front())) return stamps_of_objects(paths);
   std::vector<FileStamp> stamps;
   stamps.reserve(paths.size());
   for (const fs::path& path : paths) stamps.push_back(existing_stamp(path));
@@ -141,20 +142,20 @@ void TextFiles::decompress(const std::vector<size_t>& files, const TextFileRules
   std::exception_ptr error;
   const auto spool_file = [&](size_t index, Spool& spool) {
     const size_t file = files[index];
-    const InputFile input(files_.paths()[file]);
-    input.require(stamps_[file]);
-    CompressedStream stream(input, content_kind(head_of(input)));
     const int64_t begin = spool.size();
-    std::vector<std::byte> chunk(kSpoolChunkBytes);
-    for (size_t n = chunk.size(); n == chunk.size();) {
-      throw_if_cancelled(place.cancel);
-      n = stream.read(chunk);
-      const auto piece = std::span(chunk).first(n);
-      if (spool.size() == begin) {
-        require_text(piece.first(std::min(n, kContentHeadBytes)), rules, files_.paths()[file]);
+    files_.with(file, [&](const InputFile& input) {
+      CompressedStream stream(input, content_kind(head_of(input)));
+      std::vector<std::byte> chunk(kSpoolChunkBytes);
+      for (size_t n = chunk.size(); n == chunk.size();) {
+        throw_if_cancelled(place.cancel);
+        n = stream.read(chunk);
+        const auto piece = std::span(chunk).first(n);
+        if (spool.size() == begin) {
+          require_text(piece.first(std::min(n, kContentHeadBytes)), rules, files_.paths()[file]);
+        }
+        spool.append(piece);
       }
-      spool.append(piece);
-    }
+    });
     stamps_[file].num_bytes = spool.size() - begin;
     ranges_[file] = Range{static_cast<size_t>(&spool - spools_.data()), begin};
   };

@@ -51,6 +51,11 @@ class TextFiles {
   // As FileGroup::read_at.
   void read_at(size_t file, int64_t offset, std::span<std::byte> out) const;
 
+  // As FileGroup::will_read.
+  void will_read(size_t file, int64_t offset, int64_t num_bytes) const {
+    if (!ranges_.at(file)) files_.will_read(file, offset, num_bytes);
+  }
+
   // "3 compressed files (4 MB) became 12 MB of text in temporary files in /fast"; empty without
   // any.
   std::string note() const;

@@ -6,10 +6,10 @@
 #include <ffkit/converter/sources.h>
 #include <ffkit/format/option_names.h>
 
-#include "format/file/file.h"
 #include "input/dangling_link.h"
 #include "input/input_file.h"
 #include "input/source_error.h"
+#include "places/place.h"
 #include "sources/folder/folder_layout.h"
 #include "sources/folder/val_annotations.h"
 #include "sources/pictures/image_source.h"
@@ -29,7 +29,7 @@ bool has_one_folder(const FolderSplit& split) {
 }
 
 bool is_annotated(const FolderSplit& split) {
-  return has_one_folder(split) && fs::exists(split.path / kValAnnotations);
+  return has_one_folder(split) && exists_at(split.path / kValAnnotations);
 }
 
 bool is_unlabelled(const FolderSplit& split) {
@@ -78,7 +78,7 @@ void label_by_annotations(const FolderSplit& split, const std::vector<std::strin
                           std::vector<ImageEntry>& entries) {
   constexpr int64_t kMaxBytes = 64 << 20;
   const fs::path file = split.path / kValAnnotations;
-  const auto class_of = parse_val_annotations(read_whole_text(file, kMaxBytes), file.string());
+  const auto class_of = parse_val_annotations(read_source_text(file, kMaxBytes), file.string());
   for (ImageEntry& entry : entries) {
     const auto found = class_of.find(fs::path(entry.id).filename().string());
     if (found == class_of.end()) {
@@ -131,13 +131,14 @@ ImageSplit read_folder_split(const FolderSplit& split, const std::vector<std::st
 }  // namespace
 
 std::unique_ptr<Source> open_image_folder(const fs::path& path, const ImageFolderOptions& options) {
+  const PlacesListed listed;
   refuse_dangling_link(path);
-  if (!fs::is_directory(path)) {
+  if (!is_folder_at(path)) {
     throw source_error(path, ErrorCode::not_found,
-                       fs::exists(path) ? "is no folder; give the one that holds the pictures"
-                                        : "there is no such folder");
+                       exists_at(path) ? "is no folder; give the one that holds the pictures"
+                                       : "there is no such folder");
   }
-  ImageSet set{.kind = "folder", .path = fs::canonical(path), .storage = options.images};
+  ImageSet set{.kind = "folder", .path = canonical_place(path), .storage = options.images};
   set.roots = {set.path};
   FolderLayout layout = find_folder_layout(set.path, options.splits);
   set.notes = std::move(layout.notes);

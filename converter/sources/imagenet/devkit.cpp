@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <charconv>
 
-#include "format/file/file.h"
 #include "input/input_file.h"
 #include "input/source_error.h"
+#include "places/place.h"
 #include "sources/archives/archive_reader.h"
 #include "sources/imagenet/lines.h"
 
@@ -73,10 +73,11 @@ std::vector<int64_t> parse_ground_truth(std::string_view text, const Synsets& sy
 }
 
 std::optional<Devkit> find_devkit(const fs::path& folder) {
-  if (fs::exists(folder / kDevkitArchive)) return read_archive(folder / kDevkitArchive);
-  if (fs::is_directory(folder / kFolder)) {
-    return make_devkit(folder / kFolder, read_whole_file(folder / kFolder / kMeta, kMaxMemberBytes),
-                       read_whole_file(folder / kFolder / kGroundTruth, kMaxMemberBytes));
+  if (exists_at(folder / kDevkitArchive)) return read_archive(folder / kDevkitArchive);
+  if (is_folder_at(folder / kFolder)) {
+    return make_devkit(folder / kFolder,
+                       read_source_bytes(folder / kFolder / kMeta, kMaxMemberBytes),
+                       read_source_bytes(folder / kFolder / kGroundTruth, kMaxMemberBytes));
   }
   return std::nullopt;
 }

@@ -10,6 +10,7 @@
 
 #include "input/dangling_link.h"
 #include "input/source_error.h"
+#include "places/place.h"
 #include "sources/archives/parallel_io.h"
 #include "sources/archives/tar_index.h"
 #include "sources/imagenet/archive_check.h"
@@ -95,7 +96,8 @@ void read_class_archives(const InputFile& archive_of_all, FoundSplit& found) {
   }
   const auto members = list_in_parallel(archives.size(), [&](size_t i) {
     const std::string name = path.string() + ": " + archives[i].name;
-    std::vector<TarMember> in_archive = index_tar(archive_of_all, archives[i].data, name);
+    std::vector<TarMember> in_archive =
+        index_tar(archive_of_all, archives[i].data, name, archives.size());
     refuse_twice(in_archive, name);
     return in_archive;
   });
@@ -152,7 +154,7 @@ void read_half_unpacked(const fs::path& path, const std::vector<std::string>& ar
     const InputFile file(path / (archives[i] + ".tar"));
     file.expect_scattered_reads();
     class_archives[i] = {.path = file.path(), .stamp = file.stamp()};
-    std::vector<TarMember> in_archive = index_tar(file);
+    std::vector<TarMember> in_archive = index_tar(file, archives.size());
     refuse_twice(in_archive, file.path().string());
     return in_archive;
   });
@@ -298,13 +300,14 @@ std::string missing_note(const std::vector<ImageNetSplitPlace>& splits, const fs
 }  // namespace
 
 std::unique_ptr<Source> open_imagenet(const fs::path& path, const ImageNetOptions& options) {
+  const PlacesListed listed;
   refuse_dangling_link(path);
-  if (!fs::is_directory(path)) {
+  if (!is_folder_at(path)) {
     throw source_error(
         path, ErrorCode::not_found,
-        fs::exists(path) ? "is no folder; give the one that holds it" : "there is no such folder");
+        exists_at(path) ? "is no folder; give the one that holds it" : "there is no such folder");
   }
-  ImageSet set{.kind = "imagenet", .path = fs::canonical(path), .storage = options.images};
+  ImageSet set{.kind = "imagenet", .path = canonical_place(path), .storage = options.images};
   const ImageNetLayout layout = find_imagenet(set.path, options.splits);
   std::vector<std::string> checks;
   if (options.check_archives) checks = check_archives(archives_of(layout, path));

@@ -9,7 +9,7 @@
 
 #include <ffkit/format/option_names.h>
 
-#include "format/file/file.h"
+#include "input/input_file.h"
 #include "input/source_error.h"
 #include "sources/imagenet/imagenet_classes.h"
 #include "sources/imagenet/kaggle_lists.h"
@@ -85,7 +85,7 @@ ImageNetLabels::ImageNetLabels(const ImageNetLayout& layout)
     classes_ = devkit_->synsets;
     origin_ = "the devkit";
   } else if (const auto mapping = find_list(layout, kMapping)) {
-    classes_ = parse_synset_mapping(read_whole_text(*mapping, kMaxListBytes), mapping->string());
+    classes_ = parse_synset_mapping(read_source_text(*mapping, kMaxListBytes), mapping->string());
     origin_ = kMapping;
   } else {
     classes_ = shipped_classes();
@@ -108,8 +108,8 @@ ImageNetLabels::ValLabels ImageNetLabels::label_val(std::vector<ImageEntry>& ent
                                                     const fs::path& where,
                                                     bool allow_partial) const {
   if (val_solution_) {
-    const auto labels = parse_val_solution(read_whole_text(*val_solution_, kMaxListBytes), classes_,
-                                           val_solution_->string());
+    const auto labels = parse_val_solution(read_source_text(*val_solution_, kMaxListBytes),
+                                           classes_, val_solution_->string());
     for (ImageEntry& entry : entries) {
       const auto label = labels.find(fs::path(entry.id).stem().string());
       if (label == labels.end()) {

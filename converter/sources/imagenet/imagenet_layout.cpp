@@ -9,8 +9,10 @@
 #include "input/dangling_link.h"
 #include "input/source_error.h"
 #include "input/split_name.h"
+#include "places/place.h"
 #include "sources/imagenet/imagenet_classes.h"
 #include "sources/pictures/image_tree.h"
+#include "storage/stores/object_store.h"
 
 namespace ffkit {
 namespace {
@@ -25,7 +27,7 @@ std::vector<fs::path> find_archives(const fs::path& folder, const std::string& s
   const std::string exact = fmt::format("ILSVRC2012_img_{}.tar", split);
   refuse_dangling_link(folder / exact);
   if (split != "test") {
-    return fs::exists(folder / exact) ? std::vector{folder / exact} : std::vector<fs::path>{};
+    return exists_at(folder / exact) ? std::vector{folder / exact} : std::vector<fs::path>{};
   }
   std::vector<fs::path> archives;
   for (const std::string& name : list_files(folder)) {
@@ -40,9 +42,9 @@ std::vector<fs::path> find_archives(const fs::path& folder, const std::string& s
 // any.
 fs::path find_split_folder(const fs::path& folder, const std::string& name) {
   refuse_dangling_link(folder / name);
-  if (fs::is_directory(folder / name)) return folder / name;
+  if (is_folder_at(folder / name)) return folder / name;
   std::vector<fs::path> called;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+  for (const FolderEntry& entry : FolderEntries(folder)) {
     std::error_code error;
     if (split_called(entry.path().filename().string()) == name && entry.is_directory(error)) {
       called.push_back(entry.path());
@@ -88,6 +90,7 @@ std::vector<fs::path> list_folders_for(const fs::path& folder) {
   fs::path above = folder;
   for (int i = 0; i < kLevels && above.has_parent_path(); ++i) {
     above = above.parent_path();
+    if (is_address(folder) && !is_address(above)) break;  // above the bucket
     folders.push_back(above);
   }
   return folders;
@@ -102,11 +105,9 @@ bool is_split_folder(const fs::path& path, const std::string& name) {
 }
 
 ImageNetLayout find_all(const fs::path& path) {
-  for (const char* below : {".", "Data/CLS-LOC", "ILSVRC/Data/CLS-LOC"}) {
-    const fs::path folder = (path / below).lexically_normal();
-    if (!fs::is_directory(folder)) continue;
-    // Without the "/" that "." leaves behind.
-    const fs::path root = folder.has_filename() ? folder : folder.parent_path();
+  for (const char* below : {"", "Data/CLS-LOC", "ILSVRC/Data/CLS-LOC"}) {
+    const fs::path root = *below == '\0' ? path : path / below;
+    if (!is_folder_at(root)) continue;
     if (auto splits = find_imagenet_splits(root); !splits.empty()) {
       return {std::move(splits), list_folders_for(root)};
     }
@@ -161,7 +162,7 @@ ImageNetLayout find_imagenet(const fs::path& path, const std::vector<std::string
 
 std::optional<fs::path> find_list(const ImageNetLayout& layout, const char* name) {
   for (const fs::path& folder : layout.list_folders) {
-    if (fs::exists(folder / name)) return folder / name;
+    if (exists_at(folder / name)) return folder / name;
   }
   return std::nullopt;
 }

@@ -20,6 +20,8 @@
 #include "input/listed_source.h"
 #include "input/source_error.h"
 #include "input/thread_limit.h"
+#include "places/brace_list.h"
+#include "places/place.h"
 #include "sources/archives/tar_index.h"
 #include "sources/files/corpus_files.h"
 #include "sources/files/text_files.h"
@@ -80,13 +82,11 @@ class Jsonl : public ListedSource {
 
   std::map<std::string, std::string> facts(size_t split) const override {
     return {{"kind", "jsonl"},
-            {"path", fs::absolute(path_).string()},
+            {"path", absolute_name(path_)},
             {"files", std::to_string(splits_.at(split).files.paths().size())}};
   }
 
-  std::vector<fs::path> roots() const override {
-    return fs::is_directory(path_) ? std::vector{path_} : std::vector<fs::path>{};
-  }
+  std::vector<fs::path> roots() const override { return root_if_folder(path_); }
 
   int64_t sample_bytes(size_t split, int64_t index) const override {
     return range_of(splits_.at(split), static_cast<size_t>(index)).num_bytes;
@@ -108,6 +108,13 @@ class Jsonl : public ListedSource {
                         .crc32c = from.file_crc32c[i]});
     }
     return inputs;
+  }
+
+  void will_read(size_t split, int64_t index) const override {
+    const JsonlSplit& from = splits_.at(split);
+    const auto line = static_cast<size_t>(index);
+    const FileRange range = range_of(from, line);
+    from.files.will_read(file_of(from, line), range.offset, range.num_bytes);
   }
 
   std::string describe(size_t split, int64_t index) const override {
@@ -270,9 +277,7 @@ class Jsonl : public ListedSource {
   }
 
   // Below the source's folder.
-  std::string name_of(const fs::path& file) const {
-    return file == path_ ? file.filename().string() : file.lexically_relative(path_).string();
-  }
+  std::string name_of(const fs::path& file) const { return name_below(path_, file); }
 
   static std::string place_of(const JsonlSplit& split, size_t line, const std::string& file) {
     return split.layouts[file_of(split, line)] == JsonLayout::lines
@@ -321,6 +326,7 @@ class Jsonl : public ListedSource {
 }  // namespace
 
 std::unique_ptr<Source> open_jsonl(const fs::path& path, const JsonlOptions& options) {
+  const PlacesListed listed;
   return std::make_unique<Jsonl>(path, options);
 }
 

@@ -8,9 +8,10 @@
 #include <numeric>
 #include <string_view>
 
-#include "format/file/file.h"
+#include "input/input_file.h"
 #include "input/sample_arrays.h"
 #include "input/source_error.h"
+#include "places/place.h"
 #include "sources/numbers/json_numbers.h"
 
 namespace ffkit::nuscenes {
@@ -33,7 +34,7 @@ constexpr int64_t kMaxFileBytes = 256 << 20;
 // Calls use(dom::object) for each message of a file.
 template <typename Use>
 void for_messages(const fs::path& path, const Use& use) {
-  const std::vector<std::byte> bytes = read_whole_file(path, kMaxFileBytes);
+  const std::vector<std::byte> bytes = read_source_bytes(path, kMaxFileBytes);
   dom::parser parser;
   dom::array array;
   const auto error = parser.parse(reinterpret_cast<const char*>(bytes.data()), bytes.size())
@@ -51,11 +52,11 @@ void for_messages(const fs::path& path, const Use& use) {
 // "[]" and nothing: as an export that failed leaves it.
 bool has_messages(const fs::path& path) {
   std::error_code none;
-  const uintmax_t size = fs::file_size(path, none);
-  constexpr uintmax_t kMaxEmpty = 64;
+  const int64_t size = stamp_of(path, none).num_bytes;
+  constexpr int64_t kMaxEmpty = 64;
   if (none || size == 0) return false;
   if (size > kMaxEmpty) return true;
-  for (const std::byte byte : read_whole_file(path, kMaxFileBytes)) {
+  for (const std::byte byte : read_source_bytes(path, kMaxFileBytes)) {
     if (std::string_view("[] \t\r\n").find(static_cast<char>(byte)) == std::string_view::npos) {
       return true;
     }
@@ -67,7 +68,7 @@ bool has_messages(const fs::path& path) {
 
 CanBus::CanBus(const fs::path& root, const std::vector<std::string>& scenes)
     : folder_(root / "can_bus") {
-  if (!fs::is_directory(folder_)) return;
+  if (!is_folder_at(folder_)) return;
   for (const char* message : kMessages) {
     messages_.emplace_back(message);
     const auto first = std::ranges::find_if(scenes, [&](const std::string& scene) {
@@ -88,7 +89,7 @@ CanBus::CanBus(const fs::path& root, const std::vector<std::string>& scenes)
   for (const char* message : kMessages) {
     num_empty_files_ += std::ranges::count_if(scenes, [&](const std::string& scene) {
       const fs::path path = folder_ / fmt::format("{}_{}.json", scene, message);
-      return fs::exists(path) && !has_messages(path);
+      return exists_at(path) && !has_messages(path);
     });
   }
 }

@@ -17,6 +17,7 @@
 #include "input/input_file.h"
 #include "input/listed_source.h"
 #include "input/source_error.h"
+#include "places/place.h"
 #include "sources/archives/parallel_io.h"
 #include "sources/nuscenes/can_bus.h"
 #include "sources/nuscenes/listing.h"
@@ -32,21 +33,21 @@ namespace fs = std::filesystem;
 
 // The folder of tables that is there.
 std::string find_version(const fs::path& path, const std::string& wanted) {
-  if (!fs::is_directory(path)) {
+  if (!is_folder_at(path)) {
     throw source_error(path, ErrorCode::not_found,
                        "there is no such folder; give the one with v1.0-*/ and samples/");
   }
   std::vector<std::string> found;
   for (const char* version : {"v1.0-trainval", "v1.0-test", "v1.0-mini"}) {
-    if (fs::is_directory(path / version)) found.emplace_back(version);
+    if (is_folder_at(path / version)) found.emplace_back(version);
   }
   // Own sets may have a version of any name; the devkit looks for their splits there.
-  for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
+  for (const FolderEntry& entry : FolderEntries(path)) {
     const std::string name = entry.path().filename().string();
     if (std::ranges::find(found, name) != found.end()) continue;
     std::error_code none;
-    if (fs::exists(entry.path() / kSplitsFile, none) &&
-        fs::exists(entry.path() / "scene.json", none)) {
+    if (exists_at(entry.path() / kSplitsFile, none) &&
+        exists_at(entry.path() / "scene.json", none)) {
       found.push_back(name);
     }
   }
@@ -114,7 +115,7 @@ std::vector<SourceInput> list_inputs(const fs::path& root, const std::string& ve
   std::vector<SourceInput> inputs;
   for (const fs::path& folder : {root / version, root / "can_bus"}) {
     std::error_code none;
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder, none)) {
+    for (const FolderEntry& entry : FolderEntries(folder, none)) {
       if (entry.path().extension() != ".json" || entry.is_directory()) continue;
       inputs.push_back({.name = entry.path().lexically_relative(root).string()});
     }
@@ -209,7 +210,7 @@ class NuScenes : public ListedSource {
 
   std::map<std::string, std::string> facts(size_t /*split*/) const override {
     std::map<std::string, std::string> facts = {
-        {"kind", "nuscenes"}, {"path", fs::absolute(path_).string()}, {"version", version_}};
+        {"kind", "nuscenes"}, {"path", absolute_name(path_)}, {"version", version_}};
     if (!tables_->label_names.empty()) {
       facts["lidarseg_names"] = fmt::format("{}", fmt::join(tables_->label_names, ","));
     }
@@ -270,6 +271,10 @@ class NuScenes : public ListedSource {
   void will_read(size_t split, int64_t index) const override {
     for_files(split, index, [&](Row row) {
       if (listing_.file_bytes(row) <= 0) return;
+      if (is_address(path_)) {
+        announce_range(path_ / tables_->sample_data.filename[row], 0, listing_.file_bytes(row));
+        return;
+      }
       const int fd = ::open((path_ / tables_->sample_data.filename[row]).c_str(),
                             O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // what is no file is found later
       if (fd < 0) return;
@@ -362,6 +367,7 @@ class NuScenes : public ListedSource {
 
 std::unique_ptr<Source> open_nuscenes(const std::filesystem::path& path,
                                       const NuScenesOptions& options) {
+  const PlacesListed listed;
   if (options.images.exif == ExifUse::apply) {
     throw Error(
         ErrorCode::invalid_argument,

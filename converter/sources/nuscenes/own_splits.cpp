@@ -11,8 +11,9 @@
 
 #include <ffkit/nuscenes/splits.h>
 
-#include "format/file/file.h"
+#include "input/input_file.h"
 #include "input/source_error.h"
+#include "places/place.h"
 
 namespace ffkit::nuscenes {
 namespace {
@@ -25,14 +26,14 @@ constexpr std::array<std::string_view, 7> kDevkitSplits = {
 
 std::vector<SceneSplit> read_own_splits(const fs::path& path) {
   std::vector<SceneSplit> splits;
-  if (!fs::exists(path)) return splits;
+  if (!exists_at(path)) return splits;
   const auto refuse = [&path](const std::string& what) {
     throw source_error(path, ErrorCode::corrupt,
                        what + "; the devkit expects {\"split\": [\"scene-0001\", ...], ...}");
   };
   nlohmann::ordered_json json;
   try {
-    json = nlohmann::ordered_json::parse(read_whole_text(path));
+    json = nlohmann::ordered_json::parse(read_source_text(path));
   } catch (const nlohmann::json::exception& error) {
     refuse(fmt::format("is no JSON: {}", error.what()));
   }

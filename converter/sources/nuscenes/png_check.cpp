@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "format/big_endian.h"
-#include "format/file/file.h"
+#include "input/input_file.h"
 
 namespace ffkit::nuscenes {
 namespace {
@@ -21,7 +21,7 @@ constexpr std::string_view kSignature = "\x89PNG\r\n\x1a\n";
 }  // namespace
 
 std::string problem_of_png(const std::filesystem::path& path) {
-  const std::vector<std::byte> file = read_whole_file(path, kMaxBytes);
+  const std::vector<std::byte> file = read_source_bytes(path, kMaxBytes);
   const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
   if (!text.starts_with(kSignature)) return "is no PNG";
   std::span<const std::byte> rest = std::span(file).subspan(kSignature.size());

@@ -60,10 +60,10 @@ RecordReader::RecordReader(const Tables& tables, const Listing& listing, const C
 
 std::span<const std::byte> RecordReader::read_file(std::string_view name, SampleBuffers& buffers,
                                                    Row row) const {
-  const InputFile file(root_ / name);
-  if (row != kNoRow) {
-    file.require({.num_bytes = listing_.file_bytes(row), .modified_ns = listing_.modified_ns(row)});
-  }
+  const InputFile file = row == kNoRow
+                             ? InputFile(root_ / name)
+                             : InputFile(root_ / name, {.num_bytes = listing_.file_bytes(row),
+                                                        .modified_ns = listing_.modified_ns(row)});
   require_image_size(file.size(), file.path().string());
   const std::span<std::byte> bytes = buffers.bytes(static_cast<size_t>(file.size()));
   file.read_at(0, bytes);

@@ -12,6 +12,7 @@
 #include "format/printable.h"
 #include "input/listed_source.h"
 #include "input/source_error.h"
+#include "places/place.h"
 #include "sources/pairs/pairs_layout.h"
 #include "sources/pairs/pairs_listing.h"
 #include "sources/pictures/mask_file.h"
@@ -50,13 +51,13 @@ class Pairs : public ListedSource {
   }
 
   std::map<std::string, std::string> facts(size_t split) const override {
-    std::map<std::string, std::string> facts = {
-        {"kind", "pairs"}, {"path", fs::absolute(folders_.front().path).string()}};
+    std::map<std::string, std::string> facts = {{"kind", "pairs"},
+                                                {"path", absolute_name(folders_.front().path)}};
     for (const PairsFolder& folder : std::span(folders_).subspan(1)) {
-      facts["folder_" + folder.field] = fs::absolute(folder.path).string();
+      facts["folder_" + folder.field] = absolute_name(folder.path);
     }
     const fs::path& list = splits_.at(split).list;
-    if (!list.empty()) facts["list"] = fs::absolute(list).string();
+    if (!list.empty()) facts["list"] = absolute_name(list);
     return facts;
   }
 
@@ -92,6 +93,13 @@ class Pairs : public ListedSource {
           fnv1a64(std::as_bytes(std::span(&stamp.modified_ns, 1)), identity.modified);
     }
     return identity;
+  }
+
+  void will_read(size_t split, int64_t index) const override {
+    const PairSample& pair = sample(split, index);
+    for (size_t i = 0; i < folders_.size(); ++i) {
+      announce_range(folders_[i].path / pair.files[i].path, 0, pair.files[i].stamp.num_bytes);
+    }
   }
 
   std::string describe(size_t split, int64_t index) const override {
@@ -148,6 +156,7 @@ class Pairs : public ListedSource {
 }  // namespace
 
 std::unique_ptr<Source> open_pairs(const PairsOptions& options) {
+  const PlacesListed listed;
   return std::make_unique<Pairs>(options);
 }
 

@@ -12,6 +12,7 @@
 #include "input/dangling_link.h"
 #include "input/names.h"
 #include "input/source_error.h"
+#include "places/place.h"
 
 namespace ffkit {
 namespace {
@@ -87,14 +88,14 @@ fs::path found_folder(const PairsOptions& options, const PairsFolder& folder) {
   fs::path below = options.root / folder.path;
   refuse_dangling_link(below);
   std::error_code none;
-  if (fs::is_directory(below, none)) return below;
+  if (is_folder_at(below, none)) return below;
   const bool is_given = std::ranges::find(options.folders, folder.field, &PairedFolder::field) !=
                         options.folders.end();
-  if (is_given && !fs::exists(below, none)) {
+  if (is_given && !exists_at(below, none)) {
     refuse_dangling_link(folder.path);
-    if (fs::is_directory(folder.path, none)) return folder.path;
+    if (is_folder_at(folder.path, none)) return folder.path;
   }
-  if (fs::exists(below, none)) {
+  if (exists_at(below, none)) {
     throw source_error(below, ErrorCode::not_found,
                        "is no folder; give the one that holds the files of '{}'", folder.field);
   }
@@ -110,7 +111,7 @@ std::vector<fs::path> lists_of_layout(const PairsOptions& options, const fs::pat
   for (const std::string& name : options.splits.empty() ? usual : options.splits) {
     const fs::path list = folder / (name + ".txt");
     std::error_code none;
-    if (fs::exists(list, none) || !dangling_link(list).empty()) {
+    if (exists_at(list, none) || !dangling_link(list).empty()) {
       lists.push_back(list);
     } else if (!options.splits.empty()) {
       throw source_error(list, ErrorCode::not_found,
@@ -186,7 +187,7 @@ PairsLayout find_pairs_layout(const PairsOptions& options) {
   for (PairsFolder& folder : layout.folders) folder.path = found_folder(options, folder);
   for (fs::path& list : layout.lists) {
     std::error_code none;
-    if (!options.root.empty() && fs::exists(options.root / list, none)) list = options.root / list;
+    if (!options.root.empty() && exists_at(options.root / list, none)) list = options.root / list;
   }
   const KnownLayout* known = known_layout(options.layout);
   if (layout.lists.empty() && known != nullptr && *known->lists != '\0') {

@@ -13,10 +13,11 @@
 #include <ffkit/format/option_names.h>
 
 #include "format/dataset/split_name.h"
-#include "format/file/file.h"
 #include "format/printable.h"
+#include "input/input_file.h"
 #include "input/source_error.h"
 #include "input/split_name.h"
+#include "places/place.h"
 #include "sources/folder/folder_layout.h"
 #include "sources/imagenet/lines.h"
 #include "sources/pictures/image_sample.h"
@@ -233,7 +234,7 @@ class PairsLister {
     }
     std::set<std::string_view> seen;
     std::vector<std::string> missing;
-    const std::string text = read_whole_text(list, kMaxListBytes);
+    const std::string text = read_source_text(list, kMaxListBytes);
     for_each_line(text, [&](std::string_view line, int64_t number) {
       while (!line.empty() && (line.back() == ' ' || line.back() == '\t')) line.remove_suffix(1);
       if (line.empty()) return;
@@ -367,7 +368,7 @@ class PairsLister {
                          "holds no folders of splits, so its pictures are one; name one with {}",
                          option_name("splits"));
     } else {
-      const fs::path folder = fs::canonical(pictures());
+      const fs::path folder = canonical_place(pictures());
       for (const fs::path& path : {folder.parent_path(), folder}) {
         const std::string called = split_called(path.filename().string());
         if (!called.empty()) name = called;

@@ -31,7 +31,7 @@ struct FrameOf {
 
 simdjson::dom::object load_object(simdjson::dom::parser& parser, const fs::path& path) {
   simdjson::dom::object object;
-  const auto error = parser.load(path.string()).get_object().get(object);
+  const auto error = load_json(parser, path).get_object().get(object);
   if (error != simdjson::SUCCESS) {
     throw source_error(path,
                        error == simdjson::IO_ERROR ? ErrorCode::not_found : ErrorCode::corrupt,

@@ -224,7 +224,7 @@ std::vector<PersonDetection> read_person_detections(const std::filesystem::path&
   inputs.push_back(person_input(input));
   simdjson::dom::parser parser;
   simdjson::dom::array array;
-  const auto error = parser.load(path.string()).get_array().get(array);
+  const auto error = load_json(parser, path).get_array().get(array);
   if (error != simdjson::SUCCESS) {
     throw source_error(path, ErrorCode::corrupt, "is no JSON array of detections: {}",
                        simdjson::error_message(error));

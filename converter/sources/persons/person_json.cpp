@@ -129,4 +129,11 @@ SourceInput person_input(const InputFile& file) {
       .name = file.path().filename().string(), .num_bytes = file.size(), .crc32c = crc32c_of(file)};
 }
 
+simdjson::simdjson_result<simdjson::dom::element> load_json(simdjson::dom::parser& parser,
+                                                            const std::filesystem::path& path) {
+  constexpr int64_t kMaxBytes = int64_t{4} << 30;  // simdjson's own
+  if (!is_address(path)) return parser.load(path.string());
+  return parser.parse(read_source_text(path, kMaxBytes));
+}
+
 }  // namespace ffkit

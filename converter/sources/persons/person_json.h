@@ -48,5 +48,8 @@ void read_annotations(const InputFile& file, const AddPersonJson& add_picture,
 
 // `file` for Source::inputs().
 SourceInput person_input(const InputFile& file);
+// A whole file of JSON, which lives in the parser.
+simdjson::simdjson_result<simdjson::dom::element> load_json(simdjson::dom::parser& parser,
+                                                            const std::filesystem::path& path);
 
 }  // namespace ffkit

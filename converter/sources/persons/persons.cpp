@@ -16,6 +16,7 @@
 #include "input/input_file.h"
 #include "input/listed_source.h"
 #include "input/source_error.h"
+#include "places/place.h"
 #include "sources/archives/parallel_io.h"
 #include "sources/coco/coco_listing.h"
 #include "sources/persons/person_file.h"
@@ -40,7 +41,7 @@ struct PersonSplit {
 // Splits as a set is published.
 std::vector<CocoListing> list_persons(const fs::path& path, const PersonsOptions& options,
                                       std::vector<std::string>& notes) {
-  if (!fs::is_directory(path)) {
+  if (!is_folder_at(path)) {
     throw source_error(path, ErrorCode::not_found, "there is no such folder");
   }
   const bool is_given = !options.annotations.empty() || !options.images.empty();
@@ -55,7 +56,7 @@ std::vector<CocoListing> list_persons(const fs::path& path, const PersonsOptions
   }
   std::vector<CocoListing> found;
   const auto add = [&](const char* split, const fs::path& file, const fs::path& images) {
-    if (fs::exists(path / file)) found.push_back({split, path / file, path / images});
+    if (exists_at(path / file)) found.push_back({split, path / file, path / images});
   };
   if (options.set == "muco") add("train", "MuCo-3DHP.json", "");
   if (options.set == "mupots") add("test", "MuPoTS-3D.json", "MultiPersonTestSet");
@@ -166,6 +167,10 @@ class Persons : public ListedSource {
     return splits_.at(split).file.inputs;
   }
 
+  void will_read(size_t split, int64_t index) const override {
+    announce_range(describe(split, index), 0, sample_bytes(split, index));
+  }
+
   std::string describe(size_t split, int64_t index) const override {
     return (splits_.at(split).from.images / picture_of(split, index).file_name).string();
   }
@@ -233,16 +238,16 @@ void Persons::add_split(CocoListing from) {
   if (has_detections) {
     const fs::path below = path_ / options_.detections;
     detections =
-        read_person_detections(fs::exists(below) ? below : options_.detections, split.file.inputs);
+        read_person_detections(exists_at(below) ? below : options_.detections, split.file.inputs);
   }
   PersonSelection selection =
       select_persons(split.file, set_, options_, has_detections ? &detections : nullptr);
   split.chosen = std::move(selection.chosen);
   split.facts = {{"kind", "persons"},
                  {pose::kSetFact, options_.set},
-                 {"path", fs::absolute(path_).string()},
-                 {"annotations", fs::absolute(split.from.annotations).string()},
-                 {"images", fs::absolute(split.from.images).string()}};
+                 {"path", absolute_name(path_)},
+                 {"annotations", absolute_name(split.from.annotations)},
+                 {"images", absolute_name(split.from.images)}};
   if (set_.says_what_is_valid) {
     int64_t num_valid = 0;
     for (const AnnotatedPerson& person : split.file.people) {
@@ -322,8 +327,7 @@ void Persons::read(size_t split, int64_t index, RecordBuilder& record,
   const ChosenPerson& chosen_person = chosen(split, index);
   const PersonPicture& picture = picture_of(split, index);
   const std::string origin = describe(split, index);
-  const InputFile file(origin);
-  file.require(from.stamps[chosen_person.picture]);
+  const InputFile file(origin, from.stamps[chosen_person.picture]);
   require_image_size(file.size(), origin);
   const std::span<std::byte> bytes = buffers.bytes(static_cast<size_t>(file.size()));
   file.read_at(0, bytes);
@@ -369,6 +373,7 @@ void Persons::read(size_t split, int64_t index, RecordBuilder& record,
 }  // namespace
 
 std::unique_ptr<Source> open_persons(const fs::path& path, const PersonsOptions& options) {
+  const PlacesListed listed;
   return std::make_unique<Persons>(path, options);
 }
 

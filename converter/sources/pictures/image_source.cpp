@@ -8,6 +8,7 @@
 #include "input/dangling_link.h"
 #include "input/listed_source.h"
 #include "input/source_error.h"
+#include "places/place.h"
 #include "sources/pictures/image_sample.h"
 
 namespace ffkit {
@@ -41,7 +42,8 @@ class ImageSource : public ListedSource {
 
   std::map<std::string, std::string> facts(size_t split) const override {
     const ImageSplit& images = set_.splits.at(split);
-    std::map<std::string, std::string> facts = {{"kind", set_.kind}, {"path", set_.path.string()}};
+    std::map<std::string, std::string> facts = {{"kind", set_.kind},
+                                                {"path", absolute_name(set_.path)}};
     if (images.archive) facts["archive"] = images.path.filename().string();
     return facts;
   }
@@ -89,7 +91,14 @@ class ImageSource : public ListedSource {
   void will_read(size_t split, int64_t index) const override {
     const ImageSplit& images = set_.splits.at(split);
     const FileRange& data = entry(split, index).data;
-    if (images.archive) images.archive->will_read(data.offset, data.num_bytes);
+    if (images.archive) {
+      images.archive->will_read(data.offset, data.num_bytes);
+    } else if (const auto class_archive = images.class_archives.find(entry(split, index).folder);
+               class_archive != images.class_archives.end()) {
+      announce_range(class_archive->second.path, data.offset, data.num_bytes);
+    } else {
+      announce_range(images.path / entry(split, index).id, 0, data.num_bytes);
+    }
   }
 
   int64_t position(size_t split, int64_t index) const override {
@@ -121,16 +130,15 @@ class ImageSource : public ListedSource {
     } else if (const auto class_archive = images.class_archives.find(image.folder);
                class_archive != images.class_archives.end()) {
       // Opened for each picture: there are more of them than a process may have open files.
-      const InputFile file(class_archive->second.path);
-      file.require(class_archive->second.stamp);
+      const InputFile file(class_archive->second.path, class_archive->second.stamp);
       require_image_size(image.data.num_bytes, origin);
       bytes = buffers.bytes(static_cast<size_t>(image.data.num_bytes));
       file.read_at(image.data.offset, bytes);
     } else {
       if (image.modified_ns == ImageEntry::kDanglingLink)
         refuse_listed_link(images.path / image.id);
-      const InputFile file(images.path / image.id);
-      file.require({.num_bytes = image.data.num_bytes, .modified_ns = image.modified_ns});
+      const InputFile file(images.path / image.id,
+                           {.num_bytes = image.data.num_bytes, .modified_ns = image.modified_ns});
       require_image_size(file.size(), origin);
       bytes = buffers.bytes(static_cast<size_t>(file.size()));
       file.read_at(0, bytes);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <functional>
 #include <iterator>
 #include <optional>
 #include <utility>
@@ -12,8 +13,10 @@
 #include "input/dangling_link.h"
 #include "input/input_file.h"
 #include "input/source_error.h"
+#include "places/place.h"
 #include "sources/archives/parallel_io.h"
 #include "sources/pictures/image_sample.h"
+#include "storage/stores/object_store.h"
 
 namespace ffkit {
 namespace {
@@ -34,7 +37,7 @@ enum class Wanted { folders, hidden_folders, files };
 std::vector<std::string> list_names(const fs::path& folder, Wanted wanted) {
   std::vector<std::string> names;
   try {
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    for (const FolderEntry& entry : FolderEntries(folder)) {
       if (is_hidden(entry.path()) != (wanted == Wanted::hidden_folders)) continue;
       if (wanted == Wanted::folders && !has_image_name(entry.path())) {
         refuse_dangling_link(entry.path());
@@ -55,6 +58,7 @@ std::vector<std::string> list_names(const fs::path& folder, Wanted wanted) {
 using FolderId = std::pair<dev_t, ino_t>;
 
 FolderId folder_id(const fs::path& folder) {
+  if (is_address(folder)) return {0, std::hash<std::string>()(folder.native())};
   struct stat status {};
   if (::stat(folder.c_str(), &status) != 0) {
     throw source_io_error(folder, "cannot be listed", errno);
@@ -88,7 +92,7 @@ void refuse_missing_folder(const fs::path& path) {
 bool holds_images_in(const fs::path& folder, FoldersAbove& above) {
   above.enter(folder);
   std::vector<fs::path> folders;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+  for (const FolderEntry& entry : FolderEntries(folder)) {
     std::error_code error;
     if (entry.is_directory(error)) {
       if (!is_hidden(entry.path())) folders.push_back(entry.path());
@@ -110,7 +114,7 @@ class Lister {
   // The pictures in `folder`, and in the folders in it when `is_deep`.
   void list(const fs::path& folder, bool is_deep) {
     above_.enter(folder);
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    for (const FolderEntry& entry : FolderEntries(folder)) {
       std::error_code error;
       if (!entry.is_directory(error)) {
         add(entry.path());
@@ -175,11 +179,11 @@ std::vector<std::string> list_files(const fs::path& folder) {
 
 bool holds_images(const fs::path& folder) {
   try {
-    return std::any_of(fs::directory_iterator(folder), fs::directory_iterator(),
-                       [](const fs::directory_entry& entry) {
-                         std::error_code error;
-                         return has_image_name(entry.path()) && !entry.is_directory(error);
-                       });
+    for (const FolderEntry& entry : FolderEntries(folder)) {
+      std::error_code error;
+      if (has_image_name(entry.path()) && !entry.is_directory(error)) return true;
+    }
+    return false;
   } catch (const fs::filesystem_error& error) {
     cannot_list(error, folder);
   }

@@ -38,8 +38,7 @@ std::span<const std::byte> read_listed_file(const std::filesystem::path& path,
     throw error_at(path, ErrorCode::unsupported,
                    fault.empty() ? "was a link to nothing when it was listed; start again" : fault);
   }
-  const InputFile file(path);
-  file.require(listed);
+  const InputFile file(path, listed);
   require_image_size(file.size(), path.string());
   const std::span<std::byte> bytes = buffers.bytes(static_cast<size_t>(file.size()));
   file.read_at(0, bytes);

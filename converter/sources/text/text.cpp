@@ -14,6 +14,8 @@
 #include "format/make_error.h"
 #include "input/listed_source.h"
 #include "input/sample_arrays.h"
+#include "places/brace_list.h"
+#include "places/place.h"
 #include "sources/files/corpus_files.h"
 #include "sources/files/json_documents.h"
 #include "sources/files/text_files.h"
@@ -36,6 +38,12 @@ TokenRules rules_of(const TextOptions& options, bool is_json) {
                    .vocabulary_size = options.vocabulary_size};
   int64_t end_of_text = options.end_of_text;
   if (!options.tokenizer.empty()) {
+    if (is_address(options.tokenizer)) {
+      throw argument_error("tokenizer",
+                           fmt::format("{} is an address; copy its files to a disk, and give the "
+                                       "copy",
+                                       option_name("tokenizer")));
+    }
     rules.tokenizer = text::Tokenizer::open(options.tokenizer);
     rules.vocabulary_size = rules.tokenizer->vocabulary_size();
     if (end_of_text < 0) end_of_text = rules.tokenizer->end_of_text();
@@ -115,7 +123,7 @@ class Text : public ListedSource {
   std::map<std::string, std::string> facts(size_t split) const override {
     std::map<std::string, std::string> facts = {{"kind", "text"}};
     if (!is_tokenizer(split)) {
-      facts["path"] = fs::absolute(path_).string();
+      facts["path"] = absolute_name(path_);
       facts["files"] = std::to_string(splits_.at(split).files.paths().size());
     }
     return facts;
@@ -134,9 +142,7 @@ class Text : public ListedSource {
     return options;
   }
 
-  std::vector<fs::path> roots() const override {
-    return fs::is_directory(path_) ? std::vector{path_} : std::vector<fs::path>{};
-  }
+  std::vector<fs::path> roots() const override { return root_if_folder(path_); }
 
   int64_t sample_bytes(size_t split, int64_t index) const override {
     return is_tokenizer(split) ? std::ssize(json_) : block_of(split, index).num_bytes;
@@ -171,6 +177,19 @@ class Text : public ListedSource {
                         .crc32c = from.file_crc32c[file]});
     }
     return inputs;
+  }
+
+  void will_read(size_t split, int64_t index) const override {
+    if (is_tokenizer(split)) return;
+    const TextBlock& block = block_of(split, index);
+    const TextFiles& files = splits_[split].files;
+    if (document_ == DocumentIs::line) {
+      files.will_read(block.file, block.offset, block.num_bytes);
+      return;
+    }
+    for (uint32_t file = block.file; file < block.file + block.num_files; ++file) {
+      files.will_read(file, 0, files.num_bytes(file));
+    }
   }
 
   std::string describe(size_t split, int64_t index) const override {
@@ -229,9 +248,7 @@ class Text : public ListedSource {
   }
 
   // Below the source's folder.
-  std::string name_of(const fs::path& file) const {
-    return file == path_ ? file.filename().string() : file.lexically_relative(path_).string();
-  }
+  std::string name_of(const fs::path& file) const { return name_below(path_, file); }
   // A block's id: "books.jsonl:1", or the name of its first file.
   std::string place_of(size_t split, const TextBlock& block, int64_t line) const {
     const std::string name = name_of(splits_[split].files.paths()[block.file]);
@@ -403,6 +420,7 @@ void validate(const TextOptions& options) {
 }
 
 std::unique_ptr<Source> open_text(const fs::path& path, const TextOptions& options) {
+  const PlacesListed listed;
   validate(options);
   return std::make_unique<Text>(path, options);
 }

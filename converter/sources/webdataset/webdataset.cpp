@@ -11,9 +11,11 @@
 #include <ffkit/format/option_names.h>
 
 #include "format/errors_only.h"
-#include "format/file/file.h"
+#include "input/input_file.h"
 #include "input/listed_source.h"
 #include "input/source_error.h"
+#include "places/brace_list.h"
+#include "places/place.h"
 #include "sources/archives/parallel_io.h"
 #include "sources/files/decompressed_tars.h"
 #include "sources/files/file_group.h"
@@ -56,10 +58,11 @@ std::vector<WebDatasetShard> list_shards(const FileGroup& files,
   parallel_io(paths.size(), [&](size_t i) {
     try {
       const auto place = decompressed.find(i);
-      shards[i] = place ? list_webdataset_shard(paths[i], place->file, place->range)
-                        : files.with(i, [&](const InputFile& file) {
-                            return list_webdataset_shard(paths[i], file, {0, file.size()});
-                          });
+      shards[i] =
+          place ? list_webdataset_shard(paths[i], place->file, place->range, paths.size())
+                : files.with(i, [&](const InputFile& file) {
+                    return list_webdataset_shard(paths[i], file, {0, file.size()}, paths.size());
+                  });
     } catch (const Error& error) {
       errors[i] = error;
     }
@@ -91,7 +94,7 @@ void find_rivals(const WebDatasetShard& shard, std::set<std::string>& rivals) {
 
 std::vector<std::string> read_lines(const fs::path& path) {
   constexpr int64_t kMaxBytes = 64 << 20;
-  const std::string text = read_whole_text(path, kMaxBytes);
+  const std::string text = read_source_text(path, kMaxBytes);
   if (!simdjson::validate_utf8(text)) {
     throw source_error(path, ErrorCode::invalid_argument,
                        "is no UTF-8 text; it must have one class a line");
@@ -156,7 +159,7 @@ class WebDataset : public ListedSource {
 
   std::map<std::string, std::string> facts(size_t split) const override {
     return {{"kind", "webdataset"},
-            {"path", fs::absolute(path_).string()},
+            {"path", absolute_name(path_)},
             {"shards", std::to_string(splits_.at(split).files.paths().size())}};
   }
 
@@ -168,9 +171,7 @@ class WebDataset : public ListedSource {
     return std::ranges::any_of(fields_, has_pictures) && storer_.checks_headers_only();
   }
 
-  std::vector<fs::path> roots() const override {
-    return fs::is_directory(path_) ? std::vector{path_} : std::vector<fs::path>{};
-  }
+  std::vector<fs::path> roots() const override { return root_if_folder(path_); }
 
   SampleIdentity identity(size_t split, int64_t index) const override {
     const WebDatasetSplit& from = splits_.at(split);
@@ -192,6 +193,15 @@ class WebDataset : public ListedSource {
 
   int64_t sample_bytes(size_t split, int64_t index) const override {
     return range_of(splits_.at(split), sample(split, index)).num_bytes;
+  }
+
+  void will_read(size_t split, int64_t index) const override {
+    const WebDatasetSplit& from = splits_.at(split);
+    const Sample& found = sample(split, index);
+    const FileRange range = range_of(from, found);
+    if (!from.decompressed.find(found.file)) {
+      from.files.will_read(found.file, range.offset, range.num_bytes);
+    }
   }
 
   std::string describe(size_t split, int64_t index) const override {
@@ -282,9 +292,7 @@ class WebDataset : public ListedSource {
   }
 
   // Below the source's folder.
-  std::string name_of(const fs::path& file) const {
-    return file == path_ ? file.filename().string() : file.lexically_relative(path_).string();
-  }
+  std::string name_of(const fs::path& file) const { return name_below(path_, file); }
 
   const Sample& sample(size_t split, int64_t index) const {
     return splits_.at(split).samples.at(static_cast<size_t>(index));
@@ -463,6 +471,7 @@ class WebDataset : public ListedSource {
 }  // namespace
 
 std::unique_ptr<Source> open_webdataset(const fs::path& path, const WebDatasetOptions& options) {
+  const PlacesListed listed;
   return std::make_unique<WebDataset>(path, options);
 }
 

@@ -32,12 +32,12 @@ SplitName split_name(const std::string& member) {
 
 }  // namespace
 
-WebDatasetShard list_webdataset_shard(const fs::path& path, const InputFile& file,
-                                      FileRange range) {
+WebDatasetShard list_webdataset_shard(const fs::path& path, const InputFile& file, FileRange range,
+                                      size_t num_beside) {
   WebDatasetShard shard;
   std::set<std::string> keys;
   file.expect_scattered_reads();
-  const std::vector<TarMember> members = index_tar(file, range, path.string());
+  const std::vector<TarMember> members = index_tar(file, range, path.string(), num_beside);
   file.expect_scattered_reads(false);
   for (const TarMember& member : members) {
     auto [key, extension] = split_name(member.name);

@@ -39,6 +39,6 @@ struct WebDatasetShard {
 // or that has two of the same extension. The tar is in `range` of `file`, which is the file at
 // `path` or was made of it.
 WebDatasetShard list_webdataset_shard(const std::filesystem::path& path, const InputFile& file,
-                                      FileRange range);
+                                      FileRange range, size_t num_beside);
 
 }  // namespace ffkit

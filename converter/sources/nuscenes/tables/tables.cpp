@@ -10,6 +10,7 @@
 #include <ffkit/nuscenes/classes.h>
 
 #include "input/source_error.h"
+#include "places/place.h"
 #include "sources/nuscenes/tables/annotation_tables.h"
 #include "sources/nuscenes/tables/json_rows.h"
 #include "sources/nuscenes/tables/table_references.h"
@@ -27,7 +28,7 @@ void require_all(const fs::path& folder) {
   std::vector<std::string> missing;
   for (const char* name : kNeeded) {
     const std::string file = std::string(name) + ".json";
-    if (!fs::exists(folder / file)) missing.push_back(file);
+    if (!exists_at(folder / file)) missing.push_back(file);
   }
   if (missing.empty()) return;
   throw source_error(folder, ErrorCode::not_found, "lacks {}; {}", fmt::join(missing, ", "),
@@ -306,7 +307,7 @@ class TablesReader {
   // Optional tables.
   void read_labels(const char* name, LabelFiles& labels) {
     const TableFile table = file(name);
-    if (!fs::exists(table.path())) return;
+    if (!exists_at(table.path())) return;
     labels.is_there = true;
     struct Label {
       Token token, sample_data;

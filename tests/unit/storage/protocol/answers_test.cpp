@@ -41,6 +41,32 @@ TEST(ListPage, RefusesWhatIsNone) {
   EXPECT_ERROR(parse_upload_id("<InitiateMultipartUploadResult/>"), corrupt);
 }
 
+TEST(UploadPage, HasUploads) {
+  const UploadPage page = parse_upload_page(
+      "<ListMultipartUploadsResult><IsTruncated>true</IsTruncated>"
+      "<NextKeyMarker>b</NextKeyMarker><NextUploadIdMarker>2</NextUploadIdMarker>"
+      "<Upload><Key>a+b</Key><UploadId>1</UploadId><Initiated>2026-11-27</Initiated></Upload>"
+      "<Upload><Key>b</Key><UploadId>2</UploadId></Upload></ListMultipartUploadsResult>");
+  ASSERT_EQ(page.uploads.size(), 2U);
+  EXPECT_EQ(page.uploads[0].key, "a+b");
+  EXPECT_EQ(page.uploads[0].id, "1");
+  EXPECT_EQ(page.uploads[0].begun, "2026-11-27");
+  EXPECT_EQ(page.uploads[1].begun, "");
+  EXPECT_EQ(page.next_key, "b");
+  EXPECT_EQ(page.next_id, "2");
+  EXPECT_EQ(parse_upload_page("<ListMultipartUploadsResult/>").next_key, "");
+}
+
+TEST(UploadPage, RefusesWhatIsNone) {
+  EXPECT_ERROR(parse_upload_page("<ListBucketResult/>"), corrupt);
+  EXPECT_ERROR(parse_upload_page("<ListMultipartUploadsResult><Upload><Key>a</Key></Upload>"
+                                 "</ListMultipartUploadsResult>"),
+               corrupt);
+  EXPECT_ERROR(parse_upload_page("<ListMultipartUploadsResult><IsTruncated>true</IsTruncated>"
+                                 "</ListMultipartUploadsResult>"),
+               corrupt);
+}
+
 // What users see of each refusal.
 TEST(Failure, SaysWhatToDo) {
   const auto refused = [](int status, const std::string& code, const std::string& message) {

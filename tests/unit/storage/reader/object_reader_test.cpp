@@ -41,6 +41,8 @@ class OneObjectStore : public ObjectStore {
   Listing list(const std::string&, bool) override { return {}; }
   bool put(const std::string&, std::span<const std::byte>, bool) override { return false; }
   std::unique_ptr<Upload> upload(const std::string&, int64_t) override { return nullptr; }
+  std::vector<UnfinishedUpload> list_uploads(const std::string&) override { return {}; }
+  void abort_upload(const UnfinishedUpload&) override {}
   void remove(const std::string&) override {}
 
  protected:

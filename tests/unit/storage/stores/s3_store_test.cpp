@@ -227,5 +227,42 @@ TEST(S3Store, NeedsTheNameOfAnObject) {
   EXPECT_ERROR(store.find("s3://bucket/x"), io);
 }
 
+TEST(S3Uploads, AreListedPageByPage) {
+  const auto client = client_that([](const SentRequest& asked) {
+    if (asked.method == "DELETE") return answer_of(204);
+    if (asked.url.find("key-marker=set%2Fb&upload-id-marker=2%2F") != std::string::npos) {
+      return answer_of(200,
+                       "<ListMultipartUploadsResult><Upload><Key>set/c</Key><UploadId>3</UploadId>"
+                       "</Upload></ListMultipartUploadsResult>");
+    }
+    return answer_of(200,
+                     "<ListMultipartUploadsResult><IsTruncated>true</IsTruncated>"
+                     "<NextKeyMarker>set/b</NextKeyMarker>"
+                     "<NextUploadIdMarker>2/</NextUploadIdMarker>"
+                     "<Upload><Key>set/b</Key><UploadId>2/</UploadId></Upload>"
+                     "<Upload><Key>settings/a</Key><UploadId>1</UploadId></Upload>"
+                     "</ListMultipartUploadsResult>");
+  });
+  S3Store store = store_with(client);
+  const std::vector<UnfinishedUpload> uploads = store.list_uploads("s3://bucket/set");
+  ASSERT_EQ(uploads.size(), 2U);
+  EXPECT_EQ(uploads[0].address, "s3://bucket/set/b");
+  EXPECT_EQ(uploads[1].address, "s3://bucket/set/c");
+  store.abort_upload(uploads[0]);
+  EXPECT_EQ(client->asked().back().method, "DELETE");
+  EXPECT_TRUE(client->asked().back().url.ends_with("/set/b?uploadId=2%2F"));
+}
+
+TEST(S3Uploads, MayBeMoreThanAStoreCanSay) {
+  S3Store store = store_with(client_that([](const SentRequest&) { return answer_of(501); }));
+  EXPECT_ERROR(store.list_uploads("s3://bucket/set"), unsupported);
+  S3Store endless = store_with(client_that([](const SentRequest&) {
+    return answer_of(200,
+                     "<ListMultipartUploadsResult><IsTruncated>true</IsTruncated>"
+                     "<NextKeyMarker>b</NextKeyMarker></ListMultipartUploadsResult>");
+  }));
+  EXPECT_ERROR(endless.list_uploads("s3://bucket/set"), io);
+}
+
 }  // namespace
 }  // namespace ffkit

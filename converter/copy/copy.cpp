@@ -1,0 +1,237 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include <ffkit/converter/copy.h>
+#include <ffkit/format/dataset.h>
+#include <ffkit/format/option_names.h>
+#include <ffkit/format/unfinished.h>
+
+#include "copy/copy_plan.h"
+#include "copy/shard_copy.h"
+#include "format/make_error.h"
+#include "input/cancel.h"
+
+namespace ffkit {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kCopyKind = "copy";
+constexpr int kMostThreads = 64;
+
+std::span<const std::byte> bytes_of(const std::string& text) {
+  return std::as_bytes(std::span(text));
+}
+
+// The marker of a copy: made first, and removed last.
+class CopyMarker {
+ public:
+  CopyMarker(std::shared_ptr<ObjectStore> store, const std::string& to, const CopyPlan& plan,
+             const CopyOptions& options)
+      : store_(std::move(store)), address_(address_below(to, kUnfinishedMarker)) {
+    const UnfinishedMarker own{
+        .kind = kCopyKind, .plan = plan.fingerprint(), .command = options.command};
+    const std::string text = to_text(own);
+    if (store_->put(address_, bytes_of(text), /*only_if_new=*/true)) return;
+    constexpr int64_t kMostBytes = 1 << 16;
+    const UnfinishedMarker found = parse_unfinished_marker(store_->read_all(address_, kMostBytes));
+    const auto refuse = [&](const std::string& what, const std::string& remedy) {
+      throw Error(ErrorCode::invalid_argument, what,
+                  {.path = shown_copy(to), .subject = ErrorSubject::destination, .remedy = remedy});
+    };
+    if (found.kind != kCopyKind) {
+      refuse(fmt::format("an unfinished {} is there ({})",
+                         found.kind.empty() ? "data set" : found.kind, kUnfinishedMarker),
+             found.command.empty() ? "give another place"
+                                   : "give another place, or finish it with: " + found.command);
+    }
+    if (found.plan != own.plan) {
+      refuse("an unfinished copy of other data is there", "give another place");
+    }
+    if (!options.resume) {
+      refuse("another process makes the same copy there, or one has ended early",
+             "when none does, go on with " + option_on("resume"));
+    }
+  }
+
+  void remove() { store_->remove(address_); }
+
+ private:
+  const std::shared_ptr<ObjectStore> store_;
+  const std::string address_;
+};
+
+struct ShardTask {
+  const CopiedSplit* split = nullptr;
+  const ManifestShard* shard = nullptr;
+};
+
+// Copies shards side by side. The first error ends it.
+class ShardCopies {
+ public:
+  ShardCopies(const std::string& from, const std::string& to, const CopyPlan& plan,
+              const CopyOptions& options, CopySummary& summary)
+      : from_(from), to_(to), options_(options), summary_(summary) {
+    for (const CopiedSplit& split : plan.splits) {
+      for (const ManifestShard& shard : split.manifest.shards) tasks_.push_back({&split, &shard});
+      progress_.num_samples += split.manifest.num_records();
+    }
+    progress_.split = fs::path(shown_copy(to)).filename().string();
+    for (const CopiedSplit& split : plan.splits) there_.push_back(find_there(split));
+  }
+
+  void run() {
+    std::vector<std::thread> threads;
+    const size_t num_threads =
+        std::min(static_cast<size_t>(options_.num_threads), std::max<size_t>(tasks_.size(), 1));
+    threads.reserve(num_threads);
+    for (size_t i = 0; i < num_threads; ++i) threads.emplace_back([this] { work(); });
+    for (std::thread& thread : threads) thread.join();
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  using Lengths = std::map<std::string, int64_t>;
+
+  // What the destination has of a split, by one list.
+  Lengths find_there(const CopiedSplit& split) const {
+    const std::string folder = address_below(to_, split.folder);
+    Lengths lengths;
+    for (const ListedObject& object : store_of(folder)->list(folder, false).objects) {
+      lengths.emplace(object.address, object.facts.num_bytes);
+    }
+    return lengths;
+  }
+
+  void work() {
+    while (true) {
+      ShardTask task;
+      {
+        const std::scoped_lock lock(mutex_);
+        if (error_ != nullptr || next_ == tasks_.size()) return;
+        task = tasks_[next_++];
+      }
+      try {
+        throw_if_cancelled(options_.cancel);
+        copy(task);
+      } catch (...) {
+        const std::scoped_lock lock(mutex_);
+        if (error_ == nullptr) error_ = std::current_exception();
+        return;
+      }
+    }
+  }
+
+  void copy(const ShardTask& task) {
+    const ManifestShard& shard = *task.shard;
+    const std::string from = address_below(address_below(from_, task.split->folder), shard.file);
+    const std::string to = address_below(address_below(to_, task.split->folder), shard.file);
+    const StoredFile source{store_of(from), from};
+    const StoredFile target{store_of(to), to};
+    const bool is_there = is_equal(target, shard);
+    if (!is_there) {
+      copy_shard(source, target, shard, task.split->manifest.schema, options_.cancel);
+    }
+    const std::scoped_lock lock(mutex_);
+    if (is_there) {
+      ++summary_.num_equal_shards;
+      progress_.num_before += shard.num_records;
+    } else {
+      summary_.num_copied_bytes += shard.file_bytes;
+    }
+    progress_.num_done += shard.num_records;
+    progress_.bytes_done = summary_.num_copied_bytes;
+    if (options_.progress) options_.progress(progress_);
+  }
+
+  bool is_equal(const StoredFile& target, const ManifestShard& shard) const {
+    const auto has = [&](const Lengths& lengths) { return lengths.contains(target.address); };
+    const auto found = std::ranges::find_if(there_, has);
+    if (found == there_.end()) return false;
+    if (found->at(target.address) == shard.file_bytes && is_listed_shard(target, shard)) {
+      return true;
+    }
+    throw Error(ErrorCode::invalid_argument, "is there already, and is not the shard to be copied",
+                {.path = shown_copy(target.address),
+                 .subject = ErrorSubject::destination,
+                 .remedy = "take it away, or give another place"});
+  }
+
+  const std::string& from_;
+  const std::string& to_;
+  const CopyOptions& options_;
+  std::vector<ShardTask> tasks_;
+  std::vector<Lengths> there_;
+  std::mutex mutex_;  // guards what follows
+  size_t next_ = 0;
+  std::exception_ptr error_;
+  CopySummary& summary_;
+  ConvertProgress progress_;
+};
+
+void validate_copy(const CopyOptions& options) {
+  if (options.num_threads < 1 || options.num_threads > kMostThreads) {
+    throw argument_error("threads",
+                         fmt::format("{} is {}; it must be 1 to {}", option_name("threads"),
+                                     options.num_threads, kMostThreads));
+  }
+}
+
+// A copy into its own source, or of a source into itself.
+void refuse_same_place(const std::string& from, const std::string& to) {
+  std::string what;
+  if (from == to) what = "is what is to be copied";
+  if (to.starts_with(from + "/")) what = fmt::format("lies in '{}'", shown_copy(from));
+  if (from.starts_with(to + "/")) what = fmt::format("holds '{}' already", shown_copy(from));
+  if (what.empty()) return;
+  throw Error(ErrorCode::invalid_argument, what,
+              {.path = shown_copy(to),
+               .subject = ErrorSubject::destination,
+               .remedy = "give another place"});
+}
+
+}  // namespace
+
+CopySummary copy_dataset(const fs::path& from, const fs::path& to, const CopyOptions& options) {
+  validate_copy(options);
+  const auto start = std::chrono::steady_clock::now();
+  const std::string source = address_of_place(from);
+  const std::string destination = address_of_place(to);
+  refuse_same_place(source, destination);
+  const CopyPlan plan = plan_copy(from, options.splits);
+  if (options.note) {
+    for (const std::string& note : plan.notes) options.note(note);
+  }
+  CopySummary summary;
+  for (const CopiedSplit& split : plan.splits) {
+    summary.splits.push_back(split.manifest.split);
+    summary.num_shards += std::ssize(split.manifest.shards);
+    summary.num_records += split.manifest.num_records();
+    summary.file_bytes += split.manifest.file_bytes();
+  }
+  const std::shared_ptr<ObjectStore> store = store_of(destination);
+  const CopyTarget target = look_at_target(plan, destination);
+  CopyMarker marker(store, destination, plan, options);
+  ShardCopies(source, destination, plan, options, summary).run();
+  throw_if_cancelled(options.cancel);
+  const std::string report = address_below(destination, "report.jsonl");
+  if (plan.report && !target.is_finished) store->put(report, bytes_of(*plan.report), false);
+  for (const CopiedSplit& split : plan.splits) {
+    const std::string manifest =
+        address_below(address_below(destination, split.folder), "manifest.json");
+    if (std::ranges::find(target.manifests, manifest) != target.manifests.end()) continue;
+    store->put(manifest, bytes_of(split.manifest_text), /*only_if_new=*/false);
+  }
+  marker.remove();
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  summary.seconds = seconds.count();
+  return summary;
+}
+
+}  // namespace ffkit

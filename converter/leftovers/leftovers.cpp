@@ -1,0 +1,232 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <set>
+#include <utility>
+
+#include <ffkit/converter/leftovers.h>
+#include <ffkit/format/dataset.h>
+#include <ffkit/format/manifest.h>
+
+#include "copy/copy_plan.h"
+#include "format/file/claim_file.h"
+#include "format/file/file.h"
+#include "format/file/file_lock.h"
+#include "format/make_error.h"
+#include "leftovers/own_names.h"
+#include "storage/stores/object_store.h"
+
+namespace ffkit {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kManifestFile = "manifest.json";
+constexpr const char* kReportFile = "report.jsonl";
+
+bool is_on_disk(const std::string& address) {
+  return address.starts_with("file://");
+}
+
+// The path or the address of a file of the place's store.
+fs::path place_of_file(const std::string& address) {
+  return is_on_disk(address) ? fs::path(shown_copy(address)) : fs::path(address);
+}
+
+std::string last_name(const std::string& address) {
+  return address.substr(address.rfind('/') + 1);
+}
+
+// Whether a process of this machine holds the marker, or has a file in the folder.
+bool is_in_use(const std::string& folder) {
+  if (!is_on_disk(folder)) return false;
+  const fs::path path = shown_copy(folder);
+  if (ClaimFile::user_of(path, FileLock::Mode::exclusive).is_here) return true;
+  FileLock lock(open_descriptor(path / kUnfinishedMarker, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
+  return lock.is_open() && lock.try_lock(FileLock::Mode::exclusive) == EWOULDBLOCK;
+}
+
+// ".ffkit-upload-4711-0" of a process that lives.
+bool is_upload_of_living(const std::string& name) {
+  constexpr std::string_view kBegin = ".ffkit-upload-";
+  if (!name.starts_with(kBegin)) return false;
+  pid_t process = 0;
+  const char* const begin = name.data() + kBegin.size();
+  const auto [end, error] = std::from_chars(begin, name.data() + name.size(), process);
+  if (error != std::errc() || process <= 0) return false;
+  return ::kill(process, 0) == 0 || errno == EPERM;
+}
+
+// A folder of the data set: its own, or that of a split.
+struct LookedAt {
+  std::string folder;
+  bool is_unfinished = false;  // it, or the one above it, is marked
+  bool is_in_use = false;
+  std::vector<ListedObject> objects;
+};
+
+class Search {
+ public:
+  explicit Search(const fs::path& place)
+      : place_(address_of_place(place)), store_(store_of(place_)) {}
+
+  Leftovers run() {
+    LookedAt top = look_at(place_, nullptr);
+    const Listing listing = store_->list(place_, /*recursive=*/false);
+    if (top.objects.empty() && listing.folders.empty()) {
+      throw Error(ErrorCode::not_found, "there is nothing",
+                  {.path = shown_copy(place_),
+                   .subject = ErrorSubject::dataset,
+                   .remedy = "give the folder of a data set, or of a split"});
+    }
+    add_files(top);
+    folders_.push_back(top);
+    for (const std::string& folder : listing.folders) {
+      LookedAt below = look_at(folder, &top);
+      // Folders of other things are not looked at: no name of ffkit's is in them.
+      const bool is_own =
+          below.is_unfinished || std::ranges::any_of(below.objects, [](const ListedObject& object) {
+            const std::string name = last_name(object.address);
+            return name == kManifestFile || is_shard_name(name) || is_temporary_name(name) ||
+                   is_marker_name(name);
+          });
+      if (is_own) add_files(below);
+      folders_.push_back(std::move(below));
+    }
+    add_uploads();
+    std::ranges::sort(found_.found, {}, &Leftover::path);
+    return std::move(found_);
+  }
+
+  const std::shared_ptr<ObjectStore>& store() const { return store_; }
+
+ private:
+  LookedAt look_at(const std::string& folder, const LookedAt* above) const {
+    LookedAt looked{.folder = folder, .objects = store_->list(folder, false).objects};
+    const bool is_marked = std::ranges::any_of(looked.objects, [](const ListedObject& object) {
+      return is_marker_name(last_name(object.address));
+    });
+    looked.is_unfinished = is_marked || (above != nullptr && above->is_unfinished);
+    looked.is_in_use = (is_marked && is_in_use(folder)) || (above != nullptr && above->is_in_use);
+    return looked;
+  }
+
+  // Of the manifest in the folder; nothing where there is none.
+  static std::optional<std::set<std::string>> named_in(const LookedAt& looked) {
+    const std::string manifest = looked.folder + "/" + kManifestFile;
+    if (std::ranges::find(looked.objects, manifest, &ListedObject::address) ==
+        looked.objects.end()) {
+      return std::nullopt;
+    }
+    std::set<std::string> names = {kManifestFile};
+    for (const ManifestShard& shard : read_manifest(place_of_file(manifest)).shards) {
+      names.insert(shard.file);
+    }
+    return names;
+  }
+
+  void add_files(const LookedAt& looked) {
+    const std::optional<std::set<std::string>> named = named_in(looked);
+    for (const ListedObject& object : looked.objects) {
+      const std::string name = last_name(object.address);
+      Leftover leftover{.path = place_of_file(object.address),
+                        .num_bytes = object.facts.num_bytes,
+                        .is_in_use = looked.is_in_use};
+      if (named && named->contains(name)) {
+        ++found_.num_in_manifests;
+        continue;
+      }
+      if (is_marker_name(name)) {
+        leftover.kind = Leftover::Kind::marker;
+      } else if (looked.is_unfinished && (is_shard_name(name) || is_temporary_name(name))) {
+        leftover.kind = Leftover::Kind::work;
+      } else if (named && is_shard_name(name)) {
+        leftover.kind = Leftover::Kind::shard;
+      } else if (is_temporary_name(name)) {
+        leftover.kind = Leftover::Kind::temporary;
+      } else {
+        // Shards without a manifest and a marker may be read by their own names.
+        if (name != kReportFile) found_.others.push_back(leftover.path);
+        continue;
+      }
+      found_.found.push_back(std::move(leftover));
+    }
+  }
+
+  void add_uploads() {
+    std::vector<UnfinishedUpload> uploads;
+    try {
+      uploads = store_->list_uploads(place_);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::invalid_argument) {
+        throw;
+      }
+      found_.notes.push_back(
+          fmt::format("{}: uploads that were not finished cannot be looked for: {}",
+                      shown_copy(place_), error.message()));
+      return;
+    }
+    for (const UnfinishedUpload& upload : uploads) {
+      const std::string name = last_name(upload.address);
+      const std::string folder = upload.address.substr(0, upload.address.size() - name.size() - 1);
+      const auto looked = std::ranges::find(folders_, folder, &LookedAt::folder);
+      const bool is_below = folder == place_ || folder.substr(0, folder.rfind('/')) == place_;
+      const bool is_own = is_shard_name(name) || is_temporary_name(name) || is_marker_name(name) ||
+                          name == kManifestFile || name == kReportFile ||
+                          is_on_disk(upload.address);
+      if (!is_below || !is_own) {
+        found_.others.push_back(place_of_file(upload.address));
+        continue;
+      }
+      const LookedAt& of = looked == folders_.end() ? folders_.front() : *looked;
+      found_.found.push_back(
+          {.kind = of.is_unfinished ? Leftover::Kind::work : Leftover::Kind::upload,
+           .path = place_of_file(upload.address),
+           .num_bytes = upload.num_bytes,
+           .upload_id = upload.id,
+           .since = upload.begun,
+           .is_in_use = of.is_in_use || is_upload_of_living(name)});
+    }
+  }
+
+  const std::string place_;
+  const std::shared_ptr<ObjectStore> store_;
+  std::vector<LookedAt> folders_;
+  Leftovers found_;
+};
+
+}  // namespace
+
+Leftovers find_leftovers(const fs::path& place) {
+  return Search(place).run();
+}
+
+RemovedLeftovers remove_leftovers(const fs::path& place, bool unfinished) {
+  Search search(place);
+  Leftovers leftovers = search.run();
+  RemovedLeftovers removed;
+  // Markers last: when this ends early, what is left is still known as unfinished.
+  std::ranges::stable_sort(leftovers.found, {}, [](const Leftover& leftover) {
+    return leftover.kind == Leftover::Kind::marker;
+  });
+  for (const Leftover& leftover : leftovers.found) {
+    const bool is_unfinished =
+        leftover.kind == Leftover::Kind::work || leftover.kind == Leftover::Kind::marker;
+    if (leftover.is_in_use || (is_unfinished && !unfinished)) continue;
+    const std::string address = address_of_place(leftover.path);
+    if (leftover.upload_id.empty()) {
+      search.store()->remove(address);
+    } else {
+      search.store()->abort_upload({.address = address, .id = leftover.upload_id, .begun = {}});
+    }
+    ++removed.num_removed;
+    removed.num_bytes += leftover.num_bytes;
+  }
+  return removed;
+}
+
+}  // namespace ffkit

@@ -1,0 +1,17 @@
+// Names that ffkit gives to files of data sets. Pure functions.
+#pragma once
+
+#include <string_view>
+
+namespace ffkit {
+
+// "shard-00012.ffr".
+bool is_shard_name(std::string_view name);
+// "shard-00012.report.tmp", "shard-00012.gather.tmp", "shard-00012.ffr.tmp", "gathered.tmp",
+// "manifest.json.tmp", "report.jsonl.tmp", "before.tmp", "after.tmp": all that is renamed or
+// removed before a conversion ends.
+bool is_temporary_name(std::string_view name);
+// The marker, and the files of those who use the folder.
+bool is_marker_name(std::string_view name);
+
+}  // namespace ffkit

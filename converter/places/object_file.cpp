@@ -1,0 +1,139 @@
+#include "places/object_file.h"
+
+#include <algorithm>
+#include <future>
+#include <optional>
+
+#include "format/make_error.h"
+#include "places/read_ahead.h"
+#include "storage/addresses/address.h"
+
+namespace ffkit {
+namespace {
+
+// From the third read in a row on, since a header and what is behind it are two.
+constexpr int kReadsInRow = 3;
+constexpr int64_t kAheadRequestBytes = 4 << 20;
+constexpr int64_t kMostAheadBytes = 32 << 20;
+
+}  // namespace
+
+ObjectFile::ObjectFile(const std::filesystem::path& address)
+    : address_(address.native()), store_(store_of(address_)) {
+  const std::optional<ObjectFacts> facts = store_->find(address_);
+  if (!facts) {
+    throw Error(ErrorCode::not_found, "there is no such object",
+                {.path = shown_address(address_), .subject = ErrorSubject::source});
+  }
+  listed_ = {.num_bytes = facts->num_bytes, .version = version_number(facts->version)};
+  version_ = facts->version;
+}
+
+ObjectFile::ObjectFile(const std::filesystem::path& address, const PlacedObject& listed)
+    : address_(address.native()), store_(store_of(address_)), listed_(listed) {}
+
+void ObjectFile::throw_changed() const {
+  throw Error(ErrorCode::not_found,
+              "was changed after it was listed; convert it when nothing writes to it",
+              {.path = shown_address(address_), .subject = ErrorSubject::source});
+}
+
+std::string ObjectFile::known_version() const {
+  const std::scoped_lock lock(mutex_);
+  return version_;
+}
+
+void ObjectFile::require_version(const std::string& found) const {
+  if (listed_.version != 0 && version_number(found) != listed_.version) throw_changed();
+  const std::scoped_lock lock(mutex_);
+  if (version_.empty()) version_ = found;
+}
+
+void ObjectFile::read_of_store(int64_t offset, std::span<std::byte> out) const {
+  const std::string version = known_version();
+  const auto found = std::make_shared<std::string>(version);
+  try {
+    if (version.empty()) {
+      const auto answer = std::make_shared<std::promise<void>>();
+      std::future<void> arrived = answer->get_future();
+      store_->read_latest(address_, offset, out, found, [answer](const std::exception_ptr& error) {
+        if (error == nullptr) {
+          answer->set_value();
+        } else {
+          answer->set_exception(error);
+        }
+      });
+      arrived.get();
+    } else {
+      store_->read(address_, offset, out, version);
+    }
+  } catch (const Error& error) {
+    // It ends before, or has another version.
+    if (error.code() == ErrorCode::corrupt) throw_changed();
+    throw;
+  }
+  require_version(*found);
+}
+
+void ObjectFile::announce_what_follows(int64_t offset, int64_t num_bytes) const {
+  int64_t begin = 0;
+  int64_t end = 0;
+  {
+    const std::scoped_lock lock(mutex_);
+    num_in_row_ = offset == next_ ? num_in_row_ + 1 : 1;
+    next_ = offset + num_bytes;
+    if (num_in_row_ < kReadsInRow) {
+      announced_end_ = 0;
+      return;
+    }
+    // Twice as much each time, so that who reads little asks for little.
+    const int64_t wanted =
+        std::min(kMostAheadBytes, kAheadRequestBytes << std::min(num_in_row_ - kReadsInRow, 3));
+    begin = std::max(next_, announced_end_);
+    end = std::min(next_ + wanted, listed_.num_bytes);
+    if (end - begin < std::min(kAheadRequestBytes, listed_.num_bytes - begin)) return;
+    announced_end_ = end;
+  }
+  const std::string version = known_version();
+  for (; begin < end; begin += kAheadRequestBytes) {
+    read_ahead::announce(address_, begin, std::min(kAheadRequestBytes, end - begin), version);
+  }
+}
+
+void ObjectFile::read_at(int64_t offset, std::span<std::byte> out) const {
+  if (out.empty()) return;
+  if (offset + std::ssize(out) > listed_.num_bytes) {
+    throw Error(ErrorCode::corrupt,
+                fmt::format("the object has {} bytes, and more are to be read", listed_.num_bytes),
+                {.path = shown_address(address_), .offset = offset});
+  }
+  announce_what_follows(offset, std::ssize(out));
+  while (!out.empty()) {
+    std::string version;
+    size_t num_bytes = read_ahead::take(address_, offset, out, version);
+    if (num_bytes > 0) {
+      require_version(version);
+    } else {
+      num_bytes = out.size();
+      read_of_store(offset, out);
+    }
+    offset += static_cast<int64_t>(num_bytes);
+    out = out.subspan(num_bytes);
+  }
+}
+
+void ObjectFile::announce(int64_t offset, int64_t num_bytes) const {
+  read_ahead::announce(address_, offset, std::min(num_bytes, listed_.num_bytes - offset),
+                       known_version());
+}
+
+void announce_range(const std::filesystem::path& path, int64_t offset, int64_t num_bytes) noexcept {
+  if (!is_address(path)) return;
+  try {
+    read_ahead::announce(path.native(), offset, num_bytes, "");
+  } catch (...) {  // NOLINT(bugprone-empty-catch)
+    // The read says what is wrong.
+  }
+}
+
+}  // namespace ffkit

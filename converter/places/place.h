@@ -1,0 +1,121 @@
+// Places of sources: files and folders by their paths, or by addresses of a store. What is asked of
+// them is answered alike, so that a source lists a bucket as it lists a disk.
+//
+// A store is asked for a folder once while a PlacesListed is: sources ask for the same folders and
+// for many files of them. All functions are thread-safe. What a store says is thrown as its Error;
+// what a disk says as std::filesystem says it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace ffkit {
+
+// An object as its folder's list has it, or as its store says.
+struct PlacedObject {
+  int64_t num_bytes = 0;
+  int64_t version = 0;  // a number made of the store's version (ETag); 0: the store has none
+};
+
+// The number of a store's version, from 0 on. Whether an ETag is weak, or has quotation marks, does
+// not count: some stores write it so in lists and otherwise elsewhere.
+int64_t version_number(const std::string& version);
+
+// One of a folder's files and folders, as std::filesystem::directory_entry.
+class FolderEntry {
+ public:
+  FolderEntry() = default;
+  explicit FolderEntry(std::filesystem::directory_entry entry) : entry_(std::move(entry)) {}
+  FolderEntry(std::filesystem::path address, bool is_folder)
+      : address_(std::move(address)), is_folder_(is_folder) {}
+
+  const std::filesystem::path& path() const { return address_.empty() ? entry_.path() : address_; }
+  bool is_directory() const { return address_.empty() ? entry_.is_directory() : is_folder_; }
+  bool is_directory(std::error_code& error) const {
+    error.clear();
+    return address_.empty() ? entry_.is_directory(error) : is_folder_;
+  }
+
+ private:
+  std::filesystem::directory_entry entry_;
+  std::filesystem::path address_;  // empty: of a disk
+  bool is_folder_ = false;
+};
+
+// What is directly in a folder, in no order; nothing where a store has no such folder. Throws
+// std::filesystem::filesystem_error for a folder of a disk that cannot be listed, unless `error` is
+// given; Error(unsupported) for a folder of a web server, which has no lists.
+class FolderEntries {
+ public:
+  explicit FolderEntries(const std::filesystem::path& folder);
+  FolderEntries(const std::filesystem::path& folder, std::error_code& error);
+
+  class Iterator {
+   public:
+    const FolderEntry& operator*() const { return entry_; }
+    const FolderEntry* operator->() const { return &entry_; }
+    Iterator& operator++();
+    bool operator==(std::default_sentinel_t) const {
+      return objects_ == nullptr ? local_ == std::filesystem::directory_iterator()
+                                 : next_ == objects_->size();
+    }
+
+   private:
+    friend class FolderEntries;
+    void load();
+
+    std::filesystem::directory_iterator local_;
+    std::shared_ptr<const std::vector<FolderEntry>> objects_;  // null: of a disk
+    size_t next_ = 0;
+    FolderEntry entry_;
+  };
+  Iterator begin() const { return begin_; }
+  std::default_sentinel_t end() const { return {}; }
+
+ private:
+  Iterator begin_;
+};
+
+// Whether there is such a file or folder; such a folder. Of a web server, whose folders have no
+// lists: such a file, and Error(unsupported), which says so, where there is none.
+bool exists_at(const std::filesystem::path& path);
+bool is_folder_at(const std::filesystem::path& path);
+// The same; `error` takes what a disk says.
+bool exists_at(const std::filesystem::path& path, std::error_code& error);
+bool is_folder_at(const std::filesystem::path& path, std::error_code& error);
+
+// An object; nothing where there is none.
+std::optional<PlacedObject> object_at(const std::filesystem::path& address);
+
+// The addresses of all objects below a folder, whatever their depth, sorted.
+std::vector<std::filesystem::path> objects_below(const std::filesystem::path& folder);
+
+// For messages: the path, or the address without its query, which may be a signature.
+std::string shown_place(const std::filesystem::path& path);
+// The last name of a path or an address, without a query.
+std::string name_of_file(const std::filesystem::path& path);
+// `path` where it is a folder, as Source::roots() gives it; of an address it is not known.
+std::vector<std::filesystem::path> root_if_folder(const std::filesystem::path& path);
+
+// For manifests: the absolute path, or the address without its query, which may be a
+// signature, and without a slash at its end.
+std::string absolute_name(const std::filesystem::path& path);
+// std::filesystem::canonical(), or the address without a slash at its end.
+std::filesystem::path canonical_place(const std::filesystem::path& path);
+
+// While one is, folders of stores are listed once, and what was found in them is kept.
+class PlacesListed {
+ public:
+  PlacesListed();
+  ~PlacesListed();
+  PlacesListed(const PlacesListed&) = delete;
+  PlacesListed& operator=(const PlacesListed&) = delete;
+};
+
+}  // namespace ffkit

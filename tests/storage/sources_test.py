@@ -1,0 +1,110 @@
+"""Every kind of source, read from stores: the data set is the one that the local copy gives, to the byte."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import source_data
+from folder_server import FolderServer
+from servers import FOLDER, KEYS, environment, expect
+from sets import SeaweedFs
+
+FFCONVERT = os.environ["FFKIT_FFCONVERT"]
+top = FOLDER / "served"
+bucket = top / "bucket"
+
+
+def convert(*arguments, env=None, code=0):
+    """What ffconvert says on stderr."""
+    clean = environment(**KEYS, FFKIT_CACHE="off", **(env or {}))
+    done = subprocess.run([FFCONVERT, *map(str, arguments)], env=clean, capture_output=True, text=True, timeout=180)
+    expect(done.returncode == code, f"ffconvert {' '.join(map(str, arguments))}: status {done.returncode}, not {code}\n{done.stdout}{done.stderr}")
+    expect("secret" not in done.stdout + done.stderr, done.stderr)
+    return done.stdout + done.stderr
+
+
+def expect_same(one, other):
+    """Files are equal to the byte; of manifests, all but where the source is and when it was written."""
+    names = sorted(str(path.relative_to(one)) for path in one.rglob("*") if path.is_file())
+    expect(names == sorted(str(path.relative_to(other)) for path in other.rglob("*") if path.is_file()), f"{one} and {other} have other files")
+    for name in names:
+        a, b = (one / name).read_bytes(), (other / name).read_bytes()
+        if name.endswith("manifest.json"):
+            a, b = json.loads(a), json.loads(b)
+            for manifest in (a, b):
+                for fact in ("path", "annotations", "images", "listing", "folder_mask", "list"):
+                    manifest["source"].pop(fact, None)
+        elif name == "report.jsonl":
+            continue
+        expect(a == b, f"{name} of {other} differs: {[(key, a[key], b[key]) for key in a if a[key] != b.get(key)] if isinstance(a, dict) else len(a)}")
+
+
+def check_kind(kind, source, local, arguments, env):
+    """The address gives what the local source gives."""
+    of_store, of_disk = FOLDER / f"{kind}-store", FOLDER / f"{kind}-disk"
+    for folder in (of_store, of_disk):
+        subprocess.run(["rm", "-rf", folder], check=True)
+    convert(kind, local, of_disk, "--quiet", *arguments)
+    convert(kind, source, of_store, "--quiet", *arguments, env=env)
+    expect_same(of_disk, of_store)
+    for manifest in of_store.rglob("manifest.json"):
+        path = json.loads(manifest.read_text())["source"].get("path")
+        expect(path is None or path == str(source).split("?")[0].rstrip("/"), f"{manifest}: {path}")
+    return of_store
+
+
+for kind, (make, _) in source_data.KINDS.items():
+    make(bucket / kind)
+source_data.pairs(bucket / "pairs")
+
+# All kinds from a bucket, through a server that counts; and again from one that checks signatures.
+server = FolderServer(top)
+weed = SeaweedFs()
+weed.put_folder(bucket, "")
+for name, env in (("counting", {"AWS_ENDPOINT_URL_S3": server.url}), ("SeaweedFS", {"AWS_ENDPOINT_URL_S3": weed.url})):
+    for kind, (_, arguments) in source_data.KINDS.items():
+        check_kind(kind, f"s3://bucket/{kind}", bucket / kind, arguments, env)
+    check_kind("webdataset", "s3://bucket/webdataset/", bucket / "webdataset", [], env)
+    local, remote = FOLDER / "pairs-disk", FOLDER / "pairs-store"
+    for folder, root in ((local, bucket), (remote, "s3://bucket")):
+        subprocess.run(["rm", "-rf", folder], check=True)
+        convert("pairs", folder, f"image={root}/pairs/images", f"mask={root}/pairs/masks", "--quiet", env=env)
+    expect_same(local, remote)
+    print(f"{name}: {', '.join(source_data.KINDS)}, pairs")
+
+# Files of a web server, which has no lists: one, lists in braces, compressed ones.
+plain = FOLDER / "webdataset-files"
+plain.mkdir()
+for shard in range(3):
+    (plain / f"train-{shard:03}.tar").write_bytes((bucket / f"webdataset/train-{shard:03}.tar").read_bytes())
+check_kind("webdataset", server.url + "/bucket/webdataset/train-{000..002}.tar", plain, [], {})
+check_kind("webdataset", "s3://bucket/webdataset/train-{000,001,002}.tar", plain, [], {"AWS_ENDPOINT_URL_S3": server.url})
+check_kind("jsonl", server.url + "/bucket/jsonl/val/part-0.jsonl.gz?X-Amz-Signature=secret", bucket / "jsonl/val/part-0.jsonl.gz", [], {})
+message = convert("webdataset", server.url + "/bucket/webdataset/train-{000..003}.tar", FOLDER / "missing", code=1)
+expect("train-003.tar: there is no such object" in message, message)
+for kind in ("imagenet", "folder", "coco", "nuscenes"):
+    message = convert(kind, f"{server.url}/bucket/{kind}", FOLDER / "refused", code=1)
+    expect("a web server has no lists of its files" in message and "copy the folder to a store or a disk" in message, message)
+    expect(not (FOLDER / "refused").exists(), kind)
+
+# Objects that are not there, and buckets.
+for source, words in (("s3://bucket/nothing", "there is no such"), ("s3://nobucket/x", "there is no bucket")):
+    message = convert("folder", source, FOLDER / "refused", env={"AWS_ENDPOINT_URL_S3": server.url}, code=1)
+    expect(words in message and source.split("/")[2] in message, message)
+
+# A change between two runs is noticed by --resume, and one in the middle by its name.
+source = bucket / "changing"
+source_data.folders(source)
+env = {"AWS_ENDPOINT_URL_S3": server.url}
+convert("folder", "s3://bucket/changing", FOLDER / "changing", "--quiet", env=env)
+message = convert("folder", "s3://bucket/changing", FOLDER / "changing", "--resume", env=env)
+expect("was finished" in message or "already" in message or "nothing" in message, message)
+picture = source / "train/cat/3.jpg"
+content = picture.read_bytes()
+picture.write_bytes(content[:-1] + b"\0")
+message = convert("folder", "s3://bucket/changing", FOLDER / "changing", "--resume", env=env, code=1)
+expect("changed" in message or "other" in message, message)
+print("changes:", message.strip())

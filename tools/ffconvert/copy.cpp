@@ -1,0 +1,94 @@
+// ffconvert copy: a finished data set from one place to another.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include <ffkit/converter/copy.h>
+#include <ffkit/converter/progress_bar.h>
+
+#include "commands.h"
+#include "format/readable_numbers.h"
+#include "options.h"
+#include "tools/stop_signals.h"
+#include "tools/table_options.h"
+
+namespace ffkit {
+namespace {
+
+struct CopyArguments {
+  CopyOptions options;
+  std::string source;
+  std::string destination;
+  bool quiet = false;
+};
+
+void run_copy(const CopyArguments& arguments) {
+  CopyOptions options = arguments.options;
+  options.cancel = stop_flag();
+  options.command = finishing_command(true);
+  ProgressBar bar(STDERR_FILENO);
+  if (!arguments.quiet) {
+    options.note = [&bar](const std::string& note) {
+      bar.wipe();
+      say_note(note);
+    };
+    options.progress = [&bar](const ConvertProgress& progress) { bar.update(progress); };
+  }
+  const CopySummary summary = copy_dataset(arguments.source, arguments.destination, options);
+  bar.wipe();
+  if (arguments.quiet) return;
+  const double seconds = std::max(summary.seconds, 1e-3);
+  say("{}: {} records in {} {}, {}\n", fmt::join(summary.splits, ", "),
+      with_commas(summary.num_records), with_commas(summary.num_shards),
+      summary.num_shards == 1 ? "shard" : "shards", in_megabytes(summary.file_bytes));
+  if (summary.num_equal_shards > 0) {
+    say("{} of the shards {} there already\n", with_commas(summary.num_equal_shards),
+        summary.num_equal_shards == 1 ? "was" : "were");
+  }
+  say("{} copied in {:.1f} s, {:.0f} MB/s; every shard was compared with its checksums\n",
+      in_megabytes(summary.num_copied_bytes), seconds,
+      static_cast<double>(summary.num_copied_bytes) / 1e6 / seconds);
+}
+
+}  // namespace
+
+void add_copy_command(CLI::App& app, Action& chosen) {
+  CLI::App& command = *app.add_subcommand(
+      "copy", "Copies a finished data set, or a split of it, between folders and stores");
+  command.footer(
+      "Each shard is compared with its checksums while it passes; the manifests come last. DST has "
+      "the marker of an\nunfinished data set until the copy is whole. Shards that are there "
+      "already, and equal, are not copied again.\n"
+      "Examples:\n"
+      "  ffconvert copy /fast/imagenet s3://bucket/imagenet\n"
+      "  ffconvert copy hf://datasets/owner/name/imagenet /fast/imagenet --split val");
+  const auto arguments = std::make_shared<CopyArguments>();
+  command
+      .add_option("SRC", arguments->source,
+                  "Folder or address of a data set, or of one of its splits")
+      ->required()
+      ->option_text(" ");
+  command
+      .add_option("DST", arguments->destination,
+                  "Where it is to be: a folder, s3:// or gs://; it becomes what SRC is")
+      ->required()
+      ->option_text(" ");
+  add_options_file(command);
+  command
+      .add_option("--split", arguments->options.splits, "Copies this split alone; may be repeated")
+      ->option_text("NAME");
+  command.add_option("--threads", arguments->options.num_threads, "Shards that are copied at once")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 64))
+      ->option_text("N [" + std::to_string(arguments->options.num_threads) + "]");
+  command.add_flag("--resume", arguments->options.resume,
+                   "Goes on with the same copy, which has ended early; begins where there is none");
+  command.add_flag("--quiet", arguments->quiet, "Print errors only");
+  command.callback([&chosen, arguments] { chosen = [arguments] { run_copy(*arguments); }; });
+}
+
+}  // namespace ffkit
