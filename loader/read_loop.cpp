@@ -25,7 +25,7 @@ constexpr int64_t kAheadBytes = 256 << 20;
 
 // Of a data set in a store: records whose blocks are on their way are read alone for the first
 // batch, but of no more than this share of an epoch; then a few at a time.
-constexpr int64_t kMostComingShare = 64;
+constexpr int64_t kMostComingShare = 32;
 constexpr int kFewComing = 4;
 
 // Samples this small are handed over several at a time: one of 1 kB takes about 10 us, handing it

@@ -199,7 +199,7 @@ struct Start {
 Start simulate_start(const MadeSet& set, const Settings& settings, int world_size) {
   constexpr size_t kReadsInFlight = 64;
   constexpr size_t kFewComing = 4;
-  constexpr int64_t kMostComingShare = 64;
+  constexpr int64_t kMostComingShare = 32;
   struct Flight {
     double left = 0;     // bytes
     double begins = 0;   // when its bytes may flow

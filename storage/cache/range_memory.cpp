@@ -10,7 +10,7 @@ namespace {
 constexpr int64_t kLeastBytes = int64_t{1} << 20;
 // A range that nobody has read of while so many others were announced is left over: of the end of
 // an epoch that was given up, or what other ranks read.
-constexpr int64_t kAnnouncedSinceUse = 256;
+constexpr int64_t kAnnouncedSinceUse = 128;
 
 }  // namespace
 

@@ -7,7 +7,7 @@ there="file://$work/data"
 run 0 "$FFTRAIN" "${options[@]}" --data data --epochs 2 --work-dir here
 check ! grep -q 'order of the samples' .stdout
 run 0 "$FFTRAIN" "${options[@]}" --data "$there" --epochs 1 --work-dir there --nproc 2
-out '^order of the samples: windowed by 8388608 bytes x 64 in 2 streams, 48 samples$'
+out '^\[0\] order of the samples: windowed by 8388608 bytes x 64 in 2 streams, 48 samples$'
 
 # A run that began over a local copy goes on over the store in its order.
 run 0 "$FFTRAIN" "${options[@]}" --data data --epochs 1 --work-dir moved
