@@ -24,7 +24,8 @@ constexpr int64_t kMaxMergedBytes = 512 << 10;
 constexpr int64_t kAheadBytes = 256 << 20;
 
 // Of a data set in a store: records whose blocks are on their way are read alone for the first
-// batch, but of no more than this share of an epoch; then a few at a time.
+// batch, or of a share of the epoch where that batch is a larger part of it; then a few at a time.
+constexpr int64_t kSmallBatchShare = 16;
 constexpr int64_t kMostComingShare = 32;
 constexpr int kFewComing = 4;
 
@@ -62,7 +63,8 @@ ReadLoop::ReadLoop(LoaderParts& parts, BatchQueue& queue, int64_t epoch, int64_t
         parts.dataset.manifest().record_bytes() / num_records * parts.options.batch_size;
     num_announced_ahead_ =
         std::clamp<int64_t>(kAheadBytes / std::max<int64_t>(batch_bytes, 1), 1, 256);
-    max_coming_bytes_ = std::min(batch_bytes, batch_bytes * num_steps_ / kMostComingShare);
+    max_coming_bytes_ =
+        num_steps_ >= kSmallBatchShare ? batch_bytes : batch_bytes * num_steps_ / kMostComingShare;
   }
 }
 

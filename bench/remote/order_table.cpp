@@ -199,6 +199,7 @@ struct Start {
 Start simulate_start(const MadeSet& set, const Settings& settings, int world_size) {
   constexpr size_t kReadsInFlight = 64;
   constexpr size_t kFewComing = 4;
+  constexpr int64_t kSmallBatchShare = 16;
   constexpr int64_t kMostComingShare = 32;
   struct Flight {
     double left = 0;     // bytes
@@ -221,9 +222,10 @@ Start simulate_start(const MadeSet& set, const Settings& settings, int world_siz
   int max_blocks = 2;
   size_t num_reading = 0;
   size_t num_coming = 0;  // of them, of what is not there
-  const int64_t most_at_once =
-      std::min(set.num_bytes / std::ssize(set.records) * settings.batch_size,
-               set.num_bytes / world_size / kMostComingShare);
+  const int64_t batch_bytes = set.num_bytes / std::ssize(set.records) * settings.batch_size;
+  const int64_t most_at_once = sampler.num_batches() >= kSmallBatchShare
+                                   ? batch_bytes
+                                   : set.num_bytes / world_size / kMostComingShare;
   int64_t coming_bytes = 0;
   size_t next = 0;
   int64_t num_left_of_first = settings.batch_size;
