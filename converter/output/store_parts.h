@@ -22,6 +22,9 @@ namespace ffkit {
 inline constexpr const char* kParts = "parts";
 inline constexpr const char* kFinishedPart = "finished part";
 
+// How the folders of parts begin.
+inline constexpr const char* kPartPrefix = ".part-";
+
 std::filesystem::path folder_of_part(const std::filesystem::path& data_set,
                                      const ConvertPart& part);
 

@@ -12,6 +12,7 @@ int main(int argc, char** argv) {
   if (name == "ffconvert") return ffkit::run_ffconvert(argc, argv);
   if (name == "ffeval") return ffkit::run_ffeval(argc, argv);
   if (name == "ffinspect") return ffkit::run_ffinspect(argc, argv);
-  fmt::print(stderr, "'{}' is no program of ffkit; they are ffconvert, ffeval and ffinspect\n", name);
+  fmt::print(stderr, "'{}' is no program of ffkit; they are ffconvert, ffeval and ffinspect\n",
+             name);
   return 2;
 }
