@@ -1,16 +1,17 @@
 """Every kind of source, read from stores: the data set is the one that the local copy gives, to the byte."""
 
+import http.server
 import json
 import os
 import pathlib
-import re
+import shutil
 import subprocess
-import sys
+import time
 
 import source_data
 from folder_server import FolderServer
-from servers import FOLDER, KEYS, environment, expect
-from sets import SeaweedFs
+from servers import FOLDER, KEYS, environment, expect, free_ports, installed, serve, start
+from sets import SeaweedFs, demo
 
 FFCONVERT = os.environ["FFKIT_FFCONVERT"]
 top = FOLDER / "served"
@@ -75,6 +76,12 @@ for name, env in (("counting", {"AWS_ENDPOINT_URL_S3": server.url}), ("SeaweedFS
     expect_same(local, remote)
     print(f"{name}: {', '.join(source_data.KINDS)}, pairs")
 
+# rclone answers ranges with 200, and lists other ETags than it may send.
+port = free_ports(1)[0]
+start([installed("rclone"), "serve", "s3", "--addr", f"127.0.0.1:{port}", "--auth-key", f"{KEYS['AWS_ACCESS_KEY_ID']},{KEYS['AWS_SECRET_ACCESS_KEY']}", top], port)
+for kind in ("imagenet", "folder", "jsonl"):
+    check_kind(kind, f"s3://bucket/{kind}", bucket / kind, source_data.KINDS[kind][1], {"AWS_ENDPOINT_URL_S3": f"http://127.0.0.1:{port}"})
+
 # Files of a web server, which has no lists: one, lists in braces, compressed ones.
 plain = FOLDER / "webdataset-files"
 plain.mkdir()
@@ -107,4 +114,55 @@ content = picture.read_bytes()
 picture.write_bytes(content[:-1] + b"\0")
 message = convert("folder", "s3://bucket/changing", FOLDER / "changing", "--resume", env=env, code=1)
 expect("changed" in message or "other" in message, message)
-print("changes:", message.strip())
+
+
+# In the middle of a conversion: the archive is exchanged after it was listed, and is an error by its name.
+archive = bucket / "changing-tars" / "train-000.tar"
+source_data.write(archive, source_data.tar({f"{i:06}.jpg": source_data.jpeg(i, (400, 300)) for i in range(400)}))
+server.forget()
+server.delay_s = 0.05
+running = subprocess.Popen([FFCONVERT, "webdataset", "s3://bucket/changing-tars", FOLDER / "middle", "--threads", "1"], env=environment(**KEYS, FFKIT_CACHE="off", **env), stderr=subprocess.PIPE, text=True)
+while server.bytes_of("train-000.tar") < 4_000_000:  # headers have less
+    time.sleep(0.01)
+    expect(running.poll() is None, "ended too early")
+os.utime(archive, ns=(1, 1))
+said = running.communicate(timeout=120)[1]
+server.delay_s = 0
+expect(running.returncode == 1 and "train-000.tar" in said and "was changed after it was listed" in said, said)
+
+# Neighbours are read together, and pictures of a shuffled order side by side.
+server.forget()
+subprocess.run(["rm", "-rf", FOLDER / "counted"], check=True)
+convert("webdataset", "s3://bucket/changing-tars", FOLDER / "counted", "--order", "source", "--quiet", env=env)
+size = archive.stat().st_size
+expect(server.requests < 520 and server.bytes_of(".tar") < 1.1 * size + 400 * 4096 + 40_000_000, f"{server.requests} requests, {server.bytes_of('.tar')} bytes of {size}")
+
+# What a web server without ranges has is refused, with what to do.
+class WithoutRanges(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *arguments):
+        pass
+
+    def do_HEAD(self):
+        self.do_GET()
+
+    def do_GET(self):
+        content = archive.read_bytes()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(content)
+
+
+message = convert("webdataset", serve(WithoutRanges) + "/train-000.tar", FOLDER / "refused", code=1)
+expect("ranges" in message and "copy the files to a disk" in message, message)
+
+# FFRecord v1 and transcode take data sets by their addresses; nuScenes where the real data are.
+demo(bucket / "demo", "--images", 40, "--classes", 3)
+demo_env = {"AWS_ENDPOINT_URL_S3": server.url}
+check_kind("v1", "s3://bucket/demo", bucket / "demo", [], demo_env)
+check_kind("transcode", "s3://bucket/demo", bucket / "demo", ["--store", "dct"], demo_env)
+shared = os.environ.get("FFKIT_SHARED_DATA")
+if shared and (pathlib.Path(shared) / "nuscenes/root").is_dir():
+    shutil.copytree(pathlib.Path(shared) / "nuscenes/root", bucket / "nuscenes-real")
+    check_kind("nuscenes", "s3://bucket/nuscenes-real", pathlib.Path(shared) / "nuscenes/root", [], demo_env)

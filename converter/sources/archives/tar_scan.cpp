@@ -10,10 +10,11 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 #include "sources/archives/archive_reader.h"
-#include "sources/archives/parallel_io.h"
 
 namespace ffkit {
 namespace {
@@ -97,8 +98,7 @@ bool is_header(std::string_view block) {
 std::optional<int64_t> find_entry(const InputFile& file, FileRange range, int64_t guess) {
   std::string text;
   for (int64_t at = guess / kTarBlock * kTarBlock; at < guess + kSearchedBytes; at += kSearchStep) {
-    const int64_t num_bytes =
-        std::min(kSearchStep, (range.num_bytes - at) / kTarBlock * kTarBlock);
+    const int64_t num_bytes = std::min(kSearchStep, (range.num_bytes - at) / kTarBlock * kTarBlock);
     if (num_bytes <= 0) return std::nullopt;
     text.resize(static_cast<size_t>(num_bytes));
     file.read_at(range.offset + at, std::as_writable_bytes(std::span(text)));
@@ -122,14 +122,31 @@ void append(TarScan& all, TarScan more) {
   all.next_header = more.next_header;
 }
 
+// Calls body(0) .. body(count - 1), each in a thread of its own as far as they can be started. Not
+// parallel_io(): one within another would have as few threads as the smaller one asks for. `body`
+// must not throw.
+template <typename Body>
+void side_by_side(size_t count, const Body& body) {
+  std::vector<std::thread> threads;
+  threads.reserve(count);
+  size_t num_begun = 1;
+  try {
+    for (; num_begun < count; ++num_begun) threads.emplace_back(body, num_begun);
+  } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch)
+    // The rest is for this thread.
+  }
+  if (count > 0) body(0);
+  for (; num_begun < count; ++num_begun) body(num_begun);
+  for (std::thread& thread : threads) thread.join();
+}
+
 // From `begin`, in about `num_segments`. Nothing where a segment that counts failed: front to back
 // says how.
 std::optional<TarScan> scan_segments(const InputFile& file, FileRange range,
-                                     const std::string& name, int64_t begin,
-                                     int64_t num_segments) {
+                                     const std::string& name, int64_t begin, int64_t num_segments) {
   std::vector<int64_t> begins(static_cast<size_t>(num_segments), -1);
   begins[0] = begin;
-  parallel_io(begins.size() - 1, [&](size_t i) {
+  side_by_side(begins.size() - 1, [&](size_t i) {
     try {
       const int64_t guess =
           begin + (range.num_bytes - begin) / num_segments * static_cast<int64_t>(i + 1);
@@ -143,7 +160,7 @@ std::optional<TarScan> scan_segments(const InputFile& file, FileRange range,
   // Not of std::ranges: clang-tidy 14 cannot read libstdc++'s subrange.
   begins.erase(std::unique(begins.begin(), begins.end()), begins.end());
   std::vector<std::optional<TarScan>> scans(begins.size());
-  parallel_io(begins.size(), [&](size_t i) {
+  side_by_side(begins.size(), [&](size_t i) {
     ScanLimits limits;
     if (i + 1 < begins.size()) limits.stop_at = begins[i + 1];
     try {

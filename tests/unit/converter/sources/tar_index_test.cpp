@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <filesystem>
+#include <random>
+#include <string>
 
 #include <ffkit/format/error.h>
 
@@ -85,6 +88,68 @@ TEST(TarIndex, IndexesATarWithinATar) {
   ASSERT_EQ(members.size(), 2U);
   EXPECT_GT(members[0].data.offset, outer[1].data.offset);
   EXPECT_EQ(content(dir / "a.tar", members[1]), "inner y");
+}
+
+// What index_tar() gives or says, of the file on a disk or by its address.
+std::string told(const std::filesystem::path& path, bool is_in_store) {
+  const InputFile file(is_in_store ? std::filesystem::path("file://" + path.string()) : path);
+  std::string text;
+  try {
+    for (const TarMember& member : index_tar(file, {0, file.size()}, "a.tar")) {
+      text += member.name + " " + std::to_string(member.data.offset) + " " +
+              std::to_string(member.data.num_bytes) + "\n";
+    }
+  } catch (const Error& error) {
+    text = error.what();
+  }
+  return text;
+}
+
+// Of a store, a long tar is read in segments, whose begins are guessed.
+TEST(TarIndex, IsTheSameInSegments) {
+  const TempDir dir;
+  std::mt19937 draw(1);
+  TarBuilder inner;
+  for (int i = 0; i < 30; ++i)
+    inner.add("inner-" + std::to_string(i), std::string(draw() % 3000, 'i'));
+  TarBuilder tar;
+  for (int i = 0; i < 3000; ++i) {
+    const std::string data(draw() % 20'000, 'x');
+    const std::string name = std::to_string(i) + ".jpg";
+    switch (draw() % 16) {
+      case 0:
+        tar.add_pax("path", std::string(150, 'p') + name, "short", data);
+        break;
+      case 1:
+        tar.add_gnu_long(std::string(150, 'g') + name, data);
+        break;
+      case 2:
+        tar.add(name, inner.finish());  // its headers are none of the archive's
+        break;
+      case 3:
+        tar.add("folder-" + name + "/", "", '5');
+        break;
+      default:
+        tar.add(name, data);
+    }
+  }
+  const std::string whole = tar.finish();
+  write_file(dir / "a.tar", whole);
+  const std::string expected = told(dir / "a.tar", false);
+  EXPECT_GT(std::ranges::count(expected, '\n'), 2500);
+  EXPECT_EQ(told(dir / "a.tar", true), expected);
+  // Cut, damaged, with another archive's remains behind its end.
+  for (int i = 0; i < 40; ++i) {
+    std::string changed = whole;
+    if (i % 2 == 0) {
+      changed.resize(draw() % changed.size());
+    } else {
+      const size_t at = draw() % changed.size() / 512 * 512;
+      changed.replace(at, 512, std::string(512, static_cast<char>(i % 4 == 1 ? 0 : 'z')));
+    }
+    write_file(dir / "a.tar", changed);
+    EXPECT_EQ(told(dir / "a.tar", true), told(dir / "a.tar", false)) << i;
+  }
 }
 
 TEST(TarIndex, RefusesHostileMembers) {
