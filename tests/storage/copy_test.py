@@ -168,3 +168,21 @@ expect("a process has it" not in said and "\n0 removed" not in said, said)
 expect(files_of(FOLDER / "running") == [], files_of(FOLDER / "running"))
 message = ffconvert("gc", web.url + "/ours", code=1)
 expect("cannot be listed" in message, message)
+
+# A conversion to a store that runs keeps what is its own, a part too; when it was killed, nothing of it stays.
+for part in ((), ("--part", "1/2")):
+    destination = "s3://bucket/making"
+    running = subprocess.Popen([FFCONVERT, "demo", destination, "--images", "100000", "--shard-size", "1M", "--quiet", *part], env=ENV)
+    deadline = time.time() + 60
+    while time.time() < deadline and not any(name.endswith(".ffr") for name in listed(destination)):
+        time.sleep(0.05)
+    said = ffconvert("gc", destination, "--remove")
+    expect("--unfinished removes them" in said and "\n0 removed" in said, said)
+    message = ffconvert("gc", destination, "--remove", "--unfinished", code=1)
+    expect("is writing" in message, message)
+    expect(running.poll() is None and any(name.endswith(".ffr") for name in listed(destination)), "the conversion ended")
+    running.send_signal(signal.SIGKILL)
+    running.wait()
+    said = ffconvert("gc", destination, "--remove", "--unfinished")
+    expect("\n0 removed" not in said, said)
+    expect(listed(destination) == [], listed(destination))
