@@ -60,7 +60,8 @@ class Writer:
         **pictures: Unpack[PictureOptions],
     ) -> None:
         """Args:
-            dst: the data set's folder; made when it is not there. Other splits in it are left alone.
+            dst: the data set's folder; made when it is not there. Other splits in it are left alone. Or an address, as text: "s3://bucket/set"; records are
+                sent while they are written.
             split: the name of the split, and of its folder.
             schema: the fields; None: as the first sample has them.
             classes: class i is what label i stands for.

@@ -179,11 +179,16 @@ TEST_F(StoreDestinationTest, WatchesTheClaimOfAnotherMachine) {
     EXPECT_THAT(notes[0], HasSubstr("watching for 0.4 s whether it still does"));
   }
   put("set/.ffkit-in-use-1", claim_of(far, "a"));
+  std::atomic<bool> is_done{false};
   std::thread beat([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(150));
-    put("set/.ffkit-in-use-1", claim_of(far, "a") + "beat 7\n");
+    for (int i = 0; !is_done; ++i) {
+      put("next", claim_of(far, "a") + "beat " + std::to_string(i) + "\n");
+      fs::rename(dir_ / "next", dir_ / "set/.ffkit-in-use-1");
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
   });
   EXPECT_ERROR_CODE(Destination(address(), claim), invalid_argument);
+  is_done = true;
   beat.join();
 }
 

@@ -1,4 +1,5 @@
-// convert: a whole source into a data set folder, all or nothing.
+// convert: a whole source into a data set folder, all or nothing. A folder may be an address
+// ("s3://bucket/set"); docs/storage.md says what is different there.
 //
 //   DST/.ffkit-unfinished   from the first step to the last, locked: readers refuse the folder
 //   DST/<split>/...         a folder for each split (DatasetWriter)
@@ -36,6 +37,10 @@ void check_destination(const std::filesystem::path& destination, const ConvertOp
 // if the disk has less free space than the shards are estimated to need. After an error or
 // options.cancel, the finished shards stay for a call with options.resume, and readers refuse the
 // folder. If no shard is finished, everything that this call made is removed.
+//
+// At an address, the part of a conversion (ConvertOptions::part) is written beside the others, and
+// merge_datasets() of that address joins them. A claim of another machine is watched for 30 s, with
+// a note, before it is taken over.
 ConvertSummary convert(const Source& source, const std::filesystem::path& destination,
                        const ConvertOptions& options);
 
