@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include <ffkit/converter/convert.h>
 #include <ffkit/format/dataset_writer.h>
@@ -16,10 +17,14 @@
 #include "output/gather.h"
 #include "output/record_comparison.h"
 #include "output/split_writer.h"
+#include "output/store_parts.h"
 #include "pack/packer.h"
 #include "pack/report.h"
 #include "plan/plan_fingerprint.h"
 #include "plan/split_plan.h"
+#include "storage/reader/places.h"
+#include "storage/stores/object_store.h"
+#include "storage/writer/file_sink.h"
 
 namespace ffkit {
 namespace {
@@ -61,6 +66,12 @@ class Conversion {
     const std::string plan = describe_plan(plans_, options_);
     if (claimed_.goes_on()) require_same_plan(plan);
     claimed_.set_plan(plan);
+    std::vector<Destination::Shards> shards;
+    shards.reserve(plans_.size());
+    for (const SplitPlan& split : plans_) {
+      shards.push_back({split.manifest.split, split.begin_shard, split.end_shard});
+    }
+    claimed_.set_shards(std::move(shards), plans_.front().shared_plan);
     require_space();
     ConvertSummary summary{.num_classes = static_cast<int64_t>(source_.classes().size())};
     ReportFile report(claimed_.report_path());
@@ -112,7 +123,7 @@ class Conversion {
   std::string difference_of_contents() const {
     note(kContentsNote);
     for (const SplitPlan& plan : plans_) {
-      const fs::path folder = claimed_.folder() / plan.manifest.split;
+      const fs::path folder = claimed_.shards_folder(plan.manifest.split);
       const auto changed =
           first_changed_sample(source_, plan, folder, MissingShards::unwritten, options_);
       if (changed) {
@@ -120,13 +131,14 @@ class Conversion {
       }
     }
     for (const SplitPlan& plan : plans_) {
-      fs::remove(claimed_.folder() / plan.manifest.split / Destination::kGathered);
+      remove_file_at(claimed_.folder() / plan.manifest.split / Destination::kGathered);
     }
     return {};
   }
 
   // What a conversion that ended early has written is not needed again.
   void require_space() const {
+    if (is_address(claimed_.folder())) return;  // a store has no end
     int64_t num_bytes = 0;
     for (const SplitPlan& plan : plans_) {
       const fs::path folder = claimed_.folder() / plan.manifest.split;
@@ -150,7 +162,8 @@ class Conversion {
 
   SplitSummary convert_split(const SplitPlan& plan, ReportFile& report) {
     const fs::path folder = claimed_.folder() / plan.manifest.split;
-    SplitWriter writer(source_, plan, folder);
+    SplitWriter writer(source_, plan, claimed_.shards_folder(plan.manifest.split), folder,
+                       [this] { claimed_.require_held(); });
     std::vector<PackUnit> units;
     int64_t num_before = 0;
     for (const PackUnit& unit : plan.units()) {
@@ -179,6 +192,7 @@ class Conversion {
                               source_.describe(plan.split, plan.order.front())),
                   {.subject = ErrorSubject::source});
     }
+    claimed_.require_held();
     write_manifest(folder / "manifest.json", manifest);
     writer.add_lines_to(report);
     return {.split = plan.manifest.split,
@@ -193,8 +207,15 @@ class Conversion {
                           const fs::path& folder) const {
     if (units.empty()) return false;
     if (options_.read != ReadMode::automatic) return options_.read == ReadMode::gather;
-    if (is_gathered(folder)) return true;
+    if (!is_address(folder) && is_gathered(folder)) return true;
     if (!dislikes_scattered_reads(source_, plan.split, units)) return false;
+    if (is_address(folder)) {
+      note(fmt::format(
+          "{}: scattered reads are slow on the disk of {}, but a store has no place for the files "
+          "through which it would be read once; it is read where the pictures lie",
+          plan.manifest.split, source_.archive(plan.split).string()));
+      return false;
+    }
     const int64_t needed = 2 * bytes_of(plan, units);
     if (const int64_t num_free = free_space(folder); needed > num_free) {
       note(fmt::format(
@@ -212,6 +233,12 @@ class Conversion {
   }
 
   static void remove_temporary_files(const fs::path& folder) {
+    if (is_address(folder)) {
+      for (const std::string& name : names_in_folder(folder).files) {
+        if (name.ends_with(".tmp")) remove_file_at(folder / name);
+      }
+      return;
+    }
     for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
       if (entry.path().extension() == ".tmp") fs::remove(entry.path());
     }
@@ -232,9 +259,21 @@ class Conversion {
     claimed.keep();
     throw Error(error);
   }
-  if (!claimed.holds_work()) throw after_removal(error);
+  bool holds_work = true;
+  std::optional<int64_t> num_shards;
+  try {
+    holds_work = claimed.holds_work();
+    num_shards = claimed.num_shards();
+  } catch (const std::exception&) {
+    // A store that does not answer: what is finished is there.
+  }
+  if (!holds_work) throw after_removal(error);
   const ErrorCode code = error.code();
-  const bool is_of_system = code == ErrorCode::io || code == ErrorCode::cancelled;
+  // Such as credentials that were refused in the middle.
+  const bool is_of_store = is_address(claimed.folder()) && code == ErrorCode::invalid_argument &&
+                           error.context().subject != ErrorSubject::destination &&
+                           error.context().path.starts_with(claimed.folder().native() + "/");
+  const bool is_of_system = code == ErrorCode::io || code == ErrorCode::cancelled || is_of_store;
   std::string first = remedy_for(error);
   std::string with = option_on("resume");
   if (code == ErrorCode::not_found) {
@@ -247,21 +286,36 @@ class Conversion {
     throw Error(error);  // of what was written, or of the source as a whole: it stays so
   }
   if (conversion.num_shards() == 0) throw Error(error);
-  const int64_t num_shards = claimed.num_shards();
   const std::string own = error.context().remedy;
   throw error.with_remedy(fmt::format(
       "{}{}: {}run it again with {} to go on", own.empty() ? "" : own + "; ",
-      num_shards == 0
+      !num_shards ? "what is finished stays"
+      : *num_shards == 0
           ? "the archive has been read and all of it is kept"
-          : fmt::format("{} of {} shards are finished", num_shards, conversion.num_shards()),
+          : fmt::format("{} of {} shards are finished", *num_shards, conversion.num_shards()),
       first.empty() ? "" : first + ", then ", with));
 }
 
+// The shards of a part in a store are not where its manifest is.
+Dataset open_part(const fs::path& destination, const ConvertPart& part, const std::string& split) {
+  std::vector<fs::path> files;
+  const fs::path folder = folder_of_part(destination, part) / split;
+  for (const ManifestShard& shard : read_manifest(folder / "manifest.json").shards) {
+    files.push_back(destination / split / shard.file);
+  }
+  return Dataset::open_files(files);
+}
+
 // What is the same for a conversion that was finished before.
-void add_facts(ConvertSummary& summary, const Source& source, const fs::path& destination) {
+void add_facts(ConvertSummary& summary, const Source& source, const fs::path& destination,
+               const ConvertPart& part) {
   summary.headers_only = source.checks_headers_only();
+  if (source.totals().empty()) return;
   for (SplitSummary& split : summary.splits) {
-    split.totals = column_totals(destination / split.split, source.totals());
+    const Dataset written = part.count > 1 && is_address(destination)
+                                ? open_part(destination, part, split.split)
+                                : Dataset::open(destination / split.split);
+    split.totals = column_totals(written, source.totals());
   }
 }
 
@@ -299,15 +353,33 @@ void note_reported(const ConvertSummary& summary, const ConvertOptions& options,
   }
 }
 
-}  // namespace
-
-void check_destination(const fs::path& destination, bool resume) {
+void look_at_destination(const fs::path& destination, bool resume, const ConvertPart& part) {
   try {
     if (resume && holds_finished_data_set(destination)) return;
-    Destination::require_usable(destination);
+    Destination::require_usable(destination, Destination::Kind::conversion, part);
   } catch (const fs::filesystem_error& error) {
     throw io_error_at(destination, "cannot be examined", error.code().value());
   }
+}
+
+void check_reads(const fs::path& destination, const ConvertOptions& options) {
+  if (!is_address(destination) || options.read != ReadMode::gather) return;
+  throw argument_error(
+      "read", fmt::format("{} needs a folder as destination: the files through which the source "
+                          "would be read once lie beside the shards, and a store has no place for "
+                          "them; leave it out",
+                          option_set("read", to_string(options.read))));
+}
+
+}  // namespace
+
+void check_destination(const fs::path& destination, const ConvertOptions& options) {
+  check_reads(destination, options);
+  look_at_destination(destination, options.resume, options.part);
+}
+
+void check_destination(const fs::path& destination, bool resume) {
+  look_at_destination(destination, resume, {});
 }
 
 ConvertSummary convert(const Source& source, const fs::path& destination,
@@ -322,12 +394,13 @@ ConvertSummary convert(const Source& source, const fs::path& destination,
             option_name("on_error"));
   }
   const bool can_skip = options.on_error == OnError::fail && !source.has_record_references();
+  check_reads(destination, options);
   refuse_destination_inside(source.roots(), destination);
   try {
     if (options.resume && holds_finished_data_set(destination)) {
       ConvertSummary summary =
           finished_conversion(destination, source, plan_splits(source, options), options);
-      add_facts(summary, source, destination);
+      add_facts(summary, source, destination, options.part);
       note_reported(summary, options, destination);
       summary.seconds = seconds_since(start);
       return summary;
@@ -338,11 +411,13 @@ ConvertSummary convert(const Source& source, const fs::path& destination,
   Destination claimed(destination, {.unfinished = options.resume ? Destination::Unfinished::go_on
                                                                  : Destination::Unfinished::remove,
                                     .command = options.command,
-                                    .note = options.note});
+                                    .note = options.note,
+                                    .poll = [&] { throw_if_cancelled(options.cancel); },
+                                    .part = options.part});
   Conversion conversion(source, claimed, destination, options);
   try {
     ConvertSummary summary = conversion.run();
-    add_facts(summary, source, destination);
+    add_facts(summary, source, destination, options.part);
     note_reported(summary, options, destination);
     summary.seconds = seconds_since(start);
     return summary;

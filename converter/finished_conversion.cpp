@@ -14,6 +14,8 @@
 #include "plan/merge_plan.h"
 #include "plan/part_range.h"
 #include "plan/plan_fingerprint.h"
+#include "storage/stores/object_store.h"
+#include "storage/writer/file_sink.h"
 
 namespace ffkit {
 namespace {
@@ -173,6 +175,9 @@ void put_into(ConvertSummary& summary, const ReportCounts& counts) {
 }
 
 bool holds_finished_data_set(const fs::path& folder) {
+  if (is_address(folder)) {
+    return !is_file_at(folder / kUnfinishedMarker) && !list_splits(folder).empty();
+  }
   return fs::is_directory(folder) && !fs::exists(fs::symlink_status(folder / kUnfinishedMarker)) &&
          !list_splits(folder).empty();
 }

@@ -83,7 +83,8 @@ struct SampleWriter::Impl {
         max_record_bytes(options.max_record_bytes),
         seed(options.seed),
         poll(options.poll),
-        claimed(folder, {.kind = Destination::Kind::split, .note = options.note}) {
+        claimed(folder,
+                {.kind = Destination::Kind::split, .note = options.note, .poll = options.poll}) {
     claimed.note_start_over(options.note, folder);
     writer.emplace(
         folder, manifest_of(split, schema, options),
@@ -277,6 +278,7 @@ SplitSummary SampleWriter::finish() {
       impl.throw_failure();
     }
     impl.stop();
+    impl.claimed.require_held();
     const Manifest manifest = impl.writer->finish();
     impl.claimed.commit();
     return {.split = manifest.split,

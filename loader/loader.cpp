@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <mutex>
 #include <utility>
 
 #include <ffkit/image/image_codec.h>
@@ -48,9 +49,10 @@ struct Loader::Impl {
     int64_t position = 0;
   };
 
-  // Where it throws, the place stays what it was.
-  void start(int64_t epoch, int64_t position) {
-    if (run != nullptr && position == 0 && run->go_on_to(epoch)) {
+  // In the order of `sampler`, where there is one. Where it throws, place and order stay what they
+  // were.
+  void start(int64_t epoch, int64_t position, std::optional<Sampler> sampler = std::nullopt) {
+    if (!sampler && run != nullptr && position == 0 && run->go_on_to(epoch)) {
       at_epoch_start = statistics();
       return;
     }
@@ -62,7 +64,21 @@ struct Loader::Impl {
     run.reset();
     if (started_ns == 0) started_ns = now_ns();
     at_epoch_start = statistics();
-    run = std::make_unique<EpochRun>(parts, epoch, position);
+    if (sampler) exchange_sampler(*sampler);
+    try {
+      run = std::make_unique<EpochRun>(parts, epoch, position);
+    } catch (...) {
+      if (sampler) exchange_sampler(*sampler);
+      throw;
+    }
+  }
+  void exchange_sampler(Sampler& sampler) {
+    const std::scoped_lock lock(order_mutex);
+    std::swap(parts.sampler, sampler);
+  }
+  std::string order() const {
+    const std::scoped_lock lock(order_mutex);
+    return parts.sampler.description();
   }
   // Begins where it is when no epoch was started, and where a start had to wait too long for the
   // run before it.
@@ -122,6 +138,7 @@ struct Loader::Impl {
   LoaderStatistics statistics() const;
 
   LoaderParts parts;
+  mutable std::mutex order_mutex;  // of parts.sampler, for statistics() in another thread
   const std::string fingerprint;
   const pid_t process = getpid();
   std::atomic<int64_t> started_ns{0};  // 0: not yet
@@ -224,7 +241,11 @@ void Loader::restore(const LoaderState& state) {
                     "the same seed",
                     state.seed, parts.options.sampler.seed));
   }
+  std::optional<Sampler> sampler;  // of another order than this loader's
   if (state.order != parts.sampler.description()) {
+    sampler = impl_->errors_only_of([&] { return parts.sampler_of_state(state.order); });
+  }
+  if (state.order != parts.sampler.description() && !sampler) {
     refuse(
         fmt::format("the loader's state was saved in the order '{}', but this loader's is '{}'; "
                     "resume with the same sampler options",
@@ -236,7 +257,7 @@ void Loader::restore(const LoaderState& state) {
                     "records",
                     state.epoch, state.position, parts.sampler.epoch_size()));
   }
-  impl_->errors_only_of([&] { impl_->start(state.epoch, state.position); });
+  impl_->errors_only_of([&] { impl_->start(state.epoch, state.position, std::move(sampler)); });
 }
 
 int64_t Loader::memory_bound() const {
@@ -281,6 +302,7 @@ LoaderStatistics Loader::Impl::statistics() const {
   }
   stats.io_engine = parts.engine->description();
   stats.direct_io = parts.files.direct();
+  stats.order = order();
   return stats;
 }
 

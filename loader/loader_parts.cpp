@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "check_options.h"
+#include "epoch_order.h"
 #include "format/make_error.h"
 #include "io/kernel_read_engine.h"
 #include "threads/loader_log.h"
@@ -25,6 +26,11 @@ LoaderOptions with_mixed_sizes(LoaderOptions options, const Dataset& dataset) {
     throw error_at(dataset.source(static_cast<int64_t>(i)).path(), ErrorCode::invalid_argument,
                    "has no record; leave it out of the mixture");
   }
+  return options;
+}
+
+LoaderOptions with_order(LoaderOptions options, const Dataset& dataset) {
+  options.sampler = with_order_for(dataset, std::move(options.sampler));
   return options;
 }
 
@@ -84,7 +90,9 @@ size_t max_pending_samples(const LoaderOptions& options) {
 
 LoaderParts::LoaderParts(Dataset data, LoaderOptions loader_options)
     : dataset(std::move(data)),
-      options(with_mixed_sizes(check_options(std::move(loader_options)), dataset)),
+      chosen_order(loader_options.sampler),
+      options(
+          with_order(with_mixed_sizes(check_options(std::move(loader_options)), dataset), dataset)),
       sampler(make_sampler(dataset, options)),
       batch(batch_fields(dataset.schema(), options)),
       watch(static_cast<size_t>(options.io.queue_depth + 1 + options.num_threads)),
@@ -128,6 +136,14 @@ int64_t LoaderParts::memory_bound() const {
   const auto ring = static_cast<int64_t>(buffers.capacity_bytes());
   const int64_t alone = largest > ring ? largest + 2 * static_cast<int64_t>(files.alignment()) : 0;
   return slabs->num_bytes() + ring + alone + large + small;
+}
+
+std::optional<Sampler> LoaderParts::sampler_of_state(const std::string& order) const {
+  std::optional<SamplerOptions> found = with_order_of_state(dataset, chosen_order, order);
+  if (!found) return std::nullopt;
+  Sampler made(dataset.num_records(), options.batch_size, std::move(*found));
+  if (made.description() != order) return std::nullopt;
+  return made;
 }
 
 std::chrono::nanoseconds LoaderParts::read_timeout() const {

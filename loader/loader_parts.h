@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include <ffkit/format/dataset.h>
@@ -34,13 +36,19 @@ struct LoaderParts {
   std::chrono::nanoseconds read_timeout() const;
   // What is said of `work` that does not end.
   Error hanging_error(const ReadWatch::Work& work) const;
+  // The sampler in the order of a state, where the user left the order open; nothing where that is
+  // no order of this loader.
+  std::optional<Sampler> sampler_of_state(const std::string& order) const;
   // Entries of `watch`: the reads come first, by their slot of the I/O thread, then the planning of
   // reads, then the decoding threads.
   size_t planning_entry() const { return static_cast<size_t>(options.io.queue_depth); }
 
   const Dataset dataset;
-  const LoaderOptions options;  // num_threads and allocator filled in
-  const Sampler sampler;
+  const SamplerOptions chosen_order;  // as the user gave it
+  // num_threads, allocator and the order filled in. The sampler changes with a state that is
+  // restored, while no thread uses it.
+  const LoaderOptions options;
+  Sampler sampler;
   const BatchFields batch;  // the arrays of the batches
   StatsCounters stats;
   ReadWatch watch;

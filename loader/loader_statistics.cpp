@@ -72,6 +72,7 @@ std::string to_string(const LoaderStatistics& s) {
   };
   std::string text = fmt::format("share      rank {} of {}{}\n", s.rank, s.world_size,
                                  s.world_size == 1 ? ": the whole epoch" : "");
+  if (!s.order.empty()) text += fmt::format("order      {}\n", s.order);
   text += fmt::format("samples    {} in {} batches, {} replaced, {:.0f} per second over {:.3f} s\n",
                       s.num_samples, s.num_batches, s.num_replaced, per(samples, s.elapsed_seconds),
                       s.elapsed_seconds);

@@ -23,6 +23,12 @@ constexpr int64_t kMaxMergedBytes = 512 << 10;
 // As much as a link of 10 Gb/s brings in a fifth of a second, and a window of usual pictures.
 constexpr int64_t kAheadBytes = 256 << 20;
 
+// Of a data set in a store: records whose blocks are on their way are read alone for the first
+// batch, or of a share of the epoch where that batch is a larger part of it; then a few at a time.
+constexpr int64_t kSmallBatchShare = 16;
+constexpr int64_t kMostComingShare = 32;
+constexpr int kFewComing = 4;
+
 // Samples this small are handed over several at a time: one of 1 kB takes about 10 us, handing it
 // over 1 us.
 constexpr size_t kChunkBytes = 16 << 10;
@@ -50,13 +56,15 @@ ReadLoop::ReadLoop(LoaderParts& parts, BatchQueue& queue, int64_t epoch, int64_t
   in_flight_.resize(depth);
   for (size_t slot = depth; slot > 0; --slot) free_slots_.push_back(slot - 1);
   // In a random order neighbours in time share no block: each would be fetched for one record.
-  const Order order = parts.options.sampler.order;
+  const Order order = parts.sampler.options().order;
   if (!parts.files.are_local() && (order == Order::windowed || order == Order::sequential)) {
     const int64_t num_records = std::max<int64_t>(parts.dataset.num_records(), 1);
     const int64_t batch_bytes =
         parts.dataset.manifest().record_bytes() / num_records * parts.options.batch_size;
     num_announced_ahead_ =
         std::clamp<int64_t>(kAheadBytes / std::max<int64_t>(batch_bytes, 1), 1, 256);
+    max_coming_bytes_ =
+        num_steps_ >= kSmallBatchShare ? batch_bytes : batch_bytes * num_steps_ / kMostComingShare;
   }
 }
 
@@ -172,12 +180,31 @@ void ReadLoop::announce_ahead() {
   if (num_announced_ahead_ == 0) return;
   const int64_t end = std::min(next_step_ + num_announced_ahead_, num_steps_);
   Drawn drawn;
+  std::vector<Sampler::Block> blocks;
   for (int64_t step = std::max(num_announced_, next_step_); step < end; ++step) {
     parts_.sampler.batch(epoch_, start_, step, drawn.records, drawn.repetitions);
     for (const int64_t record : drawn.records) parts_.dataset.will_locate(record);
+    // A subset may have few records of a block.
+    if (!parts_.dataset.is_subset()) parts_.sampler.blocks(epoch_, start_, step, blocks);
+    for (const Sampler::Block& block : blocks) announce(block);
+    if (!blocks.empty()) continue;
     for (const int64_t record : drawn.records) parts_.dataset.will_read(record);
   }
   num_announced_ = std::max(num_announced_, end);
+}
+
+// Has all records of a block fetched together, once.
+void ReadLoop::announce(const Sampler::Block& block) {
+  if (!announced_blocks_.insert(block.first).second) return;
+  try {
+    const Dataset::Location first = parts_.dataset.locate(block.first);
+    const ShardReader& shard = parts_.dataset.shard(first.shard_index);
+    if (shard.is_local()) return;
+    const RecordLocation last = parts_.dataset.locate(block.last).record;
+    shard.announce(first.record.offset, last.offset + last.stored_bytes - first.record.offset);
+  } catch (const Error&) {  // NOLINT(bugprone-empty-catch)
+    // The read says what is wrong.
+  }
 }
 
 void ReadLoop::name_sources(BatchSlab& slab) const {
@@ -202,6 +229,7 @@ bool ReadLoop::begin_next_epoch() {
   num_steps_ = num_batches_on_rank(parts_.sampler, 0);
   next_step_ = 0;
   num_announced_ = 0;
+  announced_blocks_.clear();
   return true;
 }
 
@@ -229,6 +257,10 @@ bool ReadLoop::submit(const PlannedRead& read) {
     }
     return true;
   }
+  // Where the link is slower than the consumer, records that are read alone would take it from the
+  // blocks that have them, and come twice.
+  if (file.is_coming && num_coming_ >= kFewComing && coming_bytes_ > max_coming_bytes_)
+    return false;
   ReadBufferPool::Buffer* buffer = nullptr;
   try {
     buffer = parts_.buffers.acquire(read.num_bytes, static_cast<int>(read.count));
@@ -257,6 +289,11 @@ bool ReadLoop::submit(const PlannedRead& read) {
   started.read = read;
   started.indices_in_batch.assign(indices_in_batch.begin(), indices_in_batch.end());
   started.buffer = buffer;
+  started.is_coming = file.is_coming;
+  if (file.is_coming) {
+    ++num_coming_;
+    coming_bytes_ += read.num_bytes;
+  }
   started.shard = std::move(file);
   started.submitted_ns = now_ns();
   bytes_in_flight_ += read.num_bytes;
@@ -299,6 +336,7 @@ void ReadLoop::complete(const ReadCompletion& completion) {
   ReadInFlight& done = in_flight_[completion.tag];
   const PlannedRead& read = done.read;
   bytes_in_flight_ -= read.num_bytes;
+  if (done.is_coming) --num_coming_;
   parts_.watch.end(completion.tag);
   parts_.stats.num_reads.fetch_add(1, std::memory_order_relaxed);
   parts_.stats.read_ns.fetch_add(now_ns() - done.submitted_ns, std::memory_order_relaxed);

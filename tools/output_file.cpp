@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "format/file/file.h"
 #include "format/make_error.h"
 
 namespace ffkit {
@@ -59,6 +60,7 @@ void fail_writing(const fs::path& file, int error) {
 }
 
 void write_output_file(const fs::path& file, std::span<const std::byte> data) {
+  require_local(file);
   struct stat old {};
   const bool exists = stat(file.c_str(), &old) == 0;
   if (!exists && errno != ENOENT) fail_output("cannot create the file", file, errno);
@@ -111,6 +113,7 @@ void write_output(const std::string& file, std::string_view text) {
 
 void require_no_input(const fs::path& output, const std::vector<fs::path>& inputs) {
   if (output.empty()) return;
+  require_local(output);
   for (const fs::path& input : inputs) {
     std::error_code different;
     if (!fs::equivalent(output, input, different) || different) continue;

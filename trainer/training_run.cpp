@@ -27,6 +27,10 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int64_t kDummySteps = 100;  // an epoch
 
+// How the orders of a loader begin that shuffles samples (Sampler::description()).
+constexpr char kShuffled[] = "shuffle, ";
+constexpr char kWindowed[] = "windowed by ";
+
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
@@ -193,6 +197,11 @@ TrainSummary TrainingRun::run(const std::optional<WorkDir>& work_dir) {
   checkpoints_.start(state_.steps_done);
   prepare_source(state_.epochs_done);
   train_->restore(state_.loader);
+  const std::string order = train_->state().order;
+  check_same_order(communicator_, order);
+  if (order.starts_with(kWindowed)) {
+    report_.print_lines({fmt::format("order of the samples: {}", order)});
+  }
   if (work_dir) {
     write_options_file(work_dir->path() / kOptionsFileName, options_);
     report_.open_log(work_dir->path(), state_.steps_done);
@@ -330,8 +339,18 @@ void TrainingRun::update_average() {
 void TrainingRun::prepare_source(int64_t epoch) {
   if (options_.dummy || task_->shares_source(epoch, source_epoch_)) return;
   source_epoch_ = epoch;
+  const LoaderState before = train_->state();
   train_.reset();  // its threads and memory go first
   train_ = open_training();
+  // A run that began in another place keeps the order that it has.
+  LoaderState state = train_->state();
+  const auto is_shuffled = [](const std::string& order) {
+    return order.starts_with(kShuffled) || order.starts_with(kWindowed);
+  };
+  if (state.order == before.order || !is_shuffled(state.order) || !is_shuffled(before.order))
+    return;
+  state.order = before.order;
+  train_->restore(state);
 }
 
 void TrainingRun::take_losses(size_t num_left) {

@@ -8,8 +8,10 @@ import argparse
 import importlib.metadata
 import itertools
 import json
+import os
 import pathlib
 import time
+import urllib.parse
 
 MEAN = (0.485, 0.456, 0.406)
 STD = (0.229, 0.224, 0.225)
@@ -24,6 +26,8 @@ def parse(description, **flags):
     parser.add_argument("--batch-size", type=int, default=64)
     parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--size", type=int, default=224)
+    parser.add_argument("--store", help="s3:// address of a copy of WORK: the peer's files are read from there, and the local disk is its cache. "
+                                        "The rates of the first two epochs are printed, the start of workers included")
     parser.add_argument("--eval", action="store_true", help="Resize 256 and CenterCrop instead of random crops")
     for name, text in flags.items():
         parser.add_argument(f"--{name.replace('_', '-')}", action="store_true", help=text)
@@ -51,6 +55,19 @@ def open_picture(data):
     return Image.open(io.BytesIO(data)).convert("RGB")
 
 
+def endpoint():
+    return os.environ["AWS_ENDPOINT_URL_S3"]
+
+
+def presigned(address):
+    """A URL of an s3:// address that needs no credentials."""
+    import boto3
+    import botocore.config
+    url = urllib.parse.urlsplit(address)
+    client = boto3.client("s3", endpoint_url=endpoint(), config=botocore.config.Config(signature_version="s3v4"))
+    return client.generate_presigned_url("get_object", Params={"Bucket": url.netloc, "Key": url.path.lstrip("/")}, ExpiresIn=86400)
+
+
 def made(folder, make):
     """Calls make(folder) unless it was completed before."""
     done = folder / "complete"
@@ -73,6 +90,23 @@ def measure(peer, package, sizes, options, num_pictures):
     seconds = time.perf_counter() - begin
     print(json.dumps({"peer": peer, "version": importlib.metadata.version(package),
                       "images_per_second": num_images / seconds, "num_images": num_images, "seconds": seconds}))
+
+
+def measure_epochs(peer, package, loader):
+    """`loader`: gives a batch (images, labels) with each step, and an epoch with each iteration. The first epoch is the one that fills its cache."""
+    rates, num_images = [], 0
+    for _ in range(2):
+        begin = time.perf_counter()
+        num_images = sum(images.shape[0] for images, _ in loader)
+        rates.append(num_images / (time.perf_counter() - begin))
+    print(json.dumps({"peer": peer, "version": importlib.metadata.version(package), "first_epoch": rates[0], "second_epoch": rates[1], "num_images": num_images}))
+
+
+def store_loader(dataset, options):
+    """A DataLoader whose workers stay between epochs."""
+    import torch
+    torch.set_num_threads(1)
+    return torch.utils.data.DataLoader(dataset, batch_size=options.batch_size, num_workers=options.threads, prefetch_factor=3, persistent_workers=True)
 
 
 def torch_batches(dataset, options, num_pictures, sampled=False):

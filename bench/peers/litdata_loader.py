@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""LitData: chunks of its own format on the local disk."""
+"""LitData: chunks of its own format on the local disk or in a store."""
 import litdata
 
 import common
@@ -18,8 +18,8 @@ def make(folder):
 
 
 class Pictures(litdata.StreamingDataset):
-    def __init__(self, folder):
-        super().__init__(input_dir=str(folder / "chunks"), shuffle=True, drop_last=True, seed=1)
+    def __init__(self, place, **options_of_store):
+        super().__init__(input_dir=f"{place}/chunks", shuffle=True, drop_last=True, seed=1, **options_of_store)
         self.picture_transform = common.torch_transform(options)
 
     def __getitem__(self, index):
@@ -27,17 +27,27 @@ class Pictures(litdata.StreamingDataset):
         return self.picture_transform(common.open_picture(stored["image"])), stored["label"]
 
 
-def batches(folder):
+def loader_of(dataset):
     import torch
     torch.set_num_threads(1)
-    loader = litdata.StreamingDataLoader(Pictures(folder), batch_size=options.batch_size, num_workers=options.threads, prefetch_factor=3,
-                                         drop_last=True, persistent_workers=True)
+    return litdata.StreamingDataLoader(dataset, batch_size=options.batch_size, num_workers=options.threads, prefetch_factor=3,
+                                       drop_last=True, persistent_workers=True)
+
+
+def batches(folder):
+    loader = loader_of(Pictures(folder))
     while True:
         for images, _ in loader:
             yield images.shape[0]
 
 
 def main():
+    if options.store:
+        import litdata.streaming.downloader as downloader
+        downloader._OBSTORE_CLIENT_OPTIONS["allow_http"] = True  # it has no option for servers without TLS
+        dataset = Pictures(f"{options.store}/litdata", cache_dir=str(options.work / "cache"), storage_options={"endpoint_url": common.endpoint()})
+        common.measure_epochs("LitData", "litdata", loader_of(dataset))
+        return
     folder = common.made(options.work / "litdata", make)
     common.measure("LitData", "litdata", batches(folder), options, len(pictures))
 

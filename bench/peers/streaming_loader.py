@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""mosaicml-streaming: MDS shards on the local disk."""
+"""mosaicml-streaming: MDS shards on the local disk or in a store."""
+import os
+
 import streaming
 
 import common
@@ -15,10 +17,8 @@ def make(folder):
 
 
 class Pictures(streaming.StreamingDataset):
-    def __init__(self, folder):
-        # One long epoch: its workers start anew with each.
-        super().__init__(local=str(folder / "mds"), shuffle=True, batch_size=options.batch_size,
-                         epoch_size=(options.epochs + 3) * len(pictures))
+    def __init__(self, folder, **places):
+        super().__init__(local=str(folder / "mds"), shuffle=True, batch_size=options.batch_size, **places)
         self.transform = common.torch_transform(options)
 
     def __getitem__(self, index):
@@ -28,9 +28,16 @@ class Pictures(streaming.StreamingDataset):
 
 def main():
     streaming.base.util.clean_stale_shared_memory()
+    if options.store:
+        os.environ["S3_ENDPOINT_URL"] = common.endpoint()
+        dataset = Pictures(options.work / "cache", remote=f"{options.store}/streaming/mds")
+        common.measure_epochs("mosaicml-streaming", "mosaicml-streaming", common.store_loader(dataset, options))
+        return
+    # One long epoch: its workers start anew with each.
+    num_samples = (options.epochs + 3) * len(pictures)
     folder = common.made(options.work / "streaming", make)
     common.measure("mosaicml-streaming", "mosaicml-streaming",
-                   common.torch_batches(Pictures(folder), options, len(pictures)), options, len(pictures))
+                   common.torch_batches(Pictures(folder, epoch_size=num_samples), options, len(pictures)), options, len(pictures))
 
 
 if __name__ == "__main__":

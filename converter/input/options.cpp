@@ -99,7 +99,8 @@ void describe(ConvertOptions& options, OptionTable& table) {
                        : fmt::format("{}/{}", options.part.index, options.part.count);
           },
           [&options](const std::string& text) { options.part = parse_part(text); },
-          "Makes only part i of n, for n machines; 'ffconvert merge DST PART...' joins the parts")
+          "Makes only part i of n, for n machines; 'ffconvert merge DST PART...' joins the parts, "
+          "or 'ffconvert merge DST' those that were written to one address")
       .set_type_name("i/n")
       .set_default("the whole");
   table

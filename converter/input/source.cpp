@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstring>
 
 #include <ffkit/converter/source.h>
 
@@ -17,7 +18,8 @@ std::vector<std::byte>& SampleBuffers::array() {
 
 std::string_view SampleBuffers::text(std::string_view value) {
   const std::span<std::byte> copy = bytes(value.size());
-  std::ranges::copy(std::as_bytes(std::span(value)), copy.begin());
+  // std::ranges::copy is a loop of bytes here: a quarter of the time of a conversion of texts.
+  if (!value.empty()) std::memcpy(copy.data(), value.data(), value.size());
   return {reinterpret_cast<const char*>(copy.data()), copy.size()};
 }
 

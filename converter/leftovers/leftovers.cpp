@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <deque>
+#include <functional>
 #include <set>
 #include <utility>
 
@@ -18,6 +20,8 @@
 #include "format/file/file_lock.h"
 #include "format/make_error.h"
 #include "leftovers/own_names.h"
+#include "output/store_claim.h"
+#include "output/store_parts.h"
 #include "storage/stores/object_store.h"
 
 namespace ffkit {
@@ -39,6 +43,14 @@ fs::path place_of_file(const std::string& address) {
 
 std::string last_name(const std::string& address) {
   return address.substr(address.rfind('/') + 1);
+}
+
+bool is_unfinished(const Leftover& leftover) {
+  return leftover.kind == Leftover::Kind::work || leftover.kind == Leftover::Kind::marker;
+}
+
+bool is_part_folder(const std::string& folder) {
+  return last_name(folder).starts_with(kPartPrefix);
 }
 
 // Whether a process of this machine holds the marker, or has a file in the folder.
@@ -86,6 +98,11 @@ class Search {
     add_files(top);
     folders_.push_back(top);
     for (const std::string& folder : listing.folders) {
+      if (is_part_folder(folder)) {
+        parts_.push_back(folder);
+        add_part(folder, top);
+        continue;
+      }
       LookedAt below = look_at(folder, &top);
       // Folders of other things are not looked at: no name of ffkit's is in them.
       const bool is_own =
@@ -102,7 +119,8 @@ class Search {
     return std::move(found_);
   }
 
-  const std::shared_ptr<ObjectStore>& store() const { return store_; }
+  // Folders of the parts that a conversion to a store is made in.
+  const std::vector<std::string>& parts() const { return parts_; }
 
  private:
   LookedAt look_at(const std::string& folder, const LookedAt* above) const {
@@ -157,6 +175,19 @@ class Search {
     }
   }
 
+  // All that is in the folder of a part. Where the data set is finished, a merge was killed before
+  // it had removed the folder.
+  void add_part(const std::string& folder, const LookedAt& top) {
+    for (const ListedObject& object : store_->list(folder, /*recursive=*/true).objects) {
+      const bool is_marker = is_marker_name(last_name(object.address));
+      found_.found.push_back({.kind = !top.is_unfinished ? Leftover::Kind::temporary
+                                      : is_marker        ? Leftover::Kind::marker
+                                                         : Leftover::Kind::work,
+                              .path = place_of_file(object.address),
+                              .num_bytes = object.facts.num_bytes});
+    }
+  }
+
   void add_uploads() {
     std::vector<UnfinishedUpload> uploads;
     try {
@@ -196,6 +227,7 @@ class Search {
   const std::string place_;
   const std::shared_ptr<ObjectStore> store_;
   std::vector<LookedAt> folders_;
+  std::vector<std::string> parts_;
   Leftovers found_;
 };
 
@@ -205,23 +237,41 @@ Leftovers find_leftovers(const fs::path& place) {
   return Search(place).run();
 }
 
-RemovedLeftovers remove_leftovers(const fs::path& place, bool unfinished) {
-  Search search(place);
-  Leftovers leftovers = search.run();
+RemovedLeftovers remove_leftovers(const fs::path& place, bool unfinished,
+                                  const std::function<void(const std::string&)>& note) {
+  const std::string address = address_of_place(place);
+  const std::shared_ptr<ObjectStore> store = store_of(address);
+  std::vector<std::string> parts;
+  const auto look = [&] {
+    Search search(place);
+    Leftovers found = search.run();
+    parts = search.parts();
+    return found;
+  };
+  Leftovers leftovers = look();
+  // While these are held, no conversion begins or goes on there.
+  std::deque<StoreClaim> claims;
+  if (unfinished && !is_on_disk(address) && std::ranges::any_of(leftovers.found, is_unfinished)) {
+    claims.emplace_back(address, note, std::function<void()>());
+    for (const std::string& part : parts) {
+      claims.emplace_back(part, note, std::function<void()>());
+    }
+    leftovers = look();
+  }
   RemovedLeftovers removed;
   // Markers last: when this ends early, what is left is still known as unfinished.
   std::ranges::stable_sort(leftovers.found, {}, [](const Leftover& leftover) {
     return leftover.kind == Leftover::Kind::marker;
   });
   for (const Leftover& leftover : leftovers.found) {
-    const bool is_unfinished =
-        leftover.kind == Leftover::Kind::work || leftover.kind == Leftover::Kind::marker;
-    if (leftover.is_in_use || (is_unfinished && !unfinished)) continue;
-    const std::string address = address_of_place(leftover.path);
+    if (leftover.is_in_use || (is_unfinished(leftover) && !unfinished)) continue;
+    const std::string file = address_of_place(leftover.path);
+    // Our own claims end with this function.
+    if (!claims.empty() && StoreClaim::is_claim(last_name(file))) continue;
     if (leftover.upload_id.empty()) {
-      search.store()->remove(address);
+      store->remove(file);
     } else {
-      search.store()->abort_upload({.address = address, .id = leftover.upload_id, .begun = {}});
+      store->abort_upload({.address = file, .id = leftover.upload_id, .begun = {}});
     }
     ++removed.num_removed;
     removed.num_bytes += leftover.num_bytes;

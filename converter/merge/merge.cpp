@@ -13,10 +13,12 @@
 #include "format/make_error.h"
 #include "merge/folder_lock.h"
 #include "merge/shard_mover.h"
+#include "merge/store_merge.h"
 #include "output/destination.h"
 #include "output/destination_checks.h"
 #include "pack/report.h"
 #include "plan/merge_plan.h"
+#include "storage/stores/object_store.h"
 
 namespace ffkit {
 
@@ -174,6 +176,21 @@ ConvertSummary summarize(const std::vector<Manifest>& manifests,
   return summary;
 }
 
+// Shards get into a folder by hard links and renames.
+void require_folders(const fs::path& destination, const std::vector<fs::path>& sources) {
+  const auto refuse = [](const fs::path& address, const char* remedy) {
+    throw error_at(address, ErrorCode::unsupported,
+                   "data sets are joined by links of a disk, which a store does not have; {}",
+                   remedy);
+  };
+  constexpr const char* kRead =
+      "read them as a chain, or join them in a folder and copy the result";
+  if (is_address(destination)) refuse(destination, kRead);
+  for (const fs::path& source : sources) {
+    if (is_address(source)) refuse(source, kRead);
+  }
+}
+
 void require_sources(const std::vector<fs::path>& sources) {
   if (sources.empty()) {
     throw Error(ErrorCode::invalid_argument,
@@ -195,7 +212,11 @@ void add_sources(const std::vector<fs::path>& sources, const MergeOptions& optio
 ConvertSummary merge(const fs::path& destination, const std::vector<fs::path>& sources,
                      const MergeOptions& options) {
   const auto start = std::chrono::steady_clock::now();
+  if (is_address(destination) && sources.empty()) {
+    return summarize(merge_parts(destination, options), start);
+  }
   require_sources(sources);
+  require_folders(destination, sources);
   Destination::require_usable(destination);
   refuse_destination_inside(sources, destination);
   FolderLocks locks;
@@ -230,6 +251,7 @@ ConvertSummary append(const fs::path& destination, const std::vector<fs::path>& 
                       const MergeOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   require_sources(sources);
+  require_folders(destination, sources);
   FolderLocks locks;
   locks.add(destination, FolderLocks::Use::change, options.note);
   const fs::path folder = fs::canonical(destination);

@@ -2,15 +2,11 @@
 
 #include <numeric>
 
-#include <ffkit/format/dataset.h>
-
 namespace ffkit {
 
 std::vector<std::pair<std::string, int64_t>> column_totals(
-    const std::filesystem::path& folder, const std::vector<std::string>& columns) {
+    const Dataset& split, const std::vector<std::string>& columns) {
   std::vector<std::pair<std::string, int64_t>> totals;
-  if (columns.empty()) return totals;
-  const Dataset split = Dataset::open(folder);
   for (const std::string& column : columns) {
     if (split.schema().index_of(column) < 0) continue;
     const std::vector<int64_t> values = split.int_column(column);

@@ -2,15 +2,16 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <ffkit/format/dataset.h>
+
 namespace ffkit {
 
-// Of those of `columns` that the split in `folder` has, in their order. Reads columns, no records.
-std::vector<std::pair<std::string, int64_t>> column_totals(const std::filesystem::path& folder,
+// Of those of `columns` that `split` has, in their order. Reads columns, no records.
+std::vector<std::pair<std::string, int64_t>> column_totals(const Dataset& split,
                                                            const std::vector<std::string>& columns);
 
 }  // namespace ffkit

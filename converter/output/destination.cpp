@@ -1,21 +1,16 @@
 #include "output/destination.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <string>
-#include <string_view>
-#include <system_error>
 #include <utility>
+#include <vector>
 
 #include <ffkit/format/dataset.h>
 #include <ffkit/format/error.h>
 
-#include "format/file/file.h"
+#include "format/make_error.h"
+#include "output/destination_place.h"
+#include "storage/stores/object_store.h"
 
 namespace ffkit {
 namespace {
@@ -24,42 +19,13 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kV1Meta = "meta.pkl";
 
-[[noreturn]] void io_error(const char* message, const fs::path& path, int error) {
-  throw Error(ErrorCode::io, message, {.path = path.string(), .errno_value = error});
+// Whether a marker's folder holds what is made again from sources that are there.
+bool is_quickly_made(const UnfinishedMarker& marker) {
+  return marker.kind == word_of(Destination::Kind::merge) ||
+         marker.kind == word_of(Destination::Kind::v1);
 }
 
-bool is_split_file(const fs::directory_entry& entry) {
-  const std::string name = entry.path().filename().string();
-  const bool is_shard =
-      (name.starts_with("shard-") || name.starts_with("PART_")) && name.ends_with(".ffr");
-  return entry.symlink_status().type() == fs::file_type::regular &&
-         (is_shard || name.ends_with(".tmp") || name == "manifest.json");
-}
-
-bool is_top_file(const fs::directory_entry& entry) {
-  const std::string name = entry.path().filename().string();
-  return entry.symlink_status().type() == fs::file_type::regular &&
-         (name == kUnfinishedMarker || name == Destination::kReport || name == kV1Meta ||
-          name.ends_with(".tmp"));
-}
-
-bool holds_marker(const fs::path& folder) {
-  return fs::exists(fs::symlink_status(folder / kUnfinishedMarker));
-}
-
-// But for the files of those who use it.
-bool holds_nothing(const fs::path& folder) {
-  return std::all_of(
-      fs::directory_iterator(folder), fs::directory_iterator(),
-      [](const fs::directory_entry& entry) { return ClaimFile::is_claim(entry.path()); });
-}
-
-UnfinishedMarker read_marker(int fd) {
-  std::string text(size_t{1} << 16, '\0');
-  const ssize_t n = ::pread(fd, text.data(), text.size(), 0);
-  text.resize(n < 0 ? 0 : static_cast<size_t>(n));
-  return parse_unfinished_marker(text);
-}
+}  // namespace
 
 const char* word_of(Destination::Kind kind) {
   switch (kind) {
@@ -75,221 +41,42 @@ const char* word_of(Destination::Kind kind) {
   return "";
 }
 
-// Whether a marker's folder holds what is made again from sources that are there.
-bool is_quickly_made(const UnfinishedMarker& marker) {
-  return marker.kind == word_of(Destination::Kind::merge) ||
-         marker.kind == word_of(Destination::Kind::v1);
+bool is_name_in_split(const std::string& name) {
+  const bool is_shard =
+      (name.starts_with("shard-") || name.starts_with("PART_")) && name.ends_with(".ffr");
+  return is_shard || name.ends_with(".tmp") || name == "manifest.json";
 }
 
-// What lies in a claimed folder, sorted into what a conversion makes and the first thing that it
-// does not.
-struct Contents {
-  std::vector<fs::path> files;    // without the marker
-  std::vector<fs::path> folders;  // of splits
-  fs::path foreign;
-};
+bool is_name_in_data_set(const std::string& name) {
+  return name == kUnfinishedMarker || name == Destination::kReport || name == kV1Meta ||
+         name.ends_with(".tmp");
+}
 
-Contents list_contents(const fs::path& folder, Destination::Kind kind) {
-  const bool is_split = kind == Destination::Kind::split;
-  Contents contents;
-  const auto foreign = [&contents](const fs::path& path) {
-    if (contents.foreign.empty()) contents.foreign = path;
+Error folder_is_used(const fs::path& folder, Destination::Kind kind) {
+  const auto error = [&folder](const std::string& message) {
+    return error_at(folder, ErrorCode::invalid_argument, message);
   };
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    if (entry.path().filename() == kUnfinishedMarker || ClaimFile::is_claim(entry.path())) continue;
-    if (is_top_file(entry) || (is_split && is_split_file(entry))) {
-      contents.files.push_back(entry.path());
-    } else if (entry.symlink_status().type() == fs::file_type::directory) {
-      bool is_ours = true;
-      for (const fs::directory_entry& inner : fs::directory_iterator(entry.path())) {
-        if (is_split_file(inner)) {
-          contents.files.push_back(inner.path());
-        } else {
-          foreign(inner.path());
-          is_ours = false;
-        }
-      }
-      if (is_ours) contents.folders.push_back(entry.path());
-    } else {
-      foreign(entry.path());
-    }
-  }
-  return contents;
-}
-
-bool is_shard(const fs::path& file) {
-  return file.extension() == ".ffr";
-}
-
-bool holds_work_in(const Contents& contents) {
-  return std::ranges::any_of(contents.files, [](const fs::path& file) {
-    return is_shard(file) || file.filename() == Destination::kGathered;
-  });
-}
-
-bool is_empty(const Contents& contents) {
-  return contents.files.empty() && contents.folders.empty() && contents.foreign.empty();
-}
-
-void remove_contents(const Contents& contents) {
-  for (const fs::path& file : contents.files) fs::remove(file);
-  for (const fs::path& folder : contents.folders) fs::remove(folder);
-}
-
-}  // namespace
-
-void Destination::require_usable(const fs::path& folder, Kind kind) {
-  refuse_dangling_destination(folder);
-  if (!fs::exists(folder)) return;
-  if (!fs::is_directory(folder)) {
-    throw Error(ErrorCode::invalid_argument, "exists and is not a folder",
-                {.path = folder.string()});
-  }
-  if (holds_marker(folder) || holds_nothing(folder)) return;
-  if (kind == Kind::split && fs::exists(folder / "manifest.json")) {
-    throw Error(ErrorCode::invalid_argument,
-                "already holds a split; remove it or give another name or folder",
-                {.path = folder.string()});
+  if (kind == Destination::Kind::split && is_split_folder(folder)) {
+    return error("already holds a split; remove it or give another name or folder");
   }
   const std::vector<std::string> splits = list_splits(folder);
-  throw Error(ErrorCode::invalid_argument,
-              splits.empty() ? "the folder is not empty; give a new or an empty one"
-                             : fmt::format("already holds a data set (split '{}'); remove it or "
-                                           "give another folder",
-                                           splits.front()),
-              {.path = folder.string()});
+  return error(splits.empty() ? "the folder is not empty; give a new or an empty one"
+                              : fmt::format("already holds a data set (split '{}'); remove it or "
+                                            "give another folder",
+                                            splits.front()));
 }
 
-Destination::Destination(const fs::path& folder, Claim claim) : claim_(std::move(claim)) {
-  refuse_dangling_destination(folder);
-  folder_ = fs::weakly_canonical(fs::absolute(folder));
-  if (!folder_.has_filename()) folder_ = folder_.parent_path();  // a trailing slash
-  try {
-    make_folders();
-    lock_marker();
-    take_over();
-    require_renames();
-    is_claimed_ = true;
-    if (claim_.note && !lock_note_.empty()) {
-      claim_.note(fmt::format("{}: {}", folder_.string(), lock_note_));
-    }
-  } catch (const fs::filesystem_error& error) {
-    give_back();
-    io_error("cannot be prepared", error.path1().empty() ? folder_ : error.path1(),
-             error.code().value());
-  } catch (...) {
-    give_back();
-    throw;
-  }
+void DestinationPlace::refuse(const std::string& message) const {
+  throw error_at(folder_, ErrorCode::invalid_argument, message);
 }
 
-Destination::~Destination() {
-  if (!is_claimed_) return;
-  bool is_kept = claim_.kind == Kind::conversion;
-  try {
-    is_kept = is_kept && holds_work();
-  } catch (...) {
-    // What cannot be listed is not removed either.
-  }
-  if (is_kept) {
-    keep();
-  } else {
-    roll_back();
-  }
-}
-
-fs::path Destination::report_path() const {
-  return folder_ / kReport;
-}
-
-fs::path Destination::v1_meta_path() const {
-  return folder_ / kV1Meta;
-}
-
-void Destination::make_folders() {
-  std::vector<fs::path> missing;
-  for (fs::path path = folder_; !fs::exists(path); path = path.parent_path()) {
-    missing.push_back(path);
-  }
-  std::ranges::reverse(missing);
-  for (const fs::path& path : missing) {
-    // A folder that appeared meanwhile is another's: not ours to remove.
-    if (fs::create_directory(path)) made_folders_.push_back(path);
-  }
-}
-
-void Destination::lock_marker() {
-  // Another process that makes a marker, or commits, between two steps makes it necessary to look
-  // again.
-  while (!try_lock_marker()) {
-    marker_.close();
-    claim_file_.release();
-  }
-}
-
-void Destination::refuse_user(const ClaimFile::User& user) const {
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("{} is writing to this folder; wait for it or give another folder{}",
-                          in_use_by(user, "another conversion"), remedy_for(user)),
-              {.path = folder_.string()});
-}
-
-// Opens the marker, or creates it where there is none. Opening and creating are separate calls, so
-// a finished data set is never mistaken for an unfinished one. Returns false when another process
-// created or removed the marker between the two.
-bool Destination::try_lock_marker() {
-  const fs::path marker = folder_ / kUnfinishedMarker;
-  require_usable(folder_, claim_.kind);
-  // Before a marker is made for nothing.
-  const ClaimFile::User user = ClaimFile::user_of(folder_, FileLock::Mode::exclusive);
-  if (user.is_anybody()) refuse_user(user);
-  constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
-  made_marker_ = false;
-  marker_ = FileLock(::open(marker.c_str(), kFlags));
-  if (!marker_.is_open() && errno == ENOENT) {
-    require_usable(folder_, claim_.kind);  // now that no marker says that it is unfinished
-    marker_ = FileLock(::open(marker.c_str(), kFlags | O_CREAT | O_EXCL, 0644));
-    made_marker_ = marker_.is_open();
-    if (!made_marker_ && errno == EEXIST) return false;
-  }
-  if (!marker_.is_open()) io_error("cannot be created", marker, errno);
-  FolderHold hold;
-  try {
-    hold = hold_folder(folder_, FileLock::Mode::exclusive, marker_, claim_file_);
-  } catch (...) {
-    if (made_marker_) ::unlink(marker.c_str());
-    made_marker_ = false;
-    throw;
-  }
-  if (!hold.is_taken) {
-    made_marker_ = false;  // it is the other's
-    refuse_user(hold.user);
-  }
-  lock_note_ = std::move(hold.note);
-  // Whoever held the lock before may have finished and removed the file that we locked.
-  if (!marker_.is_still_at(marker)) return false;
-  // A data set was finished, or another program put something here, in the moment before the marker
-  // was made.
-  if (!made_marker_ || is_empty(list_contents(folder_, claim_.kind))) return true;
-  ::unlink(marker.c_str());
-  made_marker_ = false;
-  return false;
-}
-
-// With the lock: looks at what is there, and removes it where that is wanted.
-void Destination::take_over() {
-  const Contents contents = list_contents(folder_, claim_.kind);
-  const auto refuse = [this](const std::string& message) {
-    throw Error(ErrorCode::invalid_argument, message, {.path = folder_.string()});
-  };
-  if (!contents.foreign.empty()) {
+bool DestinationPlace::judge_found(const fs::path& foreign, bool holds_work) const {
+  if (!foreign.empty()) {
     refuse(
         fmt::format("holds an unfinished conversion, but also something else: '{}'; "
                     "move that away or give another folder",
-                    contents.foreign.lexically_relative(folder_).string()));
+                    foreign.string()));
   }
-  found_ = read_marker(marker_.fd());
-  found_unfinished_ = !made_marker_ && (!is_empty(contents) || !found_.kind.empty());
   if (claim_.unfinished == Unfinished::go_on && is_quickly_made(found_)) {
     refuse(
         fmt::format("holds the beginning of what 'ffconvert {}' makes, not of this conversion; "
@@ -298,136 +85,89 @@ void Destination::take_over() {
   }
   // Cannot be continued.
   const bool is_of_split = claim_.kind == Kind::split && found_.kind == word_of(Kind::split);
-  if (claim_.kind != Kind::conversion && !is_quickly_made(found_) && !is_of_split &&
-      holds_work_in(contents)) {
+  if (claim_.kind != Kind::conversion && !is_quickly_made(found_) && !is_of_split && holds_work) {
     refuse(fmt::format("holds an unfinished conversion; {}, or remove the folder, or give another",
                        found_.command.empty()
                            ? "finish it by what began it, with " + option_on("resume")
                            : "finish it with: " + found_.command));
   }
-  const bool goes_on = found_unfinished_ && claim_.unfinished == Unfinished::go_on;
-  if (!goes_on) {
-    remove_contents(contents);
-    set_plan("");  // what the marker was a plan of is gone
-  }
-  sync_folder(folder_);
+  return !found_unfinished_ || claim_.unfinished != Unfinished::go_on;
 }
 
-void Destination::set_plan(const std::string& plan) {
-  const fs::path marker = folder_ / kUnfinishedMarker;
-  const std::string text =
-      to_text({.kind = word_of(claim_.kind), .plan = plan, .command = claim_.command});
-  // In this order: a marker without a plan would vouch for any conversion.
-  if (::pwrite(marker_.fd(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()) ||
-      ::ftruncate(marker_.fd(), static_cast<off_t>(text.size())) != 0) {
-    io_error("cannot be written", marker, errno);
-  }
-  if (::fsync(marker_.fd()) == 0) return;
-  if (!has_no_fsync(errno)) io_error("fsync failed", marker, errno);
-  const int error = errno;
-  if (claim_.note && !std::exchange(has_noted_fsync_, true)) {
-    claim_.note(
-        fmt::format("{}: its file system has no fsync ({}), so a power cut may take what was "
-                    "reported as finished",
-                    folder_.string(), std::strerror(error)));
-  }
+void Destination::require_usable(const fs::path& folder, Kind kind, const ConvertPart& part) {
+  if (is_address(folder)) return require_usable_address(folder, kind, part);
+  require_usable_folder(folder, kind);
 }
 
-// Shards get their names when they are complete. Mounted object stores cannot rename: said before
-// the work, not after it.
-void Destination::require_renames() const {
-  const fs::path before = folder_ / "before.tmp";
-  const fs::path after = folder_ / "after.tmp";
-  const bool is_of_folders = claim_.kind == Kind::v1;
-  std::error_code ignored;
-  if (is_of_folders) {
-    fs::create_directory(before);
-  } else {
-    File::create(before).close();
-  }
-  const int error = ::rename(before.c_str(), after.c_str()) == 0 ? 0 : errno;
-  fs::remove(before, ignored);
-  fs::remove(after, ignored);
-  if (error == 0) return;
-  throw Error(
-      ErrorCode::unsupported,
-      fmt::format("its file system cannot rename {} ({}), which get their names when they are "
-                  "complete; give a folder on another disk and copy the result",
-                  is_of_folders ? "folders" : "files", std::strerror(error)),
-      {.path = folder_.string()});
+Destination::Destination(const fs::path& folder, Claim claim)
+    : place_(is_address(folder) ? claim_address(folder, std::move(claim))
+                                : claim_folder(folder, std::move(claim))) {}
+
+Destination::~Destination() = default;
+
+const fs::path& Destination::folder() const {
+  return place_->folder();
+}
+
+bool Destination::started_over() const {
+  return place_->found_unfinished() && place_->claim().unfinished == Unfinished::remove;
+}
+
+bool Destination::goes_on() const {
+  return place_->found_unfinished() && place_->claim().unfinished == Unfinished::go_on;
 }
 
 void Destination::note_start_over(const std::function<void(const std::string&)>& note,
                                   const fs::path& name) const {
   if (!started_over() || !note) return;
-  note(fmt::format("{}: an unfinished {} was found and removed; starting over", name.string(),
-                   found_.kind == word_of(Kind::merge) || found_.kind == word_of(Kind::split)
-                       ? found_.kind
-                       : "conversion"));
+  const std::string& kind = place_->found().kind;
+  note(fmt::format(
+      "{}: an unfinished {} was found and removed; starting over", name.string(),
+      kind == word_of(Kind::merge) || kind == word_of(Kind::split) ? kind : "conversion"));
+}
+
+fs::path Destination::shards_folder(const std::string& split) const {
+  return place_->shards_folder(split);
+}
+
+void Destination::set_shards(std::vector<Shards> shards, const std::string& plan) {
+  place_->set_shards(std::move(shards), plan);
 }
 
 int64_t Destination::num_shards() const {
-  int64_t num_shards = 0;
-  for (const fs::path& file : list_contents(folder_, claim_.kind).files) {
-    if (is_shard(file)) ++num_shards;
-  }
-  return num_shards;
+  return place_->num_shards();
 }
 
 bool Destination::holds_work() const {
-  return holds_work_in(list_contents(folder_, claim_.kind));
+  return place_->holds_work();
 }
 
-void Destination::keep() {
-  is_claimed_ = false;
-  made_folders_.clear();
-  marker_.close();
-  claim_file_.release();
+const std::string& Destination::found_plan() const {
+  return place_->found().plan;
+}
+
+void Destination::set_plan(const std::string& plan) {
+  place_->set_plan(plan);
+}
+
+fs::path Destination::report_path() const {
+  return folder() / kReport;
+}
+
+fs::path Destination::v1_meta_path() const {
+  return folder() / kV1Meta;
+}
+
+void Destination::require_held() {
+  place_->require_held();
 }
 
 void Destination::commit() {
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder_)) {
-    if (entry.is_directory()) sync_folder(entry.path());
-  }
-  sync_folder(folder_);
-  const fs::path marker = folder_ / kUnfinishedMarker;
-  if (::unlink(marker.c_str()) != 0) io_error("cannot be removed", marker, errno);
-  is_claimed_ = false;
-  marker_.close();
-  claim_file_.release();
-  sync_folder(folder_);
-  sync_folder(folder_.parent_path());
-  for (const fs::path& made : made_folders_) sync_folder(made.parent_path());
-  made_folders_.clear();
+  place_->commit();
 }
 
-// After a claim that failed: nothing but what it has made itself goes.
-void Destination::give_back() noexcept {
-  if (made_marker_) ::unlink((folder_ / kUnfinishedMarker).c_str());
-  marker_.close();
-  claim_file_.release();
-  remove_made_folders();
-}
-
-void Destination::roll_back() noexcept {
-  try {
-    remove_contents(list_contents(folder_, claim_.kind));
-    fs::remove(folder_ / kUnfinishedMarker);
-  } catch (...) {
-    // The marker stays: readers refuse what is left, and the next conversion removes it.
-  }
-  is_claimed_ = false;
-  marker_.close();
-  claim_file_.release();
-  remove_made_folders();
-}
-
-void Destination::remove_made_folders() noexcept {
-  std::error_code ignored;
-  for (auto folder = made_folders_.rbegin(); folder != made_folders_.rend(); ++folder) {
-    fs::remove(*folder, ignored);  // only when it is empty
-  }
-  made_folders_.clear();
+void Destination::keep() {
+  place_->keep();
 }
 
 }  // namespace ffkit

@@ -1,5 +1,11 @@
 // Destination: the data set folder while it is being made: claimed by a locked marker, taken back
-// unless committed.
+// unless committed. It may be an address: a store has no locks, and store_claim.h says what stands
+// for them there. The parts of a conversion to a store write to one place:
+//
+//   DST/.ffkit-unfinished          from the first part to the merge; readers refuse DST
+//   DST/train/shard-00012.ffr      of whichever part makes it
+//   DST/.part-2-of-4/              folder() of that part: its marker, report and manifests, which
+//                                  "ffconvert merge DST" joins
 //
 //   claim ─▶ (splits are written) ─▶ commit(): fsync, marker removed last
 //                   └─▶ destructor without commit(): what was made is removed, folders made for it
@@ -12,15 +18,16 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include <ffkit/converter/options.h>
 #include <ffkit/format/unfinished.h>
 
-#include "format/file/claim_file.h"
-#include "format/file/file_lock.h"
-
 namespace ffkit {
+
+class DestinationPlace;
 
 class Destination {
  public:
@@ -38,15 +45,20 @@ class Destination {
   };
   // Throws Error(invalid_argument) when `folder` is no folder or holds what no unfinished
   // conversion left. Changes nothing.
-  static void require_usable(const std::filesystem::path& folder, Kind kind = Kind::conversion);
+  static void require_usable(const std::filesystem::path& folder, Kind kind = Kind::conversion,
+                             const ConvertPart& part = {});
 
   enum class Unfinished { remove, go_on };
   struct Claim {
     Kind kind = Kind::conversion;
     // What becomes of an unfinished data set in the folder.
     Unfinished unfinished = Unfinished::remove;
-    std::string command;                                // for the marker (UnfinishedMarker)
-    std::function<void(const std::string&)> note = {};  // a sentence about the file system
+    std::string command;  // for the marker (UnfinishedMarker)
+    // A sentence about the file system, or about what is waited for.
+    std::function<void(const std::string&)> note = {};
+    // Called every 0.1 s while a store's newcomer waits (store_claim.h); what it throws ends that.
+    std::function<void()> poll = {};
+    ConvertPart part = {};  // of a conversion; a folder takes no notice of it
   };
 
   // Makes `folder` (and its parents) if need be and claims it. Throws Error(invalid_argument) when
@@ -59,54 +71,48 @@ class Destination {
   Destination(const Destination&) = delete;
   Destination& operator=(const Destination&) = delete;
 
-  const std::filesystem::path& folder() const { return folder_; }
+  const std::filesystem::path& folder() const;
   // True when something unfinished was found and removed.
-  bool started_over() const { return found_unfinished_ && claim_.unfinished == Unfinished::remove; }
+  bool started_over() const;
   // True when an unfinished conversion was found and is there.
-  bool goes_on() const { return found_unfinished_ && claim_.unfinished == Unfinished::go_on; }
+  bool goes_on() const;
   // Sends `note` a sentence when started_over(). `name`: of the folder, as the user gave it.
   void note_start_over(const std::function<void(const std::string&)>& note,
                        const std::filesystem::path& name) const;
-  // Finished shards in the folder.
+  // Where the shards of a split are: folder() / split, but for a part in a store.
+  std::filesystem::path shards_folder(const std::string& split) const;
+  struct Shards {
+    std::string split;
+    int64_t begin = 0;
+    int64_t end = 0;  // the first one that is not this conversion's
+  };
+  // Says which shards this conversion makes, before the first of them. `plan` is the same for all
+  // parts of one conversion, and for no others: Error(invalid_argument) where the store has those
+  // of another one.
+  void set_shards(std::vector<Shards> shards, const std::string& plan);
+  // Finished shards of this conversion.
   int64_t num_shards() const;
   // Whether there are finished shards, or samples that were all gathered.
   bool holds_work() const;
 
   // What set_plan() was given for the conversion that was found; empty when it had not come that
   // far.
-  const std::string& found_plan() const { return found_.plan; }
+  const std::string& found_plan() const;
   // Writes durably into the marker what is being made here: one line.
   void set_plan(const std::string& plan);
   std::filesystem::path report_path() const;
   std::filesystem::path v1_meta_path() const;
 
+  // Throws Error(invalid_argument) when another process has taken a store's data set over, since
+  // nothing was heard of this one. Before each step that others would see.
+  void require_held();
   // Makes everything durable and the folder readable: afterwards it stays.
   void commit();
   // Leaves everything as it is, unreadable, for a conversion that goes on.
   void keep();
 
  private:
-  void make_folders();
-  void lock_marker();
-  bool try_lock_marker();
-  void refuse_user(const ClaimFile::User& user) const;
-  void take_over();
-  void require_renames() const;
-  void give_back() noexcept;
-  void roll_back() noexcept;
-  void remove_made_folders() noexcept;
-
-  std::filesystem::path folder_;
-  Claim claim_;
-  std::vector<std::filesystem::path> made_folders_;  // outermost first
-  FileLock marker_;
-  ClaimFile claim_file_;  // where the file system has no locks
-  std::string lock_note_;
-  bool has_noted_fsync_ = false;
-  bool made_marker_ = false;  // it was not there
-  bool is_claimed_ = false;   // and what is made is ours to remove
-  bool found_unfinished_ = false;
-  UnfinishedMarker found_;
+  const std::unique_ptr<DestinationPlace> place_;
 };
 
 }  // namespace ffkit

@@ -6,9 +6,11 @@
 #include <cerrno>
 #include <limits>
 #include <new>
+#include <string_view>
 #include <system_error>
 
 #include "format/errors_only.h"
+#include "storage/stores/object_store.h"
 
 namespace ffkit {
 
@@ -19,6 +21,14 @@ namespace {
 bool is_inside(const fs::path& path, const fs::path& folder) {
   const auto [in_folder, in_path] = std::ranges::mismatch(folder, path);
   return in_folder == folder.end();
+}
+
+// Without links and dots; an address as it is, but a file's as its path.
+fs::path comparable(const fs::path& path) {
+  constexpr std::string_view kFile = "file://";
+  const std::string& text = path.native();
+  if (text.starts_with(kFile)) return comparable(text.substr(kFile.size()));
+  return is_address(path) ? path : fs::weakly_canonical(fs::absolute(path));
 }
 
 Error not_enough_memory(const fs::path& place) {
@@ -33,9 +43,9 @@ Error not_enough_memory(const fs::path& place) {
 }  // namespace
 
 void refuse_destination_inside(const std::vector<fs::path>& roots, const fs::path& destination) {
-  const fs::path canonical = fs::weakly_canonical(fs::absolute(destination));
+  const fs::path canonical = comparable(destination);
   for (const fs::path& root : roots) {
-    if (is_inside(canonical, fs::weakly_canonical(fs::absolute(root)))) {
+    if (is_inside(canonical, comparable(root))) {
       throw Error(ErrorCode::invalid_argument,
                   fmt::format("lies inside '{}', which is being converted; give a folder outside",
                               root.string()),

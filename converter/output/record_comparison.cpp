@@ -8,6 +8,7 @@
 
 #include "input/cancel.h"
 #include "pack/packer.h"
+#include "storage/writer/file_sink.h"
 
 namespace ffkit {
 namespace {
@@ -26,7 +27,7 @@ class RecordComparison : public PackSink {
   void begin(int64_t unit) override {
     const fs::path path = folder_ / shard_file_name(unit);
     shard_.reset();
-    if (fs::exists(path)) shard_.emplace(path);
+    if (is_file_at(path)) shard_.emplace(path);
     next_ = 0;
   }
 
@@ -62,7 +63,7 @@ std::optional<std::string> first_changed_sample(const Source& source, const Spli
   std::vector<PackUnit> units = plan.units();
   if (missing == MissingShards::unwritten) {
     std::erase_if(units, [&folder](const PackUnit& unit) {
-      return !fs::exists(folder / shard_file_name(unit.number));
+      return !is_file_at(folder / shard_file_name(unit.number));
     });
   }
   RecordComparison comparison(folder);

@@ -8,15 +8,30 @@
 #include <ffkit/format/error.h>
 #include <ffkit/format/shard_reader.h>
 
-#include "format/file/durable_file.h"
-#include "format/file/file.h"
+#include "storage/reader/places.h"
+#include "storage/stores/object_store.h"
+#include "storage/writer/file_sink.h"
 
 namespace ffkit {
 
 namespace fs = std::filesystem;
 
-SplitWriter::SplitWriter(const Source& source, const SplitPlan& plan, fs::path folder)
-    : source_(source), plan_(plan), folder_(std::move(folder)) {
+constexpr size_t kMostClosing = 1;
+constexpr size_t kMostClosingInStore = 4;
+
+SplitWriter::SplitWriter(const Source& source, const SplitPlan& plan, fs::path folder,
+                         fs::path reports, std::function<void()> may_close)
+    : source_(source),
+      plan_(plan),
+      folder_(std::move(folder)),
+      reports_(std::move(reports)),
+      may_close_(std::move(may_close)) {
+  if (is_address(folder_)) {
+    for (const fs::path& place : {folder_, reports_}) {
+      for (std::string& name : names_in_folder(place).files) names_there_.insert(std::move(name));
+    }
+    return;
+  }
   std::error_code error;
   fs::create_directory(folder_, error);
   if (error) {
@@ -26,12 +41,18 @@ SplitWriter::SplitWriter(const Source& source, const SplitPlan& plan, fs::path f
 }
 
 SplitWriter::~SplitWriter() {
-  if (closing_.valid()) closing_.wait();
+  for (const Closing& closing : closing_) {
+    if (closing.summary.valid()) closing.summary.wait();
+  }
+}
+
+bool SplitWriter::is_there(const fs::path& path) const {
+  return is_address(folder_) ? names_there_.contains(path.filename().string()) : fs::exists(path);
 }
 
 bool SplitWriter::take_over(int64_t shard) {
   const fs::path path = path_of(shard);
-  if (!fs::exists(path)) return false;
+  if (!is_there(path)) return false;
   const std::string start_over = fmt::format("run without {} to start over", option_on("resume"));
   const ErrorContext place{.path = path.string(), .subject = ErrorSubject::destination};
   ShardFacts facts;
@@ -70,7 +91,9 @@ void SplitWriter::append(std::span<const std::byte> record, const StoredRecord& 
   if (writer_ == nullptr) {
     writer_ = std::make_unique<ShardWriter>(
         path_of(shard_), plan_.manifest.schema,
-        ShardWriterOptions{.uuid = plan_.uuid(shard_), .compression = plan_.compression});
+        ShardWriterOptions{.uuid = plan_.uuid(shard_),
+                           .compression = plan_.compression,
+                           .expected_bytes = plan_.shard_bytes[static_cast<size_t>(shard_)]});
   }
   writer_->append(record, stored);
 }
@@ -78,25 +101,38 @@ void SplitWriter::append(std::span<const std::byte> record, const StoredRecord& 
 void SplitWriter::end() {
   const fs::path report_path = report_path_of(shard_);
   if (!report_.empty()) {
-    write_durably(report_path, report_);
-  } else if (fs::exists(report_path)) {
-    fs::remove(report_path);
+    write_text_at(report_path, report_);
+    names_there_.insert(report_path.filename().string());
+  } else if (is_there(report_path)) {
+    remove_file_at(report_path);
+    names_there_.erase(report_path.filename().string());
   }
-  wait();
+  wait_for((is_address(folder_) ? kMostClosingInStore : kMostClosing) - 1);
   if (writer_ == nullptr) return;  // every sample was left out
-  closing_shard_ = shard_;
-  closing_writer_ = std::move(writer_);
-  const auto finish = [writer = closing_writer_.get()] { return writer->finish(); };
+  Closing& closing = closing_.emplace_back();
+  closing.shard = shard_;
+  closing.writer = std::move(writer_);
+  const auto finish = [writer = closing.writer.get(), may_close = may_close_] {
+    if (may_close) may_close();
+    return writer->finish();
+  };
   try {
-    closing_ = std::async(std::launch::async, finish);
+    closing.summary = std::async(std::launch::async, finish);
   } catch (const std::system_error&) {  // no thread can be started: wait() does it
-    closing_ = std::async(std::launch::deferred, finish);
+    closing.summary = std::async(std::launch::deferred, finish);
+  }
+}
+
+void SplitWriter::wait_for(size_t most) {
+  while (closing_.size() > most) {
+    Closing closing = std::move(closing_.front());
+    closing_.pop_front();
+    finished_[closing.shard] = {closing.summary.get(), shard_file_name(closing.shard)};
   }
 }
 
 void SplitWriter::wait() {
-  if (!closing_.valid()) return;
-  finished_[closing_shard_] = {closing_.get(), shard_file_name(closing_shard_)};
+  wait_for(0);
 }
 
 std::vector<ManifestShard> SplitWriter::finish() {
@@ -108,7 +144,8 @@ std::vector<ManifestShard> SplitWriter::finish() {
 
 void SplitWriter::add_lines_to(ReportFile& report) const {
   for (int64_t shard = plan_.begin_shard; shard < plan_.end_shard; ++shard) {
-    report.add(read_report(report_path_of(shard)));
+    const fs::path path = report_path_of(shard);
+    if (is_there(path)) report.add(read_report(path));
   }
 }
 
@@ -117,7 +154,7 @@ fs::path SplitWriter::path_of(int64_t shard) const {
 }
 
 fs::path SplitWriter::report_path_of(int64_t shard) const {
-  return folder_ / fmt::format("shard-{:05}.report.tmp", shard);
+  return reports_ / fmt::format("shard-{:05}.report.tmp", shard);
 }
 
 }  // namespace ffkit

@@ -1,18 +1,23 @@
 // SplitWriter: the shards of a split, each closed on a thread of its own while the next one is
-// written.
+// written; in a store up to four at once, since to close is to wait for the store.
 //
 //   <split>/shard-00012.ffr              complete, or it would not have this name
 //   <split>/shard-00012.report.tmp       what there is to say about its samples, if anything; made
 //                                        durable before the shard
 //
-// Both stay when a conversion ends early, and an equal one takes them over.
+// Both stay when a conversion ends early, and an equal one takes them over. In a store they are
+// objects: a shard's bytes are sent while it grows, and at most 80 MiB of each shard that is not
+// complete are in memory.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <filesystem>
+#include <functional>
 #include <future>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,8 +33,11 @@ namespace ffkit {
 
 class SplitWriter : public PackSink {
  public:
-  // Makes `folder` if it is not there. `source` and `plan` must outlive the writer.
-  SplitWriter(const Source& source, const SplitPlan& plan, std::filesystem::path folder);
+  // Makes `folder` if it is not there. `reports`: the folder of the shards' reports, as a rule the
+  // same. `source` and `plan` must outlive the writer. `may_close` is
+  // called by any thread before a shard appears; what it throws keeps it away.
+  SplitWriter(const Source& source, const SplitPlan& plan, std::filesystem::path folder,
+              std::filesystem::path reports, std::function<void()> may_close = {});
   ~SplitWriter() override;
 
   // True when the shard is there, from a conversion of the same plan; it must not be made then.
@@ -53,19 +61,30 @@ class SplitWriter : public PackSink {
   int64_t num_finished() const { return static_cast<int64_t>(finished_.size()); }
 
  private:
+  struct Closing {
+    int64_t shard = 0;
+    std::unique_ptr<ShardWriter> writer;
+    std::future<ShardSummary> summary;
+  };
+
   std::filesystem::path path_of(int64_t shard) const;
   std::filesystem::path report_path_of(int64_t shard) const;
+  bool is_there(const std::filesystem::path& path) const;
+  // Waits until at most so many shards are being closed.
+  void wait_for(size_t most);
 
   const Source& source_;
   const SplitPlan& plan_;
   const std::filesystem::path folder_;
+  const std::filesystem::path reports_;
+  const std::function<void()> may_close_;
+  // Of a folder in a store: the names that it had in the beginning, and of reports written since.
+  std::set<std::string> names_there_;
   std::map<int64_t, ManifestShard> finished_;
   int64_t shard_ = -1;
   std::unique_ptr<ShardWriter> writer_;  // null until the first record
   std::string report_;                   // of the present shard
-  int64_t closing_shard_ = -1;
-  std::unique_ptr<ShardWriter> closing_writer_;
-  std::future<ShardSummary> closing_;
+  std::deque<Closing> closing_;
 };
 
 }  // namespace ffkit

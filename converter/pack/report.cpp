@@ -10,6 +10,8 @@
 
 #include <ffkit/converter/image_storage.h>
 
+#include "storage/reader/places.h"
+
 namespace ffkit {
 namespace {
 
@@ -81,27 +83,20 @@ void ReportCounts::add(const ReportLine& line) {
 
 void ReportFile::add(std::string_view lines) {
   if (lines.empty()) return;
-  if (!file_) file_ = File::create(temporary());
+  if (file_ == nullptr) file_ = create_sink(path_);
   file_->write(std::as_bytes(std::span(lines)));
   for_report_lines(lines, [this](const ReportLine& line, std::string_view) { counts_.add(line); });
 }
 
 void ReportFile::finish() {
-  if (!file_) return;
-  file_->sync();
-  file_->close();
-  rename_durably(temporary(), path_);
+  if (file_ == nullptr) return;
+  file_->finish();
   file_.reset();
 }
 
-std::filesystem::path ReportFile::temporary() const {
-  std::filesystem::path temporary = path_;
-  return temporary += ".tmp";
-}
-
 std::string read_report(const std::filesystem::path& path) {
-  if (!std::filesystem::exists(path)) return {};
-  return read_whole_text(path, std::numeric_limits<int64_t>::max());
+  if (!is_file_at(path)) return {};
+  return read_text_at(path, std::numeric_limits<int64_t>::max());
 }
 
 }  // namespace ffkit

@@ -8,14 +8,15 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include <ffkit/converter/source.h>
 
-#include "format/file/file.h"
 #include "pack/sample_encoder.h"
+#include "storage/writer/file_sink.h"
 
 namespace ffkit {
 
@@ -74,10 +75,8 @@ class ReportFile {
   void finish();
 
  private:
-  std::filesystem::path temporary() const;
-
   const std::filesystem::path path_;
-  std::optional<File> file_;  // once there are lines
+  std::unique_ptr<FileSink> file_;  // once there are lines
   ReportCounts counts_;
 };
 

@@ -314,15 +314,7 @@ void MergePlan::add_source(const fs::path& folder) {
   require_new(folder);
   for (const std::string& name : names) {
     Manifest manifest = checked_manifest(folder, name);
-    require_same_classes(manifest, folder);
-    PlannedSplit& split = find_or_add(name, manifest);
-    if (const std::string other = manifest.schema.difference(split.manifest.schema);
-        !other.empty()) {
-      refuse_source(folder, fmt::format("the schema of split '{}' differs: {}", name, other));
-    }
-    if (const std::string other = class_difference(manifest, split.manifest); !other.empty()) {
-      refuse_source(folder, fmt::format("the classes of split '{}' differ: {}", name, other));
-    }
+    PlannedSplit& split = place_of(name, manifest, folder);
     require_same_tokens(split, manifest, folder);
     if (holds_same_tokenizer(split, manifest)) continue;
     if (!split.is_new &&
@@ -341,6 +333,28 @@ void MergePlan::add_source(const fs::path& folder) {
                              .folder = fs::canonical(folder / name),
                              .manifest = std::move(manifest)});
   }
+}
+
+void MergePlan::add_part(const fs::path& folder, const std::vector<std::string>& splits) {
+  for (const std::string& name : splits) {
+    Manifest manifest = read_manifest(folder / name / "manifest.json");
+    PlannedSplit& split = place_of(name, manifest, folder);
+    split.sources.push_back(
+        {.data_set = folder, .folder = folder / name, .manifest = std::move(manifest)});
+  }
+}
+
+PlannedSplit& MergePlan::place_of(const std::string& name, const Manifest& manifest,
+                                  const fs::path& folder) {
+  require_same_classes(manifest, folder);
+  PlannedSplit& split = find_or_add(name, manifest);
+  if (const std::string other = manifest.schema.difference(split.manifest.schema); !other.empty()) {
+    refuse_source(folder, fmt::format("the schema of split '{}' differs: {}", name, other));
+  }
+  if (const std::string other = class_difference(manifest, split.manifest); !other.empty()) {
+    refuse_source(folder, fmt::format("the classes of split '{}' differ: {}", name, other));
+  }
+  return split;
 }
 
 std::vector<PlannedSplit> MergePlan::splits() const {

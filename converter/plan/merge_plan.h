@@ -51,6 +51,10 @@ class MergePlan {
   // Throws as merge_datasets() says.
   void add_source(const std::filesystem::path& folder);
 
+  // One of the parts of a conversion in a store, whose manifests are in `folder`; their shards are
+  // not looked at. Throws as add_source().
+  void add_part(const std::filesystem::path& folder, const std::vector<std::string>& splits);
+
   // The splits that get shards, in order of appearance. Throws Error(invalid_argument) when some
   // sources are parts of a conversion, and not all of its parts are there.
   std::vector<PlannedSplit> splits() const;
@@ -61,6 +65,9 @@ class MergePlan {
   static void require_new_shards(const PlannedSplit& split, const Manifest& manifest,
                                  const std::filesystem::path& folder);
   void require_same_classes(const Manifest& manifest, const std::filesystem::path& folder);
+  // Refuses a split that does not fit to those of its name.
+  PlannedSplit& place_of(const std::string& name, const Manifest& manifest,
+                         const std::filesystem::path& folder);
   PlannedSplit& find_or_add(const std::string& name, const Manifest& first);
 
   std::function<void(const std::string&)> note_;

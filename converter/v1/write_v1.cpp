@@ -19,6 +19,7 @@
 #include "merge/folder_lock.h"
 #include "output/destination.h"
 #include "output/destination_checks.h"
+#include "storage/stores/object_store.h"
 #include "v1/v1_payload.h"
 
 namespace ffkit {
@@ -229,6 +230,14 @@ void write_meta(const fs::path& path, const std::vector<std::string>& classes,
   rename_durably(temporary, path);
 }
 
+void require_folder(const fs::path& destination) {
+  if (!is_address(destination)) return;
+  throw error_at(destination, ErrorCode::unsupported,
+                 "FFRecord v1 is written to folders of this machine alone, because the header of a "
+                 "part is written after its records, and what a store has is not changed; give a "
+                 "folder and copy the result");
+}
+
 // Data sets that merge --move would take away: they are folders of splits.
 void lock_sources(const std::vector<Dataset>& splits, const V1Options& options,
                   FolderLocks& locks) {
@@ -289,6 +298,7 @@ void take_over(V1Options& options, const ConvertOptions& conversion, const Optio
 ConvertSummary write_v1(const std::vector<Dataset>& splits, const fs::path& destination,
                         const V1Options& options) {
   const auto start = std::chrono::steady_clock::now();
+  require_folder(destination);
   const V1Content content = resolve(splits, options);
   check(splits, content, options);
   std::vector<fs::path> roots;

@@ -11,6 +11,8 @@
 #include "json_text.h"
 #include "make_error.h"
 #include "schema/schema_json.h"
+#include "storage/stores/object_store.h"
+#include "storage/writer/file_sink.h"
 
 namespace ffkit {
 namespace {
@@ -54,15 +56,15 @@ struct DatasetWriter::Impl {
   void open_shard() {
     std::string file = shard_file_name(next_number);
     // An interrupted addition may have left shards that no manifest lists.
-    while (is_addition &&
-           errors_only(folder, [&] { return std::filesystem::exists(folder / file); })) {
+    while (is_addition && errors_only(folder, [&] { return is_file_at(folder / file); })) {
       file = shard_file_name(++next_number);
     }
     shard =
         std::make_unique<ShardWriter>(folder / file, manifest.schema,
                                       ShardWriterOptions{.alignment = options.alignment,
                                                          .uuid = shard_uuid(manifest, next_number),
-                                                         .compression = options.compression});
+                                                         .compression = options.compression,
+                                                         .expected_bytes = options.shard_bytes});
     manifest.shards.push_back({{}, std::move(file)});
     ++next_number;
   }
@@ -91,11 +93,14 @@ DatasetWriter::DatasetWriter(std::filesystem::path folder, Manifest manifest,
   require_valid(options, folder);
   // Not only in finish(): what the manifest cannot hold is said before the work.
   static_cast<void>(manifest_text(manifest, folder / "manifest.json"));
-  std::error_code error;
-  const bool is_new = std::filesystem::create_directory(folder, error);
-  require_done(error, folder, "cannot create the folder");
-  if (is_new) sync_folder_of(folder);
-  if (errors_only(folder, [&] { return std::filesystem::exists(folder / "manifest.json"); })) {
+  require_writable(folder);
+  if (!is_address(folder)) {  // a store has no folders
+    std::error_code error;
+    const bool is_new = std::filesystem::create_directory(folder, error);
+    require_done(error, folder, "cannot create the folder");
+    if (is_new) sync_folder_of(folder);
+  }
+  if (errors_only(folder, [&] { return is_file_at(folder / "manifest.json"); })) {
     throw error_at(folder, ErrorCode::invalid_argument,
                    "already holds a data set; nothing is overwritten");
   }
@@ -106,6 +111,12 @@ DatasetWriter::DatasetWriter(std::filesystem::path folder, Manifest manifest,
 
 DatasetWriter DatasetWriter::append_to(std::filesystem::path folder, DatasetWriterOptions options) {
   require_valid(options, folder);
+  if (is_address(folder)) {
+    throw error_at(folder, ErrorCode::unsupported,
+                   "a split in a store cannot be added to, because not every store replaces a "
+                   "manifest only where it is the one that was read; write the records as a data "
+                   "set of their own and read both as a chain");
+  }
   Manifest manifest = read_manifest(folder / "manifest.json");
   const auto next_number = std::ssize(manifest.shards);
   const int64_t num_records = manifest.num_records();
@@ -119,8 +130,13 @@ DatasetWriter DatasetWriter::append_to(std::filesystem::path folder, DatasetWrit
 
 DatasetWriter::~DatasetWriter() {
   if (impl_ == nullptr) return;
-  std::error_code ignored;
-  for (const auto& path : impl_->written) std::filesystem::remove(path, ignored);
+  for (const auto& path : impl_->written) {
+    try {
+      remove_file_at(path);
+    } catch (const std::exception&) {
+      continue;  // no manifest names it
+    }
+  }
 }
 
 DatasetWriter::DatasetWriter(DatasetWriter&&) noexcept = default;

@@ -16,6 +16,8 @@
 #include "make_error.h"
 #include "schema/schema_json.h"
 #include "storage/reader/places.h"
+#include "storage/stores/object_store.h"
+#include "storage/writer/file_sink.h"
 
 namespace ffkit {
 namespace {
@@ -281,6 +283,12 @@ std::string manifest_text(const Manifest& manifest, const std::filesystem::path&
 
 void write_manifest(const std::filesystem::path& path, const Manifest& manifest) {
   const std::string text = manifest_text(manifest, path);
+  if (is_address(path)) {
+    if (write_object_once(path, text)) return;
+    throw dataset_error(path, ErrorCode::invalid_argument,
+                        "is there already, and is another one: another program has written this "
+                        "split; remove what is there or give another place");
+  }
   std::filesystem::path written = path;
   written += ".tmp";
   const bool is_replacement = errors_only(path, [&] { return std::filesystem::exists(path); });

@@ -2,12 +2,10 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <charconv>
@@ -17,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "file/claimant.h"
 #include "file/file.h"
 #include "make_error.h"
 #include "printable.h"
@@ -28,86 +27,6 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = ".ffkit-in-use-";
 constexpr std::string_view kSharedPrefix = ".ffkit-in-use-by-";
-constexpr size_t kMaxBytes = 4096;
-
-// What a claim says of its process. The boot, the space of process numbers and the time at which
-// the process began tell a process that is dead from another one that got its number.
-struct Claimant {
-  std::string host;
-  int64_t pid = 0;
-  std::string boot;
-  std::string pid_space;
-  std::string begin;
-};
-
-// All of a small file that may be of /proc, which has no sizes; empty when it cannot be read.
-std::string small_file(const char* path) {
-  std::string text(kMaxBytes, '\0');
-  const int fd = open_descriptor(path, O_RDONLY);
-  if (fd < 0) return {};
-  const ssize_t n = ::read(fd, text.data(), text.size());
-  ::close(fd);
-  text.resize(n < 0 ? 0 : static_cast<size_t>(n));
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  return text;
-}
-
-// Field 22 of /proc/<pid>/stat, proc(5): clock ticks from the boot to the start. The second field
-// may hold spaces and brackets.
-std::string begin_of(int64_t pid) {
-  const std::string text = small_file(fmt::format("/proc/{}/stat", pid).c_str());
-  size_t at = text.rfind(')');
-  for (int field = 2; field < 22 && at != std::string::npos; ++field) at = text.find(' ', at + 1);
-  if (at == std::string::npos) return {};
-  return text.substr(at + 1, text.find(' ', at + 1) - at - 1);
-}
-
-Claimant this_process() {
-  std::array<char, 256> host{};
-  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
-  std::array<char, 64> space{};
-  if (::readlink("/proc/self/ns/pid", space.data(), space.size() - 1) < 0) space[0] = '\0';
-  return {.host = host.data(),
-          .pid = ::getpid(),
-          .boot = small_file("/proc/sys/kernel/random/boot_id"),
-          .pid_space = space.data(),
-          .begin = begin_of(::getpid())};
-}
-
-std::string to_text(const Claimant& c) {
-  return fmt::format("host {}\npid {}\nboot {}\npid-space {}\nbegin {}\n", c.host, c.pid, c.boot,
-                     c.pid_space, c.begin);
-}
-
-Claimant parse(std::string_view text) {
-  Claimant c;
-  while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(text.size(), line.size() + 1));
-    const size_t space = std::min(line.find(' '), line.size());
-    const std::string_view key = line.substr(0, space);
-    const std::string value(line.substr(std::min(line.size(), space + 1)));
-    if (key == "host") c.host = value;
-    if (key == "pid") std::from_chars(value.data(), value.data() + value.size(), c.pid);
-    if (key == "boot") c.boot = value;
-    if (key == "pid-space") c.pid_space = value;
-    if (key == "begin") c.begin = value;
-  }
-  return c;
-}
-
-enum class State { dead, alive, unknown };
-
-State state_of(const Claimant& c, const Claimant& here) {
-  if (c.pid <= 0 || c.host != here.host || c.boot.empty() || here.boot.empty()) {
-    return State::unknown;
-  }
-  if (c.boot != here.boot) return State::dead;               // the machine was started again
-  if (c.pid_space != here.pid_space) return State::unknown;  // in another container
-  if (::kill(static_cast<pid_t>(c.pid), 0) != 0 && errno == ESRCH) return State::dead;
-  const std::string begin = begin_of(c.pid);
-  return !begin.empty() && begin != c.begin ? State::dead : State::alive;
-}
 
 // The claims in `folder`, by name.
 std::vector<fs::path> list_claims(const fs::path& folder) {
@@ -146,10 +65,10 @@ Claims look_at(const fs::path& folder, FileLock::Mode mode, const fs::path& own)
   for (const fs::path& path : list_claims(folder)) {
     claims.last_number = std::max(claims.last_number, number_of(path));
     if (path.filename() == own.filename()) continue;
-    const Claimant claimant = parse(small_file(path.c_str()));
+    const Claimant claimant = parse_claimant(small_file(path));
     // One that has just been made may be empty still: its maker is unknown, and keeps away.
-    const State state = state_of(claimant, here);
-    if (state == State::dead) {
+    const ClaimantState state = state_of(claimant, here);
+    if (state == ClaimantState::dead) {
       claims.dead.push_back(path);
       continue;
     }
@@ -157,7 +76,7 @@ Claims look_at(const fs::path& folder, FileLock::Mode mode, const fs::path& own)
     if (claims.user.is_here || !fs::exists(fs::symlink_status(path))) continue;
     claims.user = {.words = fmt::format("process {} on {} (its file is {})", claimant.pid,
                                         printable(claimant.host), path.string()),
-                   .is_here = state == State::alive};
+                   .is_here = state == ClaimantState::alive};
   }
   return claims;
 }

@@ -6,7 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <string_view>
 
 #include "errors_only.h"
 #include "make_error.h"
@@ -89,6 +92,7 @@ File File::open_for_reading(std::filesystem::path path) {
 }
 
 File File::create(std::filesystem::path path) {
+  require_local(path);
   const int fd = uninterrupted(
       [&] { return ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666); });
   if (fd < 0) throw_file_error("cannot create the file", path, errno);
@@ -216,7 +220,26 @@ bool has_no_fsync(int error) {
   return error == EINVAL || error == ENOTSUP || error == ENOSYS;
 }
 
+void require_local(const std::filesystem::path& path) {
+  const std::string& text = path.native();
+  const size_t colon = text.find(":/");
+  constexpr const char* kLetters = "abcdefghijklmnopqrstuvwxyz0123456789";
+  if (colon == std::string::npos || colon == 0 || text.find_first_not_of(kLetters) != colon) return;
+  if (text.compare(colon, 3, "://") == 0) {
+    throw error_at(path, ErrorCode::unsupported,
+                   "is an address, but this is written to disks of this machine alone; give a "
+                   "path, and copy the result");
+  }
+  constexpr std::array<std::string_view, 6> kSchemes = {"s3", "gs", "https", "http", "hf", "file"};
+  if (std::ranges::find(kSchemes, text.substr(0, colon)) == kSchemes.end()) return;
+  throw error_at(path, ErrorCode::invalid_argument,
+                 "is an address that has lost a slash, as happens to one that is made a path; give "
+                 "it as text: {}:/{}",
+                 text.substr(0, colon), text.substr(colon + 1));
+}
+
 void refuse_dangling_destination(const std::filesystem::path& path) {
+  require_local(path);
   std::filesystem::path part;
   for (const std::filesystem::path& name : path) {
     part /= name;

@@ -78,8 +78,13 @@ int open_descriptor(const std::filesystem::path& path, int flags);
 // durable as it gets.
 bool has_no_fsync(int error);
 
-// Throws Error(invalid_argument) when `path`, or a folder above it, is a link to something that is
-// not there: a disk that is not mounted, as a rule.
+// Throws Error(unsupported) for an address of a store ("s3://bucket/x"), and
+// Error(invalid_argument) for one that lost a slash ("s3:/bucket/x", as Python's Path makes it): it
+// would become a folder that is called "s3:". For what is written to disks of this machine alone.
+void require_local(const std::filesystem::path& path);
+
+// require_local(), and throws Error(invalid_argument) when `path`, or a folder above it, is a link
+// to something that is not there: a disk that is not mounted, as a rule.
 void refuse_dangling_destination(const std::filesystem::path& path);
 
 // Renames `from` to `to` and fsyncs the folder, so that the new name survives a power cut.

@@ -86,7 +86,8 @@ ShardReader::OpenFile ShardReader::open_file(int64_t offset, int64_t num_bytes) 
     std::shared_ptr<const RandomReader> reader = file_->reader();
     const int descriptor =
         num_bytes > 0 ? reader->descriptor_of(offset, num_bytes) : reader->descriptor();
-    return OpenFile{descriptor, std::move(reader)};
+    const bool is_coming = descriptor < 0 && num_bytes > 0 && reader->is_coming(offset, num_bytes);
+    return OpenFile{descriptor, std::move(reader), is_coming};
   });
 }
 void ShardReader::OpenFile::read(int64_t offset, std::span<std::byte> out,

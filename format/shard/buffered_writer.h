@@ -1,29 +1,31 @@
-// BufferedWriter: appends to a File through a buffer, so that small records do not cost a system
-// call each.
+// BufferedWriter: appends to a File or a FileSink through a buffer, so that small records do not
+// cost a system call each.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
 
-#include "file/file.h"
-
 namespace ffkit {
 
+template <typename Out>
 class BufferedWriter {
  public:
   // `file` is empty and at its beginning.
-  explicit BufferedWriter(File file) : file_(std::move(file)) { buffer_.reserve(kBufferBytes); }
+  explicit BufferedWriter(std::unique_ptr<Out> file) : file_(std::move(file)) {
+    buffer_.reserve(kBufferBytes);
+  }
 
   // Throws Error(io).
   void write(std::span<const std::byte> data) {
     if (buffer_.size() + data.size() > kBufferBytes) flush();
     if (data.size() >= kBufferBytes) {
-      file_.write(data);
+      file_->write(data);
     } else {
       buffer_.insert(buffer_.end(), data.begin(), data.end());
     }
@@ -37,19 +39,19 @@ class BufferedWriter {
     }
   }
   void flush() {
-    file_.write(buffer_);
+    file_->write(buffer_);
     buffer_.clear();
   }
 
   // Bytes so far, written or in the buffer.
   int64_t end() const { return end_; }
   // What is done to the file itself comes after flush().
-  File& file() { return file_; }
+  Out& file() { return *file_; }
 
  private:
   static constexpr size_t kBufferBytes = 1 << 20;
 
-  File file_;
+  std::unique_ptr<Out> file_;
   std::vector<std::byte> buffer_;
   int64_t end_ = 0;
 };

@@ -13,6 +13,7 @@
 #include "shard/buffered_writer.h"
 #include "shard/shard_layout.h"
 #include "shard/stream_writer.h"
+#include "storage/writer/file_sink.h"
 
 namespace ffkit {
 namespace {
@@ -41,11 +42,9 @@ struct ColumnWriter {
 
 struct ShardWriter::Impl {
   std::filesystem::path path;
-  std::filesystem::path temporary;
   Schema schema;
   ShardWriterOptions options;
-  BufferedWriter out;
-  bool is_finished = false;
+  BufferedWriter<FileSink> out;
 
   int64_t num_records = 0;
   int64_t record_bytes = 0;
@@ -62,18 +61,15 @@ ShardWriter::ShardWriter(std::filesystem::path path, Schema schema, ShardWriterO
                    "alignment {} is not a power of two from {} to {}", options.alignment,
                    kMinAlignment, kMaxAlignment);
   }
-  if (errors_only(path, [&] { return std::filesystem::exists(path); })) {
+  if (errors_only(path, [&] { return is_file_at(path); })) {
     throw error_at(path, ErrorCode::invalid_argument, "exists already; nothing is overwritten");
   }
-  std::filesystem::path temporary = path;
-  temporary += ".tmp";
   RecordCompressor compressor(options.compression);
-  File file = File::create(temporary);
+  std::unique_ptr<FileSink> file = create_sink(path, options.expected_bytes);
   impl_ = std::make_unique<Impl>(Impl{.path = std::move(path),
-                                      .temporary = std::move(temporary),
                                       .schema = std::move(schema),
                                       .options = std::move(options),
-                                      .out = BufferedWriter(std::move(file)),
+                                      .out = BufferedWriter<FileSink>(std::move(file)),
                                       .compressor = std::move(compressor)});
   for (size_t i = 0; i < impl_->schema.fields.size(); ++i) {
     const Field& field = impl_->schema.fields[i];
@@ -89,11 +85,7 @@ ShardWriter::ShardWriter(std::filesystem::path path, Schema schema, ShardWriterO
       encode_header({.alignment = impl_->options.alignment, .uuid = impl_->options.uuid}));
 }
 
-ShardWriter::~ShardWriter() {
-  if (impl_ == nullptr || impl_->is_finished) return;
-  std::error_code ignored;
-  std::filesystem::remove(impl_->temporary, ignored);
-}
+ShardWriter::~ShardWriter() = default;
 
 int64_t ShardWriter::append(std::span<const std::byte> record) {
   return append(record, impl_->compressor.compress(record));
@@ -143,7 +135,7 @@ ShardSummary ShardWriter::finish() try {
   Impl& self = *impl_;
   self.out.pad_to(round_up(self.out.end(), kPageBytes));
   self.out.flush();
-  File& file = self.out.file();
+  FileSink& file = self.out.file();
   int64_t end = self.out.end();
 
   Catalog catalog{.num_records = self.num_records,
@@ -176,10 +168,7 @@ ShardSummary ShardWriter::finish() try {
                              .uuid = self.options.uuid};
   file.write(catalog_bytes);
   file.write(encode_trailer(trailer));
-  file.sync();
-  file.close();
-  rename_durably(self.temporary, self.path);
-  self.is_finished = true;
+  file.finish();
   return {.num_records = self.num_records,
           .file_bytes = trailer.file_bytes,
           .record_bytes = self.record_bytes,

@@ -11,7 +11,7 @@ void StreamWriter::append(std::span<const std::byte> bytes) {
   payload_.insert(payload_.end(), bytes.begin(), bytes.end());
 }
 
-StreamInfo StreamWriter::write(File& file, int64_t offset, uint32_t stream_number) const {
+StreamInfo StreamWriter::write(FileSink& file, int64_t offset, uint32_t stream_number) const {
   StreamInfo info{.name = name_, .offset = offset, .num_bytes = num_bytes()};
   constexpr int64_t kPagesPerWrite = 256;
   std::vector<std::byte> buffer;

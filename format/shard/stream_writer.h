@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "file/file.h"
 #include "shard/shard_layout.h"
+#include "storage/writer/file_sink.h"
 
 namespace ffkit {
 
@@ -20,7 +20,7 @@ class StreamWriter {
   void append(std::span<const std::byte> bytes);
   int64_t num_bytes() const { return std::ssize(payload_); }
   // Writes the pages at the file's end, which is at `offset`, and returns where they are.
-  StreamInfo write(File& file, int64_t offset, uint32_t stream_number) const;
+  StreamInfo write(FileSink& file, int64_t offset, uint32_t stream_number) const;
 
  private:
   std::string name_;

@@ -8,6 +8,7 @@
 #include <ffkit/format/v1_writer.h>
 
 #include "errors_only.h"
+#include "file/file.h"
 #include "little_endian.h"
 #include "make_error.h"
 #include "shard/buffered_writer.h"
@@ -28,7 +29,7 @@ struct V1Writer::Impl {
   std::filesystem::path path;
   std::filesystem::path temporary;
   int64_t num_records = 0;  // promised
-  BufferedWriter out;
+  BufferedWriter<File> out;
   std::vector<uint32_t> checksums = {};
   std::vector<int64_t> offsets = {};
   bool is_finished = false;
@@ -69,10 +70,11 @@ V1Writer::V1Writer(std::filesystem::path path, int64_t num_records) {
   std::filesystem::path temporary = path;
   temporary += ".tmp";
   File file = File::create(temporary);
-  impl_ = std::make_unique<Impl>(Impl{.path = std::move(path),
-                                      .temporary = std::move(temporary),
-                                      .num_records = num_records,
-                                      .out = BufferedWriter(std::move(file))});
+  impl_ =
+      std::make_unique<Impl>(Impl{.path = std::move(path),
+                                  .temporary = std::move(temporary),
+                                  .num_records = num_records,
+                                  .out = BufferedWriter(std::make_unique<File>(std::move(file)))});
   // Zeros in place of the header until finish(): they claim 0 records, which nothing behind them
   // agrees with.
   impl_->out.pad_to(kV1FixedBytes + kV1BytesPerRecord * num_records);

@@ -15,9 +15,11 @@
 #include "format/errors_only.h"
 #include "format/mix64.h"
 #include "sampling/alias_table.h"
+#include "sampling/block_streams.h"
 #include "sampling/bucket_order.h"
 #include "sampling/group_order.h"
 #include "sampling/mixed_order.h"
+#include "sampling/order_text.h"
 #include "sampling/windowed_order.h"
 
 namespace ffkit {
@@ -28,6 +30,8 @@ constexpr uint8_t kWeightedStream = 127;
 
 // Sums and products of few of them fit into 64 bits.
 constexpr int64_t kMaxSamples = int64_t{1} << 60;
+
+constexpr int64_t kMostStreams = int64_t{1} << 20;
 
 [[noreturn]] void refuse_sampler(const std::string& message) {
   throw Error(ErrorCode::invalid_argument, message);
@@ -77,6 +81,50 @@ int64_t check_mixture_of(int64_t num_records, const SamplerOptions& options) {
   return std::accumulate(counts.begin(), counts.end(), int64_t{0});
 }
 
+void check_windows(int64_t num_records, const SamplerOptions& options) {
+  check_at_least_1("window_block", options.window_block);
+  check_at_least_1("window_blocks", options.window_blocks);
+  const auto check_range = [](const char* name, int64_t value, int64_t most) {
+    if (value >= 0 && value <= most) return;
+    refuse_sampler(fmt::format("{} is {}, must be 0 .. {}", name, value, most));
+  };
+  check_range("window_block_bytes", options.window_block_bytes, kMaxSamples);
+  check_range("num_streams", options.num_streams, kMostStreams);
+  if (options.order != Order::windowed) {
+    if (options.num_streams > 1 || options.window_block_bytes > 0) {
+      refuse_sampler(
+          fmt::format("{} needs the order 'windowed'; over a data set in a store it is the default",
+                      options.num_streams > 1 ? "num_streams" : "window_block_bytes"));
+    }
+    return;
+  }
+  if (options.window_block_bytes == 0) return;
+  if (options.places == nullptr) {
+    refuse_sampler("window_block_bytes needs places, which a Loader finds by itself");
+  }
+  int64_t sum = 0;
+  for (const RecordPlaces::Run& run : options.places->runs) {
+    if (run.num_records < 1 || run.num_bytes < 0 || run.num_bytes > kMaxSamples ||
+        run.num_records > num_records - sum) {
+      refuse_sampler(
+          fmt::format("places have a run of {} records and {} bytes, which cannot be among {} "
+                      "records",
+                      run.num_records, run.num_bytes, num_records));
+    }
+    sum += run.num_records;
+  }
+  const std::vector<int64_t>& records = options.places->records;
+  if (sum != num_records || (!records.empty() && std::ssize(records) != num_records)) {
+    refuse_sampler(fmt::format("there are places of {} records, but there are {} records",
+                               records.empty() ? sum : std::ssize(records), num_records));
+  }
+}
+
+SamplerOptions with_open_order(SamplerOptions options) {
+  if (options.order == Order::automatic) options.order = Order::shuffle;
+  return options;
+}
+
 // The length of an epoch.
 int64_t check_sampler(int64_t num_records, int64_t batch_size, const SamplerOptions& options) {
   if (num_records < 1) {
@@ -94,8 +142,7 @@ int64_t check_sampler(int64_t num_records, int64_t batch_size, const SamplerOpti
   if (options.tail < Tail::drop || options.tail > Tail::balanced) {
     refuse_sampler(fmt::format("there is no Tail {}", static_cast<int>(options.tail)));
   }
-  check_at_least_1("window_block", options.window_block);
-  check_at_least_1("window_blocks", options.window_blocks);
+  check_windows(num_records, options);
   if (options.rank < 0 || options.rank >= options.world_size) {
     refuse_sampler(fmt::format("rank is {}, must be 0 .. world_size-1 = {}", options.rank,
                                options.world_size - 1));
@@ -122,45 +169,6 @@ int64_t check_sampler(int64_t num_records, int64_t batch_size, const SamplerOpti
                     options.epoch_size, num_records));
   }
   return options.epoch_size == 0 ? num_records : options.epoch_size;
-}
-
-template <typename T>
-std::string hash_of(const std::vector<T>& values) {
-  uint64_t hash = values.size();
-  for (const T value : values) hash = mix64(hash, std::bit_cast<uint64_t>(value));
-  return fmt::format("{:016x}", hash);
-}
-
-std::string describe_mixture(const Mixture& mixture, int64_t epoch_size) {
-  const std::vector<int64_t> counts = mixture_counts(mixture, epoch_size);
-  std::string text = "mixture of ";
-  for (size_t i = 0; i < counts.size(); ++i) {
-    text += fmt::format("{}{}/{}", i == 0 ? "" : " + ", counts[i], mixture.num_records[i]);
-  }
-  return text;
-}
-
-std::string describe(const SamplerOptions& options, int64_t batch_size, int64_t epoch_size) {
-  const auto text = [&]() -> std::string {
-    switch (options.order) {
-      case Order::sequential:
-        return "sequential";
-      case Order::shuffle:
-        return options.mixture ? describe_mixture(*options.mixture, epoch_size) : "shuffle";
-      case Order::windowed:
-        return fmt::format("windowed by {} x {}", options.window_block, options.window_blocks);
-      case Order::weighted:
-        return "weighted by " + hash_of(*options.weights);
-    }
-    refuse_sampler(fmt::format("there is no Order {}", static_cast<int>(options.order)));
-  };
-  const std::string groups =
-      options.groups == nullptr ? "" : " of the groups " + hash_of(*options.groups);
-  const std::string buckets = options.buckets == nullptr
-                                  ? ""
-                                  : fmt::format(" in batches of {} of the buckets {}", batch_size,
-                                                hash_of(*options.buckets));
-  return fmt::format("{}{}{}, {} samples", text(), groups, buckets, epoch_size);
 }
 
 // Candidate number `attempt` of the neighbours of a record that has `before` and `after` of them:
@@ -223,11 +231,11 @@ int64_t random_record(const SamplerOptions& options, int64_t record_index) {
 }
 
 Sampler::Sampler(int64_t num_records, int64_t batch_size, SamplerOptions options)
-    : num_records_(num_records),
-      epoch_size_(check_sampler(num_records, batch_size, options)),
+    : options_(with_open_order(std::move(options))),
+      num_records_(num_records),
+      epoch_size_(check_sampler(num_records, batch_size, options_)),
       batch_size_(batch_size),
-      description_(describe(options, batch_size, epoch_size_)),
-      options_(std::move(options)) {
+      description_(text_of_order(options_, batch_size, epoch_size_)) {
   if (options_.order == Order::weighted) {
     table_ = errors_only({}, [&] { return std::make_shared<AliasTable>(*options_.weights); });
     options_.weights = nullptr;
@@ -236,6 +244,11 @@ Sampler::Sampler(int64_t num_records, int64_t batch_size, SamplerOptions options
     buckets_ = errors_only(
         {}, [&] { return std::make_shared<RecordBuckets>(*options_.buckets, batch_size_); });
     options_.buckets = nullptr;
+  }
+  if (options_.order == Order::windowed &&
+      (options_.window_block_bytes > 0 || options_.num_streams > 1)) {
+    streams_ =
+        errors_only({}, [&] { return std::make_shared<BlockStreams>(num_records, options_); });
   }
   if (options_.mixture) {
     sets_ = std::make_shared<MixedSets>(*options_.mixture,
@@ -256,9 +269,8 @@ int64_t Sampler::num_moved(int64_t start) const {
   return std::max<int64_t>(options_.world_size - rest, 0);
 }
 
-Sampler::Share Sampler::share(int64_t start, int64_t step) const {
+Sampler::Share Sampler::share_of(int64_t rank, int64_t start, int64_t step) const {
   const int64_t ranks = options_.world_size;
-  const int64_t rank = options_.rank;
   const int64_t first_of_step = start + step * ranks * batch_size_;
   Share whole{first_of_step + rank * batch_size_, batch_size_};
   if (options_.tail == Tail::drop || options_.tail == Tail::pad) return whole;
@@ -298,6 +310,15 @@ void Sampler::for_positions(int64_t first, int64_t count, const Visit& visit) co
   }
 }
 
+void Sampler::check_place(int64_t start, int64_t step) const {
+  if (start >= 0 && start <= epoch_size_ && step >= 0 &&
+      step <= kMaxSamples / (batch_size_ * options_.world_size)) {
+    return;
+  }
+  refuse_sampler(fmt::format("there is no batch {} from position {} of an epoch of {} samples",
+                             step, start, epoch_size_));
+}
+
 void Sampler::batch(int64_t epoch, int64_t start, int64_t step, std::vector<int64_t>& out) const {
   std::vector<int64_t> repetitions;
   batch(epoch, start, step, out, repetitions);
@@ -305,15 +326,47 @@ void Sampler::batch(int64_t epoch, int64_t start, int64_t step, std::vector<int6
 
 void Sampler::batch(int64_t epoch, int64_t start, int64_t step, std::vector<int64_t>& out,
                     std::vector<int64_t>& repetitions) const {
-  if (start < 0 || start > epoch_size_ || step < 0 ||
-      step > kMaxSamples / (batch_size_ * options_.world_size)) {
-    refuse_sampler(fmt::format("there is no batch {} from position {} of an epoch of {} samples",
-                               step, start, epoch_size_));
-  }
+  check_place(start, step);
   const Share mine = share(start, step);
   out.clear();
   repetitions.clear();
-  errors_only({}, [&] { add_records(epoch, mine.first, mine.count, out, repetitions); });
+  errors_only({}, [&] {
+    if (streams_ != nullptr) {
+      for_streamed(epoch, start, step, mine,
+                   [&](StreamedOrder& order, int64_t position) { out.push_back(order(position)); });
+    } else {
+      add_records(epoch, mine.first, mine.count, out, repetitions);
+    }
+  });
+}
+
+// The samples of a step, in the order of their streams, are cut into the ranks' batches.
+template <typename Visit>
+void Sampler::for_streamed(int64_t epoch, int64_t start, int64_t step, const Share& mine,
+                           const Visit& visit) const {
+  const Share first = share_of(0, start, step);
+  const Share last = share_of(options_.world_size - 1, start, step);
+  int64_t end = last.first + last.count;
+  if (options_.tail == Tail::exact) end = std::min(end, epoch_size_);
+  StreamedOrder order(*streams_, mix64(options_.seed, static_cast<uint64_t>(epoch)));
+  streams_->for_positions_by_stream(
+      first.first, end - first.first, mine.first - first.first, mine.count,
+      [&](int64_t position) { visit(order, streams_->within(position, epoch_size_)); });
+}
+
+void Sampler::blocks(int64_t epoch, int64_t start, int64_t step, std::vector<Block>& out) const {
+  check_place(start, step);
+  out.clear();
+  if (streams_ == nullptr) return;
+  errors_only({}, [&] {
+    for_streamed(epoch, start, step, share(start, step),
+                 [&](StreamedOrder& order, int64_t position) {
+                   order(position);
+                   const auto [first, last] = order.block();
+                   if (!out.empty() && out.back().first == first) return;
+                   out.push_back({first, last});
+                 });
+  });
 }
 
 void Sampler::add_records(int64_t epoch, int64_t first, int64_t count, std::vector<int64_t>& out,
@@ -323,6 +376,7 @@ void Sampler::add_records(int64_t epoch, int64_t first, int64_t count, std::vect
     case Order::sequential:
       for_positions(first, count, [&](int64_t position) { out.push_back(position); });
       break;
+    case Order::automatic:  // is one of the others here
     case Order::shuffle: {
       if (sets_ != nullptr) {
         const MixedOrder order(*sets_, key);

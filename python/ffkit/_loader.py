@@ -22,7 +22,7 @@ from ._fields import BatchField
 from ._image import Augmentation, Dtype, ImageOptions, Layout, Mixing, RandomErasing, Transform, ViewSpec, image_options_of, view_of
 from ._transforms import RandomResizedCrop
 
-Order = Literal["shuffle", "sequential", "windowed", "weighted"]
+Order = Literal["automatic", "shuffle", "sequential", "windowed", "weighted"]
 Tail = Literal["drop", "pad", "exact", "even", "balanced"]
 Allocate = Callable[[int], tuple[int, object]]
 
@@ -90,8 +90,9 @@ class Loader:
 
         Which samples, in which order:
 
-        order: "shuffle" (another permutation each epoch; torch's `shuffle=True`), "sequential", "windowed" (for disks that dislike random reads: neighbours stay near each other) or
-            "weighted" (drawn with replacement; torch's WeightedRandomSampler).
+        order: "shuffle" (another permutation each epoch; torch's `shuffle=True`), "sequential", "windowed" (for stores, and disks that dislike random reads: neighbours stay near each other) or
+            "weighted" (drawn with replacement; torch's WeightedRandomSampler). "automatic" is "windowed" where a shard of the data set is in a store, in blocks of 8 MiB and
+            `world_size` streams, and "shuffle" elsewhere and with `groups`, `buckets` and `mixture`; load_state_dict() takes the order of the state. `statistics().order` says which it is.
         seed: of the order and of all augmentation; torch's `generator`.
         rank, world_size: of this process and how many share an epoch; torch's DistributedSampler. None: as torch.distributed or JAX say, where they are initialised, else the environment of
             torchrun, Slurm's srun, Open MPI or MPICH; alone without. `statistics()` begins with it. Give 0 and 1 where each rank should load everything.
@@ -100,6 +101,9 @@ class Loader:
             that can be, the same number of batches on each rank.
         epoch_size: samples in an epoch; 0: as many as records.
         window_block, window_blocks: of "windowed": records in a block, blocks in a window.
+        window_block_bytes: of "windowed": about how many bytes a block has, instead of `window_block` records; 8 << 20 are those of the cache. 0: `window_block`.
+        num_streams: of "windowed": streams that an epoch is dealt to, so that ranks read different blocks; each batch of all ranks has as many samples of each. The order depends on it, and
+            a state has it: it stays when a run goes on with other ranks. 0: one; with "automatic": `world_size`.
         weights: of "weighted": a number for each record; see `class_balanced_weights`.
         buckets: of "shuffle": a number for each record; the samples of a batch are of one bucket, as pictures of a like shape, `aspect_ratio_buckets(ds.column("width"), ds.column("height"))`
             of a set made from COCO, or `aspect_ratio_buckets(*ds.picture_sizes())`. What fills no batch of its bucket comes last in the epoch, and a batch there may be of several.
@@ -155,7 +159,7 @@ class Loader:
         label_field: str | None = "label",
         mixing: Mixing | None = None,
         fields: Mapping[str, BatchField] | None = None,
-        order: Order = "shuffle",
+        order: Order = "automatic",
         seed: int = 0,
         rank: int | None = None,
         world_size: int | None = None,
@@ -168,6 +172,8 @@ class Loader:
         buckets: Iterable[int] | None = None,
         mixture: Literal["equal"] | Iterable[float] | None = None,
         share_randomness: bool = False,
+        window_block_bytes: int = 0,
+        num_streams: int = 0,
         num_threads: int = 0,
         prefetch_batches: int = 3,
         held_batches: int = 3,
@@ -214,6 +220,7 @@ class Loader:
                 "mixup_alpha": mixing.mixup, "cutmix_alpha": mixing.cutmix, "fields": fields, "order": order, "tail": tail, "seed": seed, "rank": self._share.rank,
                 "world_size": self._share.world_size, "epoch_size": epoch_size, "window_block": window_block, "window_blocks": window_blocks,
                 "weights": plain_numbers(weights), "groups": None if groups is None else numbers_of(groups, len(dataset), "groups"), "buckets": plain_numbers(buckets), "mixture": mixture_of(mixture), "share_randomness": share_randomness,
+                "window_block_bytes": window_block_bytes, "num_streams": num_streams,
                 "num_threads": num_threads, "prefetch_batches": prefetch_batches, "held_batches": held_batches, "verify_checksums": verify_checksums, "bad_samples": bad_samples,
                 "engine": io.engine, "direct": io.direct, "queue_depth": io.queue_depth, "max_bytes_in_flight": io.max_bytes_in_flight,
                 "num_retries": io.num_retries, "read_timeout_s": io.read_timeout_s, "sqpoll": io.sqpoll, "decoders_read_cache": io.decoders_read_cache,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Dataset", "TrainerMixin", "prepare"]
 
 # By TrainingArguments.train_sampling_strategy.
-_ORDERS = {"random": "shuffle", "sequential": "sequential"}
+_ORDERS = {"random": "automatic", "sequential": "sequential"}
 
 
 class Dataset(Sequence[dict[str, Any]]):

@@ -247,7 +247,7 @@ class DataLoader:
         # Where torch's ranks fill their last batch, with samples that come twice, drop_last leaves
         # out nothing.
         tail = "drop" if drop_last and per_rank % batch_size else "even" if shuffle else "balanced"
-        options = {"arrays": "torch", "tail": tail, "order": "shuffle" if shuffle else "sequential", "seed": seed, "rank": rank, "world_size": world_size, "held_batches": 4,
+        options = {"arrays": "torch", "tail": tail, "order": "automatic" if shuffle else "sequential", "seed": seed, "rank": rank, "world_size": world_size, "held_batches": 4,
                    "num_threads": num_workers, "pin_memory": pin_memory, "image": transform if isinstance(transform, ImageOptions) else image_options(transform)} | options
         self.loader = Loader(self.dataset, batch_size, **options)
         self.loader._copies_by_need = True

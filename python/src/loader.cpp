@@ -240,6 +240,8 @@ void bind_loader(nb::module_& module) {
       .def_ro("ready_batches", &LoaderStatistics::ready_batches, "Mean, when one was asked for.")
       .def_ro("io_engine", &LoaderStatistics::io_engine, "What the kernel granted.")
       .def_ro("direct_io", &LoaderStatistics::direct_io, "O_DIRECT in use.")
+      .def_ro("order", &LoaderStatistics::order,
+              "The order of the samples, as a state has it: 'shuffle, 1281167 samples'.")
       .def("since", &LoaderStatistics::since, nb::arg("earlier"),
            "What was counted between `earlier` and this snapshot.")
       .def("verdict", &LoaderStatistics::verdict, "What limits the loader, in one line.")

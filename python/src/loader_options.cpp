@@ -39,11 +39,12 @@ T named(const nb::dict& options, const char* option_name,
               fmt::format("{} is '{}', expected one of {}", option_name, name, names));
 }
 
-constexpr std::array<std::pair<std::string_view, Order>, 4> kOrders = {
+constexpr std::array<std::pair<std::string_view, Order>, 5> kOrders = {
     {{"sequential", Order::sequential},
      {"shuffle", Order::shuffle},
      {"windowed", Order::windowed},
-     {"weighted", Order::weighted}}};
+     {"weighted", Order::weighted},
+     {"automatic", Order::automatic}}};
 constexpr std::array<std::pair<std::string_view, Tail>, 5> kTails = {
     {{"drop", Tail::drop},
      {"pad", Tail::pad},
@@ -84,7 +85,9 @@ SamplerOptions sampler_options(const nb::dict& options) {
           .groups = shared_numbers<int64_t>(options, "groups"),
           .buckets = shared_numbers<int64_t>(options, "buckets"),
           .mixture = mixture_option(options),
-          .share_randomness = option<bool>(options, "share_randomness")};
+          .share_randomness = option<bool>(options, "share_randomness"),
+          .window_block_bytes = option<int64_t>(options, "window_block_bytes"),
+          .num_streams = option<int64_t>(options, "num_streams")};
 }
 
 IoOptions io_options(const nb::dict& options) {

@@ -70,7 +70,7 @@ ProcessOptions& process_options() {
 }  // namespace
 
 BlockCache::BlockCache(const CacheOptions& options, int blocks_at_first)
-    : options_(options), max_underway_(blocks_at_first) {
+    : options_(options), queue_(threads_, blocks_at_first) {
   check_cache(options_);
   std::error_code error;
   fs::create_directories(options_.folder, error);
@@ -166,30 +166,6 @@ void BlockCache::use_set(const std::string& address) {
   const std::scoped_lock lock(mutex_);
   std::unique_ptr<SetInUse>& set = sets_[address];
   if (set == nullptr) set = std::make_unique<SetInUse>(options_.folder, address);
-}
-
-bool BlockCache::begin_block() {
-  const std::scoped_lock lock(mutex_);
-  if (num_underway_ >= max_underway_) return false;
-  ++num_underway_;
-  return true;
-}
-
-void BlockCache::end_block(bool has_come) {
-  const std::scoped_lock lock(mutex_);
-  --num_underway_;
-  if (has_come) max_underway_ = std::min(max_underway_ + 1, kMaxBlocksUnderway);
-  // All that may begin now. One that finds no place any more waits again, behind the others.
-  for (int room = max_underway_ - num_underway_; room > 0 && !waiting_.empty(); --room) {
-    threads_.post(std::move(waiting_.front()));
-    waiting_.pop_front();
-  }
-}
-
-void BlockCache::when_block_may_begin(std::function<void()> begin) {
-  constexpr size_t kMostWaiting = 256;
-  const std::scoped_lock lock(mutex_);
-  if (waiting_.size() < kMostWaiting) waiting_.push_back(std::move(begin));
 }
 
 void set_cache(const CacheOptions& options) {

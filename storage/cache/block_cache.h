@@ -4,8 +4,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <deque>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -16,14 +14,16 @@
 
 #include "cache/cache_threads.h"
 #include "cache/cached_sets.h"
+#include "cache/fetch_queue.h"
 
 namespace ffkit {
 
 class BlockCache {
  public:
   // Throws Error(io) where the folder cannot be made, Error(invalid_argument) for one in memory.
-  // `blocks_at_first`: of kMaxBlocksUnderway.
-  explicit BlockCache(const CacheOptions& options, int blocks_at_first = 2);
+  // `blocks_at_first`: that may be underway, of FetchQueue::kMostUnderway.
+  explicit BlockCache(const CacheOptions& options,
+                      int blocks_at_first = FetchQueue::kUnderwayAtFirst);
   BlockCache(const BlockCache&) = delete;
   BlockCache& operator=(const BlockCache&) = delete;
 
@@ -44,15 +44,8 @@ class BlockCache {
   // Keeps the set in use as long as this process lives.
   void use_set(const std::string& address);
 
-  // How many blocks may be underway at a time: each takes its size in memory. It begins with two,
-  // and is one more after each block that came: what the first batch waits for are records, which
-  // shall have the link until blocks come as fast as they are needed.
-  static constexpr int kMaxBlocksUnderway = 16;
-  bool begin_block();
-  void end_block(bool has_come);
-  // Calls `begin` in a thread of the cache when another block may be underway: it calls
-  // begin_block(). In the order of these calls; those are dropped that come while many wait.
-  void when_block_may_begin(std::function<void()> begin);
+  // The blocks underway.
+  FetchQueue& queue() { return queue_; }
 
   CacheThreads& threads() { return threads_; }
 
@@ -62,10 +55,7 @@ class BlockCache {
   void count_again();
 
   CacheOptions options_;
-  std::mutex mutex_;  // guards what follows
-  int num_underway_ = 0;
-  int max_underway_;
-  std::deque<std::function<void()>> waiting_;
+  std::mutex mutex_;            // guards what follows
   int64_t used_bytes_ = 0;      // on the disk, by the last count and what was written since
   int64_t reserved_bytes_ = 0;  // and not written yet
   Clock::time_point counted_at_;
@@ -74,6 +64,7 @@ class BlockCache {
   bool has_said_full_ = false;
   bool has_said_broken_ = false;
   std::map<std::string, std::unique_ptr<SetInUse>> sets_;
+  FetchQueue queue_;
   CacheThreads threads_;  // last, since they use what is above
 };
 

@@ -67,22 +67,39 @@ void BlockReader::read(int64_t offset, std::span<std::byte> out, Done done) {
 void BlockReader::announce(int64_t offset, int64_t num_bytes) {
   if (num_bytes <= 0) return;
   const int64_t last = (offset + num_bytes - 1) / kBlockBytes;
-  for (int64_t block = offset / kBlockBytes; block <= last; ++block) announce_block(block);
+  for (int64_t block = offset / kBlockBytes; block <= last; ++block) {
+    announce_block(block, /*has_waited=*/false);
+  }
 }
 
-void BlockReader::announce_block(int64_t block) {
+bool BlockReader::is_coming(int64_t offset, int64_t num_bytes) {
+  if (num_bytes <= 0) return false;
+  const int64_t last = (offset + num_bytes - 1) / kBlockBytes;
+  const std::scoped_lock lock(mutex_);
+  for (int64_t block = offset / kBlockBytes; block <= last; ++block) {
+    if (!underway_.contains(block) && !announced_.contains(block) && !file_->holds_block(block)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void BlockReader::announce_block(int64_t block, bool has_waited) {
+  bool is_held = false;
   try {
-    if (file_->holds_block(block)) return;
+    is_held = file_->holds_block(block);
   } catch (const Error&) {
-    return;  // the read says what is wrong
+    is_held = true;  // the read says what is wrong
   }
   {
     const std::scoped_lock lock(mutex_);
-    if (underway_.contains(block)) return;
-    if (!cache_->begin_block()) {
-      cache_->when_block_may_begin([weak = weak_from_this(), block] {
-        if (const auto self = weak.lock()) self->announce_block(block);
+    if (has_waited) announced_.erase(block);
+    if (is_held || underway_.contains(block) || announced_.contains(block)) return;
+    if (!cache_->queue().begin()) {
+      const bool waits = cache_->queue().when_may_begin([weak = weak_from_this(), block] {
+        if (const auto self = weak.lock()) self->announce_block(block, /*has_waited=*/true);
       });
+      if (waits) announced_.insert(block);
       return;
     }
     underway_[block];
@@ -96,7 +113,7 @@ void BlockReader::need(int64_t block, Waiter waiter) {
     found->second.push_back(std::move(waiter));
     return;
   }
-  if (cache_->begin_block()) {
+  if (cache_->queue().begin()) {
     underway_[block].push_back(std::move(waiter));
     lock.unlock();
     start(block);
@@ -143,7 +160,7 @@ void BlockReader::start(int64_t block) {
     if (is_reserved) cache_->settle(file_->block_size(block), /*is_written=*/false);
     file_->release(block);
     for (Waiter& waiter : take_waiters(block)) waiter.done(error);
-    cache_->end_block(/*has_come=*/false);
+    cache_->queue().end(/*has_come=*/false);
   }
 }
 
@@ -178,13 +195,13 @@ void BlockReader::arrived(int64_t block, const std::shared_ptr<std::byte[]>& byt
   file_->release(block);
   waiters = take_waiters(block);
   cache_->settle(file_->block_size(block), is_written);
-  cache_->end_block(error == nullptr);
+  cache_->queue().end(error == nullptr);
   serve(waiters);
 }
 
 void BlockReader::read_from_file(int64_t block) {
   std::vector<Waiter> waiters = take_waiters(block);
-  cache_->end_block(/*has_come=*/false);
+  cache_->queue().end(/*has_come=*/false);
   for (Waiter& waiter : waiters) {
     std::exception_ptr error;
     try {
@@ -198,7 +215,7 @@ void BlockReader::read_from_file(int64_t block) {
 
 void BlockReader::fetch_alone(int64_t block) {
   std::vector<Waiter> waiters = take_waiters(block);
-  cache_->end_block(/*has_come=*/false);
+  cache_->queue().end(/*has_come=*/false);
   for (Waiter& waiter : waiters) {
     fetch_(file_->block_begin(block) + waiter.offset, waiter.out, std::move(waiter.done));
   }

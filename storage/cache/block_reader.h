@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -32,6 +33,8 @@ class BlockReader : public std::enable_shared_from_this<BlockReader> {
   // Has the blocks of these bytes fetched that are not there, each when it may be underway. Does
   // not wait.
   void announce(int64_t offset, int64_t num_bytes);
+  // Whether the blocks of these bytes that are not there are underway, or wait for that.
+  bool is_coming(int64_t offset, int64_t num_bytes);
 
  private:
   struct Waiter {
@@ -41,7 +44,7 @@ class BlockReader : public std::enable_shared_from_this<BlockReader> {
   };
 
   void need(int64_t block, Waiter waiter);
-  void announce_block(int64_t block);
+  void announce_block(int64_t block, bool has_waited);
   void start(int64_t block);
   void arrived(int64_t block, const std::shared_ptr<std::byte[]>& bytes,
                const std::exception_ptr& error);
@@ -54,6 +57,7 @@ class BlockReader : public std::enable_shared_from_this<BlockReader> {
   const Fetch fetch_;
   std::mutex mutex_;
   std::map<int64_t, std::vector<Waiter>> underway_;  // by block
+  std::set<int64_t> announced_;                      // that wait until they may be underway
 };
 
 }  // namespace ffkit

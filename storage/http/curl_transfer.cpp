@@ -149,6 +149,7 @@ void CurlTransfer::begin(HttpRequest request, HttpClient::Done done) {
   begin_ = last_byte_ = Clock::now();
   first_byte_ = {};
   set(CURLOPT_URL, request_.url.c_str());
+  set(CURLOPT_FRESH_CONNECT, request_.is_sent_once ? 1L : 0L);
   set(CURLOPT_FOLLOWLOCATION, request_.follow_redirects ? 1L : 0L);
   // libcurl divides it among the host's addresses.
   if (request_.stall_limit_s > 0) {

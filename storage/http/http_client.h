@@ -29,6 +29,9 @@ struct HttpRequest {
   bool follow_redirects = false;
   // By which cancel() knows the request; several may have the same. 0: none.
   uint64_t ticket = 0;
+  // Over a new connection, and never twice: libcurl sends a request again, which nobody is told,
+  // where a kept connection ended before its answer came.
+  bool is_sent_once = false;
 };
 
 // A ticket that no other request of this process has.

@@ -48,6 +48,7 @@ HttpRequest S3Requests::make(State& state, const S3Call& call, Attempts& attempt
   request.body = call.body;
   request.max_body_bytes = call.max_body_bytes;
   request.stall_limit_s = call.stall_limit_s;
+  request.is_sent_once = call.is_sent_once;
   Authorizer::Used used;
   try {
     used = state.settings.authorizer->authorize(request, region.empty() ? "us-east-1" : region);

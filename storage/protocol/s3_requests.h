@@ -23,6 +23,8 @@ struct S3Call {
   std::span<const std::byte> body = {};  // stays until the call is done
   int64_t max_body_bytes = 64 << 20;
   double stall_limit_s = 30;
+  // Each attempt is one that `num_sent` counts (HttpRequest::is_sent_once).
+  bool is_sent_once = false;
 };
 
 class S3Requests {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cache/block_reader.h"
+#include "cache/range_memory.h"
 #include "format/make_error.h"
 
 namespace ffkit {
@@ -99,6 +100,10 @@ class StoreReader final : public ObjectReader {
     ask_for_ends();
   }
 
+  ~StoreReader() override { memory_->forget(this); }
+  StoreReader(const StoreReader&) = delete;
+  StoreReader& operator=(const StoreReader&) = delete;
+
   const std::filesystem::path& path() const noexcept override { return path_; }
   int64_t size() const override { return size_; }
   int descriptor() const noexcept override { return -1; }
@@ -106,7 +111,11 @@ class StoreReader final : public ObjectReader {
     try {
       if (kept_for(offset, static_cast<size_t>(num_bytes)) != nullptr) return;
       require_one_version();
-      if (const std::shared_ptr<BlockReader> cached = blocks()) cached->announce(offset, num_bytes);
+      if (const std::shared_ptr<BlockReader> cached = blocks()) {
+        cached->announce(offset, num_bytes);
+        if (cached->is_coming(offset, num_bytes)) return;
+      }
+      memory_->announce(this, offset, num_bytes, fetch());
     } catch (...) {  // NOLINT(bugprone-empty-catch)
       // The read says what is wrong.
     }
@@ -116,6 +125,12 @@ class StoreReader final : public ObjectReader {
     const std::shared_ptr<BlockReader> blocks = known_blocks();
     const bool is_there = blocks != nullptr && blocks->file().holds(offset, num_bytes);
     return is_there ? blocks->file().descriptor() : -1;
+  }
+
+  bool is_coming(int64_t offset, int64_t num_bytes) const override {
+    const std::shared_ptr<BlockReader> blocks = known_blocks();
+    return (blocks != nullptr && blocks->is_coming(offset, num_bytes)) ||
+           memory_->is_coming(this, offset, num_bytes);
   }
 
   std::string version_if_known() const override {
@@ -194,12 +209,18 @@ class StoreReader final : public ObjectReader {
   }
 
   std::shared_ptr<BlockReader> blocks_of(std::unique_ptr<CacheFile> file) const {
-    return std::make_shared<BlockReader>(
-        cache_, std::move(file),
-        [store = store_, address = address_, version = version_](
-            int64_t offset, std::span<std::byte> into, BlockReader::Done done) {
-          store->read(address, offset, into, version, std::move(done));
-        });
+    return std::make_shared<BlockReader>(cache_, std::move(file), fetch_of(version_));
+  }
+
+  BlockReader::Fetch fetch_of(const std::string& version) const {
+    return [store = store_, address = address_, version](int64_t offset, std::span<std::byte> into,
+                                                         BlockReader::Done done) {
+      store->read(address, offset, into, version, std::move(done));
+    };
+  }
+  BlockReader::Fetch fetch() const {
+    const std::scoped_lock lock(mutex_);
+    return fetch_of(version_);
   }
 
   std::shared_ptr<BlockReader> known_blocks() const {
@@ -233,6 +254,7 @@ class StoreReader final : public ObjectReader {
     std::string version;
     try {
       require_one_version();
+      if (memory_->read(this, offset, out, done)) return;
       if (const std::shared_ptr<BlockReader> cached = blocks()) {
         cached->read(offset, out, std::move(done));
         return;
@@ -278,6 +300,7 @@ class StoreReader final : public ObjectReader {
   }
 
   const std::shared_ptr<ObjectStore> store_;
+  const std::shared_ptr<RangeMemory> memory_ = RangeMemory::of_process();
   const std::filesystem::path path_;
   const std::string address_;
   int64_t size_;

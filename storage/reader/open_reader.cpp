@@ -32,6 +32,9 @@ class ProcessReader final : public RandomReader {
   int descriptor_of(int64_t offset, int64_t num_bytes) const override {
     return reader_.get().descriptor_of(offset, num_bytes);
   }
+  bool is_coming(int64_t offset, int64_t num_bytes) const override {
+    return reader_.get().is_coming(offset, num_bytes);
+  }
   void read_at(int64_t offset, std::span<std::byte> out, int64_t record) const override {
     reader_.get().read_at(offset, out, record);
   }

@@ -146,6 +146,7 @@ bool S3Store::put(const std::string& address, std::span<const std::byte> bytes, 
   call.headers = {"Content-Type: application/octet-stream"};
   if (only_if_new) call.headers.push_back(requests_->settings().create_only);
   call.body = bytes;
+  call.is_sent_once = only_if_new;
   int num_sent = 0;
   HttpResponse response = requests_->fetch(call, &num_sent);
   if (only_if_new && response.status == 501) {

@@ -141,6 +141,7 @@ void S3Upload::complete() {
   call.headers = {"Content-Type: application/xml"};
   call.body = std::as_bytes(std::span(body));
   call.stall_limit_s = kCompleteLimitS;
+  call.is_sent_once = true;
   int num_sent = 0;
   const HttpResponse response = requests_->fetch(call, &num_sent);
   const Refusal refusal = refusal_of(response);

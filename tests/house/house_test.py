@@ -21,7 +21,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 # line in the room's README.md.
 FOLDERS = {
     'format': ['', 'options', 'bytes', 'file', 'machine', 'schema', 'record', 'shard', 'v1', 'reader', 'dataset'],
-    'storage': ['http', 'requests', 'addresses', 'xml', 'signing', 'credentials', 'protocol', 'stores', 'cache', 'reader'],
+    'storage': ['http', 'requests', 'addresses', 'xml', 'signing', 'credentials', 'protocol', 'stores', 'writer', 'cache', 'reader'],
     'image': ['jpeg', 'dct', 'bitmaps', 'codec', 'exif', 'resize', 'random_numbers', 'pixels', 'transform', 'transform_text', 'moves', 'views'],
     'loader': ['threads', 'allocation', 'sampling', 'io', 'fields', 'batch', 'views', 'decode', ''],
     'nuscenes': [''],
@@ -45,6 +45,7 @@ FOLDERS = {
     'tools/ffeval': [''],
     'tools/fftrain': [''],
     'tools/ffgenerate': [''],
+    'tools/programs': [''],
     'tools/ffinspect': ['text', 'data', 'draw', 'views', 'export', '', 'commands'],
 }
 # What a room may include of others: a whole room, or ROOM/FOLDER of it ('format/' is format's own
@@ -64,11 +65,12 @@ ARROWS = {
     'trainer/cuda': ['trainer'],
     'python/src': ['nuscenes/loader', 'nuscenes', 'loader', 'converter', 'image', 'format', 'storage'],
     'tools': ['trainer', 'format'],
-    'tools/ffconvert': ['tools', 'converter', 'nuscenes', 'pose', 'image', 'format'],
-    'tools/ffeval': ['tools', 'nuscenes', 'pose', 'format'],
+    'tools/ffconvert': ['tools', 'tools/programs', 'converter', 'nuscenes', 'pose', 'image', 'format'],
+    'tools/ffeval': ['tools', 'tools/programs', 'nuscenes', 'pose', 'format'],
     'tools/fftrain': ['tools', 'trainer', 'format'],
     'tools/ffgenerate': ['tools', 'trainer', 'format'],
-    'tools/ffinspect': ['tools', 'loader', 'nuscenes', 'pose', 'text', 'image', 'format', 'storage'],
+    'tools/programs': [],
+    'tools/ffinspect': ['tools', 'tools/programs', 'loader', 'nuscenes', 'pose', 'text', 'image', 'format', 'storage'],
 }
 # Folders of the library ffkit::base, which storage/ is built on: they include no other room.
 BASE = {('format', folder) for folder in ('', 'options', 'bytes', 'file', 'machine')}

@@ -15,7 +15,7 @@ def installed(tmp_path):
     """A package ffkit that cannot be imported, with the program in its folder, and the script."""
     (tmp_path / "site/ffkit/bin").mkdir(parents=True)
     (tmp_path / "site/ffkit/__init__.py").write_text("raise RuntimeError('the script imports the package')")
-    shutil.copy(os.environ["FFKIT_FFCONVERT"], tmp_path / "site/ffkit/bin/ffconvert")
+    shutil.copy(os.environ["FFKIT_FFCONVERT"], tmp_path / "site/ffkit/bin/ffkit-programs")
     shutil.copy(SCRIPT, tmp_path / "ffconvert")
     return tmp_path
 

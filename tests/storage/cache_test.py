@@ -17,7 +17,7 @@ READER = """
 import hashlib, os, sys
 import ffkit
 address, epochs = sys.argv[1], int(sys.argv[2])
-loader = ffkit.Loader(ffkit.Dataset(address, "train"), 16, image=None, fields={"data": ffkit.CopyField("data", [100_000])}, num_threads=2)
+loader = ffkit.Loader(ffkit.Dataset(address, "train"), 16, image=None, fields={"data": ffkit.CopyField("data", [100_000])}, num_threads=2, order=os.environ.get("READ_ORDER", "shuffle"))
 for epoch in range(epochs):
     total = hashlib.sha256()
     for batch in loader:
@@ -72,6 +72,15 @@ expect(sums == wanted["small"] and err == "" and num_bytes <= 1.05 * size_of(sma
 print(f"cold: {num_bytes / size_of(small):.3f} of the set in 3 epochs, {server.requests} requests")
 sums, err, num_bytes = read("s3://bucket/small", 3, **cache_folder("small"))
 expect(sums == wanted["small"] and num_bytes == 0, num_bytes)
+# The default order: few records are read alone while their blocks are on their way. Without a cache, and with one that is full, each block of a window is
+# one request too.
+ends = len(list(small.rglob("*.ffr"))) * (260 << 10)
+for name, epochs, variables in (("cold", 1, cache_folder("small-windowed")), ("off", 3, {"FFKIT_CACHE": "off"}), ("full", 3, {"FFKIT_CACHE_BYTES": "64Mi", **cache_folder("full")})):
+    folder = large if name == "full" else small
+    sums, err, num_bytes = read(f"s3://bucket/{folder.name}", epochs, READ_ORDER="automatic", **variables)
+    print(f"{name}, default order: {num_bytes / size_of(folder) / epochs:.3f} of the set an epoch, {server.requests / epochs:.0f} requests")
+    expect(len(set(sums)) == epochs and sums[0] != wanted[folder.name][0] and ("is full" in err) == (name == "full"), err)
+    expect(num_bytes - ends <= epochs * (1.02 * size_of(folder) + 40 * 100_000) and server.requests <= epochs * 120, f"{num_bytes / size_of(folder)} {server.requests}")
 print(f"warm: {num_bytes} bytes, {server.requests} requests")
 
 # A bound that is less than the set: what is kept stays, the rest comes from the store in each epoch.

@@ -20,7 +20,7 @@ THERE = "s3://bucket/demo"
 
 
 def loader_of(place):
-    return ffkit.Loader(ffkit.Dataset(place, "train"), 32, image=ffkit.RandomResizedCrop(24), layout="nhwc", seed=5, num_threads=2)
+    return ffkit.Loader(ffkit.Dataset(place, "train"), 32, image=ffkit.RandomResizedCrop(24), layout="nhwc", seed=5, order="shuffle", num_threads=2)
 
 
 def sum_of(batch):

@@ -19,7 +19,7 @@ THERE, HERE = "s3://bucket/demo", str(local)
 
 def loader_of(place, **options):
     dataset = place if isinstance(place, ffkit.Dataset) else ffkit.Dataset(place, "train")
-    return ffkit.Loader(dataset, 32, **{"image": ffkit.RandomResizedCrop(24), "layout": "nhwc", "seed": 5, **options})
+    return ffkit.Loader(dataset, 32, **{"image": ffkit.RandomResizedCrop(24), "layout": "nhwc", "seed": 5, "order": "shuffle", **options})
 
 
 def sums_of(loader):
@@ -28,11 +28,11 @@ def sums_of(loader):
 
 
 labels = ffkit.Dataset(HERE, "train").column("label")
-for order in ({"order": "shuffle"}, {"order": "windowed"}, {"order": "sequential"}, {"order": "weighted", "weights": ffkit.class_balanced_weights(list(labels))}):
+for order in ({"order": "shuffle"}, {"order": "windowed"}, {"order": "windowed", "window_block_bytes": 100_000, "window_blocks": 3, "num_streams": 2}, {"order": "sequential"}, {"order": "weighted", "weights": ffkit.class_balanced_weights(list(labels))}):
     wanted = sums_of(loader_of(HERE, **order))
     expect(len(wanted) == 12 and len(set(wanted)) == 12)
     for num_threads in (1, 2, 5):
-        for cache in ("off", FOLDER / f"cache-{order['order']}-{num_threads}"):
+        for cache in ("off", FOLDER / f"cache-{order['order']}-{len(order)}-{num_threads}"):
             ffkit.set_cache(cache)
             with loader_of(THERE, num_threads=num_threads, **order) as loader:
                 expect(sums_of(loader) == wanted, f"{order} {num_threads} {cache}")
@@ -45,22 +45,25 @@ for order in ({"order": "shuffle"}, {"order": "windowed"}, {"order": "sequential
                 expect("MB were not in the cache" in text and "disk-bound" not in text, text)
 print(text)
 
-# A state goes from one place to the other and back.
+# A state goes from one place to the other and back, in the order of the place where it began.
+for place, order in ((HERE, "shuffle, 400 samples"), (THERE, "windowed by 8388608 bytes x 64, 400 samples")):
+    expect(loader_of(place, order="automatic").statistics().order == order)
 for start, then in ((HERE, THERE), (THERE, HERE), (THERE, THERE)):
-    wanted = sums_of(loader_of(HERE))
-    loader = loader_of(start)
+    wanted = sums_of(loader_of(start, order="automatic"))
+    loader = loader_of(start, order="automatic")
     batches = iter(loader)
     for _ in range(5):
         next(batches)
     state = loader.state_dict()
     loader.close()
-    loader = loader_of(then)
+    loader = loader_of(then, order="automatic")
     loader.load_state_dict(state)
     expect(sums_of(loader) == wanted[5:], f"{start} to {then}")
 
 # Two ranks, and chains of local and remote sets.
 for rank in range(2):
-    expect(sums_of(loader_of(THERE, rank=rank, world_size=2)) == sums_of(loader_of(HERE, rank=rank, world_size=2)), rank)
+    for order in ({}, {"order": "windowed", "window_block_bytes": 100_000, "num_streams": 2}):
+        expect(sums_of(loader_of(THERE, rank=rank, world_size=2, **order)) == sums_of(loader_of(HERE, rank=rank, world_size=2, **order)), rank)
 mixed, same = (ffkit.Dataset.chain([ffkit.Dataset(one, "train"), ffkit.Dataset(HERE, "val")]) for one in (THERE, HERE))
 expect(sums_of(loader_of(mixed)) == sums_of(loader_of(same)))
 expect(sums_of(loader_of(ffkit.Dataset(THERE, "train").where("label < 3"))) == sums_of(loader_of(ffkit.Dataset(HERE, "train").where("label < 3"))))

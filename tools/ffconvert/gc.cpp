@@ -20,7 +20,7 @@ struct GcArguments {
   bool quiet = false;
 };
 
-bool is_unfinished(const Leftover& leftover) {
+bool is_of_unfinished(const Leftover& leftover) {
   return leftover.kind == Leftover::Kind::work || leftover.kind == Leftover::Kind::marker;
 }
 
@@ -57,7 +57,7 @@ void run_gc(const GcArguments& arguments) {
   for (const Leftover& leftover : leftovers.found) {
     if (!arguments.quiet) print_leftover(leftover);
     num_bytes += leftover.num_bytes;
-    num_unfinished += is_unfinished(leftover) ? 1 : 0;
+    num_unfinished += is_of_unfinished(leftover) ? 1 : 0;
   }
   if (!arguments.quiet) {
     for (const auto& other : leftovers.others) {
@@ -78,7 +78,8 @@ void run_gc(const GcArguments& arguments) {
     }
     return;
   }
-  const RemovedLeftovers removed = remove_leftovers(arguments.place, arguments.unfinished);
+  const RemovedLeftovers removed = 
+      remove_leftovers(arguments.place, arguments.unfinished, say_note);
   if (arguments.quiet) return;
   fmt::print("{} removed, {}\n", with_commas(removed.num_removed), in_megabytes(removed.num_bytes));
   if (num_unfinished > 0 && !arguments.unfinished) {
@@ -112,8 +113,7 @@ void add_gc_command(CLI::App& app, Action& chosen) {
   command
       .add_flag("--unfinished", arguments->unfinished,
                 "Removes also the shards and markers of data sets that are not finished, which "
-                "--resume would go on with. No process may be writing there: on a disk that is "
-                "seen, in a store it is not")
+                "--resume would go on with. Where a process is making one, that is an error")
       ->needs(remove);
   command.add_flag("--quiet", arguments->quiet, "Print errors only");
   command.callback([&chosen, arguments] { chosen = [arguments] { run_gc(*arguments); }; });

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <ffkit/converter/merge.h>
+#include <ffkit/format/dataset.h>
 #include <ffkit/format/option_table.h>
 
 #include "commands.h"
@@ -49,7 +50,8 @@ void run_merge(const MergeArguments& arguments, Join join) {
 }
 
 void add_command(CLI::App& app, Action& chosen, const std::string& name,
-                 const std::string& description, const std::string& destination, Join join) {
+                 const std::string& description, const std::string& destination,
+                 const std::string& sources_help, bool can_be_alone, Join join) {
   CLI::App& command = *app.add_subcommand(name, description);
   command.footer(
       fmt::format("Splits of the same name are joined in the order of the sources. Records are not "
@@ -57,9 +59,8 @@ void add_command(CLI::App& app, Action& chosen, const std::string& name,
                   name));
   const auto arguments = std::make_shared<MergeArguments>();
   command.add_option("DST", arguments->destination, destination)->required()->option_text(" ");
-  command.add_option("SRC", arguments->sources, "Data set folders to take shards from")
-      ->required()
-      ->option_text("...");
+  CLI::Option* const sources =
+      command.add_option("SRC", arguments->sources, sources_help)->option_text("...");
   add_options_file(command);
   WhenParsed none;
   Option& transfer = arguments->table.options().front();
@@ -72,17 +73,25 @@ void add_command(CLI::App& app, Action& chosen, const std::string& name,
       ->excludes(move)
       ->excludes(command.get_option("--transfer"));
   command.add_flag("--quiet", arguments->quiet, "Print errors only");
-  command.callback(
-      [&chosen, arguments, join] { chosen = [arguments, join] { run_merge(*arguments, join); }; });
+  command.callback([&chosen, arguments, join, sources, can_be_alone] {
+    if (arguments->sources.empty() && !(can_be_alone && !is_local(arguments->destination))) {
+      throw CLI::RequiredError(sources->get_name());
+    }
+    chosen = [arguments, join] { run_merge(*arguments, join); };
+  });
 }
 
 }  // namespace
 
 void add_merge_commands(CLI::App& app, Action& chosen) {
   add_command(app, chosen, "merge", "Joins several data sets to a new one, by hard links",
-              "Data set folder to make; new or empty", merge_datasets);
+              "Data set folder to make, new or empty; or the address to which the parts of a "
+              "conversion were written",
+              "Data set folders to take shards from; none where DST is an address",
+              /*can_be_alone=*/true, merge_datasets);
   add_command(app, chosen, "append", "Adds the shards of other data sets to an existing one",
-              "Data set folder to add to", append_datasets);
+              "Data set folder to add to", "Data set folders to take shards from",
+              /*can_be_alone=*/false, append_datasets);
 }
 
 }  // namespace ffkit

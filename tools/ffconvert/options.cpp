@@ -96,7 +96,10 @@ void add_folders(CLI::App& command, std::string* source, const std::string& sour
   if (source != nullptr) {
     command.add_option("SRC", *source, source_help)->required()->option_text(" ");
   }
-  command.add_option("DST", arguments.destination, "Data set folder to make; new or empty")
+  command
+      .add_option(
+          "DST", arguments.destination,
+          "Data set folder to make, or an address (s3://bucket/set, gs://...);\nnew or empty")
       ->required()
       ->option_text(" ");
 }
@@ -149,7 +152,7 @@ void run_conversion(const ConvertArguments& arguments, ConvertOptions& options,
     options.progress = [&bar](const ConvertProgress& progress) { bar.update(progress); };
   }
   // Before minutes go into listing the source.
-  check_destination(arguments.destination, options.resume);
+  check_destination(arguments.destination, options);
   const auto source = open();
   for (const std::string& sentence : source->notes()) note(sentence);
   if (arguments.dry_run) {

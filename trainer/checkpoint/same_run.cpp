@@ -71,4 +71,16 @@ void check_same_data(Communicator& communicator, const std::string& fingerprint,
                                   data.string(), communicator.rank()));
 }
 
+void check_same_order(Communicator& communicator, const std::string& order) {
+  if (communicator.is_alone()) return;
+  const std::string first = communicator.broadcast(order);
+  fail_together(communicator,
+                first == order
+                    ? ""
+                    : fmt::format("rank {} takes its samples in the order '{}', and rank 0 in the "
+                                  "order '{}': one reads from a store and the other does not; "
+                                  "give all processes --order shuffle, or --order windowed",
+                                  communicator.rank(), order, first));
+}
+
 }  // namespace ffkit

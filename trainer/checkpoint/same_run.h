@@ -1,5 +1,5 @@
 // Processes that were started for different runs would wait for each other's answers, or take them
-// for their own. Both functions are collective, and do nothing in a world of one.
+// for their own. All functions are collective, and do nothing in a world of one.
 #pragma once
 
 #include <string>
@@ -21,5 +21,9 @@ void check_same_options(Communicator& communicator, const TrainOptions& options,
 // The same for the content of the data set, by its fingerprint.
 void check_same_data(Communicator& communicator, const std::string& fingerprint,
                      const DataFolders& data);
+
+// The same for the order of the training samples (LoaderState::order). It may follow from where the
+// data lies: ranks in different orders would take some samples twice and others never.
+void check_same_order(Communicator& communicator, const std::string& order);
 
 }  // namespace ffkit

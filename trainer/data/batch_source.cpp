@@ -39,6 +39,23 @@ LoaderOptions common_loader_options(const TrainOptions& options, const ProcessPl
   return out;
 }
 
+void set_training_order(const TrainOptions& options, SamplerOptions& sampler) {
+  sampler.num_streams = options.num_streams;
+  switch (options.order) {
+    case SampleOrder::automatic:
+      sampler.order = Order::automatic;
+      break;
+    case SampleOrder::shuffle:
+      sampler.order = Order::shuffle;
+      break;
+    case SampleOrder::windowed:
+      sampler.order = Order::windowed;
+      sampler.window_block_bytes = kStoreBlockBytes;
+      if (options.num_streams == 0) sampler.num_streams = sampler.world_size;
+      break;
+  }
+}
+
 Dataset open_split(const TrainOptions& options, const std::string& split) {
   return Dataset::open(options.data.only(), split, {.max_record_bytes = options.max_record_bytes});
 }

@@ -202,6 +202,23 @@ void add_machine_options(OptionTable& t, TrainOptions& o) {
       .set_stored(o.bad_samples != OnBadSample::fail)
       .require(o.bad_samples == OnBadSample::fail || o.task_name() != "gpt2",
                "fail with the task gpt2, whose samples are cut from many records");
+  const bool has_own_order = o.task_name() == "gpt2" || o.task_name() == "bevformer";
+  t.add_choice("order", o.order, parse_sample_order, {"automatic", "shuffle", "windowed"},
+               "Order of the training samples. windowed: neighbours stay near each other, so that "
+               "each block of a store is fetched once; automatic: windowed over a data set in a "
+               "store, shuffle elsewhere; a run that goes on keeps its order")
+      .set_stored(o.order != SampleOrder::automatic)
+      .require(
+          o.order == SampleOrder::automatic || !has_own_order,
+          fmt::format("automatic with the task {}, which has orders of its own", o.task_name()));
+  t.add("num-streams", o.num_streams,
+        "Of a windowed order: streams that an epoch is dealt to, so that processes read different "
+        "blocks; 0: as many as processes")
+      .set_stored(o.num_streams != 0)
+      .require(o.num_streams >= 0 && o.num_streams <= 1 << 20,
+               "1 to 1048576, or 0 for as many as processes")
+      .require(o.num_streams <= 1 || (o.order != SampleOrder::shuffle && !has_own_order),
+               "0 without a windowed order");
   t.group("Model");
   t.add("compute-threads", o.compute_threads,
         "Threads that compute the model on a CPU; 0: all cores")

@@ -26,6 +26,17 @@ OnBadSample parse_on_bad_sample(std::string_view name) {
   return value_of(kOnBadSampleNames, name, "--bad-samples");
 }
 
+constexpr EnumName<SampleOrder> kSampleOrderNames[] = {{SampleOrder::automatic, "automatic"},
+                                                       {SampleOrder::shuffle, "shuffle"},
+                                                       {SampleOrder::windowed, "windowed"}};
+std::string_view to_string(SampleOrder order) {
+  return name_of(kSampleOrderNames, order);
+}
+
+SampleOrder parse_sample_order(std::string_view name) {
+  return value_of(kSampleOrderNames, name, "--order");
+}
+
 constexpr EnumName<LrScaling> kLrScalingNames[] = {
     {LrScaling::none, "none"}, {LrScaling::linear, "linear"}, {LrScaling::sqrt, "sqrt"}};
 std::string_view to_string(LrScaling scaling) {

@@ -10,6 +10,7 @@
 #include <map>
 #include <vector>
 
+#include "format/file/file.h"
 #include "format/make_error.h"
 
 namespace ffkit {
@@ -97,6 +98,7 @@ std::string operator_table(const std::map<std::string, OperatorTime>& times, int
 StepProfiler::StepProfiler(fs::path folder, int rank, bool has_gpu)
     : folder_(std::move(folder)), rank_(rank), has_gpu_(has_gpu) {
   if (folder_.empty()) return;
+  require_local(folder_);
   std::error_code error;
   fs::create_directories(folder_, error);
   require_done(error, folder_, "cannot make the folder of the profile");

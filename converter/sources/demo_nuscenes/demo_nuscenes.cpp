@@ -83,6 +83,7 @@ class RootFolder {
 
   // False when the folder holds what would be made: a conversion that is begun again uses it.
   bool claim(const fs::path& root) {
+    require_local(root);
     path_ = root;
     try {
       is_made_ = fs::create_directories(path_);

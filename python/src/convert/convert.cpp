@@ -96,7 +96,7 @@ nb::dict run(Call& call, const ConvertOptions& options,
              const std::function<std::unique_ptr<Source>()>& open) {
   Outcome outcome;
   call.watched.run([&] {
-    check_destination(call.destination, options.resume);
+    check_destination(call.destination, options);
     const std::unique_ptr<Source> source = open();
     outcome = convert_open(call, *source, options);
   });

@@ -262,6 +262,24 @@ TEST(OptionsJson, KeepsWhatBecomesOfBadSamples) {
   EXPECT_ERROR(validate(o), invalid_argument);
 }
 
+TEST(OptionsJson, KeepsTheOrderOfTheSamples) {
+  TrainOptions o;
+  o.order = SampleOrder::windowed;
+  o.num_streams = 8;
+  validate(o);
+  const TrainOptions back = options_from_json(options_to_json(o), "f");
+  EXPECT_EQ(back.order, SampleOrder::windowed);
+  EXPECT_EQ(back.num_streams, 8);
+  EXPECT_EQ(options_to_json(TrainOptions()).find("order"), std::string::npos);
+  EXPECT_EQ(options_to_json(TrainOptions()).find("num_streams"), std::string::npos);
+  EXPECT_ERROR(parse_sample_order("sorted"), invalid_argument);
+  o.order = SampleOrder::shuffle;
+  EXPECT_ERROR(validate(o), invalid_argument);
+  o.num_streams = 0;
+  o.task = "gpt2";
+  EXPECT_ERROR(validate(o), invalid_argument);
+}
+
 // These are stored only where they are not the default.
 TEST(OptionsJson, KeepsWhatIsStoredWhereItIsGiven) {
   TrainOptions o;

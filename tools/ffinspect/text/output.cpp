@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "format/file/file.h"
 #include "format/make_error.h"
 #include "tools/output_file.h"
 
@@ -27,6 +28,7 @@ void print_json_line(const Json& value) {
 }
 
 void make_folder(const std::filesystem::path& folder) {
+  require_local(folder);
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   require_done(error, folder, "cannot create the folder");

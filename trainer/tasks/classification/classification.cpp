@@ -157,7 +157,8 @@ void ClassificationOptions::describe(OptionTable& t, const TrainOptions& general
         "Draws each class equally often in training, with replacement, whatever its number of "
         "pictures")
       .set_stored(balance)
-      .require(!balance || !general.data.are_several(), "off with several data sets");
+      .require(!balance || !general.data.are_several(), "off with several data sets")
+      .require(!balance || general.order == SampleOrder::automatic, "off with an order of samples");
   t.store_behind("ema-steps");
   t.add("zero-init-residual", zero_init_residual,
         "Initialises the last norm of each residual block with 0");

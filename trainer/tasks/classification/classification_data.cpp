@@ -164,7 +164,7 @@ LoaderOptions train_loader_options(const TrainOptions& options, const ProcessPla
                                    c10::Device device, int64_t epoch) {
   const ClassificationOptions& own = classification(options);
   LoaderOptions out = image_loader_options(options, place, device);
-  out.sampler.order = Order::shuffle;
+  set_training_order(options, out.sampler);
   out.sampler.mixture = training_mixture(options);
   out.sampler.tail = Tail::drop;
   out.image.transform = RandomResizedCrop{.size = train_image_size(options, epoch),

@@ -18,6 +18,9 @@ namespace ffkit {
 // the folder cannot be examined. `resume`: ConvertOptions::resume. With it, a finished data set
 // passes: convert() compares that with the source.
 void check_destination(const std::filesystem::path& destination, bool resume = false);
+// The same, and throws Error(invalid_argument) for options that do not go with the destination: a
+// store's address has no place for the files of ReadMode::gather.
+void check_destination(const std::filesystem::path& destination, const ConvertOptions& options);
 
 // Converts every split of `source` into the folder `destination`. Makes the folder and its parents
 // if they are not there. Blocks. A folder that is there must be one of these:

@@ -1,11 +1,13 @@
 // What interrupted conversions and copies have left in a folder or a store: `ffconvert gc`.
 //
-// Only names that ffkit gives are looked at, in the data set's folder and in those of its splits.
+// Only names that ffkit gives are looked at, in the data set's folder, in those of its splits, and
+// in a store in those of its parts.
 // What a manifest names is never a leftover, nor is a file that is not ffkit's.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -44,8 +46,12 @@ struct RemovedLeftovers {
   int64_t num_bytes = 0;
 };
 // Removes what find_leftovers() found, after looking again. What belongs to data sets that are not
-// finished, `work` and `marker`, only with `unfinished`: then their conversions begin anew; no
-// process may be writing there, which on a disk is seen by its lock, and in a store is not.
-RemovedLeftovers remove_leftovers(const std::filesystem::path& place, bool unfinished);
+// finished, `work` and `marker`, only with `unfinished`: then their conversions begin anew. What a
+// process of this machine has on a disk stays. In a store, a conversion that is being made is an
+// Error(invalid_argument), and nothing is removed; whether one of another machine lives may take
+// half a minute to tell, of which `note`, which may be empty, gets a sentence. A copy to a store
+// cannot be told from one that ended.
+RemovedLeftovers remove_leftovers(const std::filesystem::path& place, bool unfinished,
+                                  const std::function<void(const std::string&)>& note = {});
 
 }  // namespace ffkit

@@ -49,6 +49,10 @@ void describe(MergeOptions& options, OptionTable& table);
 // become what one machine would have made. With ShardTransfer::move the sources stay until the
 // result is durable. Returns the splits of the result. Blocks.
 //
+// The parts of a conversion to a store lie at one address: with that as `destination`, and without
+// sources, their manifests and reports become those of the whole, and no shard is moved. Other data
+// sets in stores are Error(unsupported), since a store has no links.
+//
 // Sources are locked meanwhile, by flock(2) of their folders. Throws Error(invalid_argument) if
 //   - a folder is given twice, or two sources hold the same shards or were made from the same
 //     samples,

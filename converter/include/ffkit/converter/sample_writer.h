@@ -10,7 +10,8 @@
 //
 // Readers refuse the split's folder until finish() is done. Without finish() everything that was
 // written is removed; after a kill, the next SampleWriter of the same split removes it. Other
-// splits of the data set may be read meanwhile.
+// splits of the data set may be read meanwhile. A destination may be an address of a store
+// ("s3://bucket/set"): shards are sent while they grow.
 #pragma once
 
 #include <cstdint>

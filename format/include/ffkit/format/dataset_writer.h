@@ -2,8 +2,9 @@
 // manifest.
 //
 // Records arrive in their final order through append(); the same records in the same order give the
-// same bytes. The split is readable only after finish(). Not thread-safe: one thread at a time. A
-// moved-from object can only be destroyed or assigned to.
+// same bytes. The split is readable only after finish(). A folder may be an address
+// ("s3://bucket/set/train"): shards are sent while they grow (shard_writer.h). Not thread-safe: one
+// thread at a time. A moved-from object can only be destroyed or assigned to.
 #pragma once
 
 #include <array>
@@ -34,13 +35,13 @@ struct DatasetWriterOptions {
 
 class DatasetWriter {
  public:
-  // Creates `folder` (its parent must exist). `manifest` gives split, schema, classes, source,
+  // Creates `folder` (its parent must exist, unless it is an address). `manifest` gives split, schema, classes, source,
   // options and created_by; its shards are filled in here. Throws Error(invalid_argument) when
   // `folder` already holds a manifest, and for a text that is not UTF-8.
   DatasetWriter(std::filesystem::path folder, Manifest manifest, DatasetWriterOptions options = {});
   // Continues the split in `folder`: new shards are added behind its shards, which stay as they
   // are, and finish() replaces the manifest in one step. Until then readers see the split as it
-  // was. Throws as read_manifest() does.
+  // was. Throws as read_manifest() does, and Error(unsupported) for an address.
   static DatasetWriter append_to(std::filesystem::path folder, DatasetWriterOptions options = {});
   // Without finish(), removes the shards it wrote.
   ~DatasetWriter();

@@ -50,7 +50,8 @@ struct Manifest {
 Manifest read_manifest(const std::filesystem::path& path);
 // Writes it atomically (temporary name, fsync, rename, fsync of the folder). Throws Error(io), and
 // Error(invalid_argument) for a text that is not UTF-8. After an error there is no manifest; where
-// there was one before, there is that one or the new one.
+// there was one before, there is that one or the new one. In a store nothing is replaced:
+// Error(invalid_argument) where another manifest is there; the same one counts as written.
 void write_manifest(const std::filesystem::path& path, const Manifest& manifest);
 
 }  // namespace ffkit

@@ -49,6 +49,9 @@ class ShardReader {
   struct OpenFile {
     int descriptor = -1;  // -1: the bytes are not in a local file
     std::shared_ptr<const RandomReader> reader;
+    // Without a descriptor: whether what was announced brings these bytes into the cache, so that
+    // to read them now takes them from the store for a second time, or waits.
+    bool is_coming = false;
 
     // Reads exactly out.size() bytes, without waiting where the shard is not in a local file.
     // `done` is called once, in any thread, with null or the Error; `out` stays until then.

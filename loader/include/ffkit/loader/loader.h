@@ -42,6 +42,7 @@ class Loader {
   Loader& operator=(Loader&&) noexcept;
 
   [[nodiscard]] const Dataset& dataset() const;
+  // As the loader was made; statistics().order has the order of a state that was restored.
   [[nodiscard]] const LoaderOptions& options() const;
 
   // Batches of a whole epoch on this rank; under Tail::exact without those in which this rank's
@@ -73,8 +74,10 @@ class Loader {
   // The state after the batches that next() has returned.
   [[nodiscard]] LoaderState state() const;
   // Continues from `state`: the following next() begins with the first sample not yet consumed.
-  // Throws Error(invalid_argument) when the state belongs to another data set, seed, order or epoch
-  // size. If it throws, state() does not change.
+  // Under Order::automatic, the loader takes the order of the state, shuffled or windowed, for this
+  // and all later epochs: a run that began over a local copy goes on over a store with the same
+  // records. Throws Error(invalid_argument) when the state belongs to another data set, seed, order
+  // or epoch size. If it throws, state() does not change.
   void restore(const LoaderState& state);
 
   // Upper bound in bytes of slabs, read buffers and records being decoded. Fixed at construction.

@@ -31,6 +31,7 @@ struct LoaderStatistics {
   double ready_batches = 0;    // mean number of batches that waited when next() was called
   std::string io_engine;       // what the kernel granted: "io_uring (fixed files, fixed buffers)"
   bool direct_io = false;      // O_DIRECT in use
+  std::string order;           // Sampler::description()
 
   // What was counted between `earlier` and this snapshot of the same loader. Means are of that
   // time.

@@ -43,10 +43,33 @@ enum class Order {
   // With W = 64 a batch of 256 comes from about 64 * (1 - (1 - 1/64)^256) = 63 blocks, of 61
   // classes; fully shuffled it has 226 classes. Records that were shuffled when they were
   // converted, as training splits are by default, lose nothing.
+  //
+  // For data sets in stores, a block may be given in bytes (window_block_bytes), and the records
+  // may come in several streams (num_streams).
   windowed,
   // Drawn with replacement, with probabilities in proportion to `weights`, keyed by (seed, epoch,
   // position).
   weighted,
+  // A shuffled order as the place of the data asks for it. A Loader takes `windowed` over a data
+  // set of which a shard is in a store, in blocks of kStoreBlockBytes and in world_size streams
+  // where nothing else is given; and `shuffle` over all others, and with groups, buckets or a
+  // mixture. A Sampler by itself takes `shuffle`. A Loader that restores a state takes the order of
+  // the state, whichever of the two that is.
+  automatic,
+};
+
+// What is fetched of a store at a time.
+inline constexpr int64_t kStoreBlockBytes = int64_t{8} << 20;
+
+// Where records stand in files, for orders that keep neighbours in a file together.
+struct RecordPlaces {
+  struct Run {                // records that stand behind each other in one file
+    int64_t num_records = 0;  // >= 1
+    int64_t num_bytes = 0;    // from the first of them to the last; >= 0
+  };
+  std::vector<Run> runs;
+  // The numbers of all records in the order of the runs; empty: that of their numbers.
+  std::vector<int64_t> records;
 };
 
 // What happens to the records at the end that do not fill a step of all ranks.
@@ -69,7 +92,7 @@ enum class Tail {
 };
 
 struct SamplerOptions {
-  Order order = Order::shuffle;
+  Order order = Order::automatic;
   Tail tail = Tail::drop;
   uint64_t seed = 0;
   int rank = 0;        // 0 .. world_size-1
@@ -116,6 +139,18 @@ struct SamplerOptions {
   // All records of a group draw the same random numbers: its SampleKeys have the record_index of
   // its first record.
   bool share_randomness = false;
+
+  // Of Order::windowed: blocks of about so many bytes of neighbours in one shard, instead of
+  // window_block records; 0: of window_block records. They are cut by the mean size of a shard's
+  // records, without a look at its index. A Loader finds `places` by itself.
+  int64_t window_block_bytes = 0;
+  std::shared_ptr<const RecordPlaces> places = nullptr;
+  // Of Order::windowed, for several machines without a disk in common: the records of an epoch are
+  // dealt to so many streams, each with blocks and windows of its own, and each batch of all ranks
+  // has as many samples of each. A rank takes neighbouring streams, so that ranks read different
+  // blocks. 1 .. 2^20; 0: one, or as Order::automatic says. A LoaderState knows the number. The
+  // batches of all ranks together are those of any number of ranks, stream by stream in each.
+  int64_t num_streams = 0;
 };
 
 // The record_index of the SampleKey of record `record_index`: the record itself, or the first one
@@ -137,6 +172,7 @@ std::vector<int64_t> aspect_ratio_buckets(std::span<const int64_t> widths,
 class AliasTable;
 class RecordBuckets;
 class MixedSets;
+class BlockStreams;
 
 class Sampler {
  public:
@@ -167,6 +203,15 @@ class Sampler {
   void batch(int64_t epoch, int64_t start, int64_t step, std::vector<int64_t>& out,
              std::vector<int64_t>& repetitions) const;
 
+  // A block of Order::windowed in blocks of bytes or in streams.
+  struct Block {
+    int64_t first = 0;  // number of its first record, and of its last one: in the same shard
+    int64_t last = 0;
+  };
+  // The blocks that the records of that batch are in, neighbours in the batch being of one block
+  // once; into `out`, whatever it held. None in other orders.
+  void blocks(int64_t epoch, int64_t start, int64_t step, std::vector<Block>& out) const;
+
   // The record that takes the place of record `bad` in `epoch` when it cannot be decoded; `attempt`
   // 0, 1, ... are those to try one after another. It depends on nothing else of the batch, and is
   // one that the order could give: under Order::weighted it is drawn with the weights; with a
@@ -177,12 +222,13 @@ class Sampler {
   [[nodiscard]] int64_t replacement(int64_t epoch, int64_t bad, int attempt) const;
 
   // What the sequences of this sampler depend on besides the data and the seed, as text: order,
-  // epoch size, windows, and a hash of the weights or groups, or samples and records of each data
+  // epoch size, windows, streams, and a hash of the weights or groups, or samples and records of each data
   // set of a mixture. "shuffle, 1281167 samples", "mixture of 1000/1000 + 1000/100, 2000 samples".
   [[nodiscard]] const std::string& description() const noexcept { return description_; }
 
   // Position in the epoch's sequence of the first sample of that batch; under Tail::exact and
-  // Tail::even it may lie behind the end.
+  // Tail::even it may lie behind the end. With several streams, the position at which that sample
+  // would be with one.
   [[nodiscard]] int64_t first_position(int64_t start, int64_t step) const;
 
   // Samples that all ranks together have consumed after `num_steps` steps from `start`: the
@@ -195,9 +241,12 @@ class Sampler {
     int64_t first = 0;
     int64_t count = 0;
   };
-  Share share(int64_t start, int64_t step) const;
+  Share share(int64_t start, int64_t step) const { return share_of(options_.rank, start, step); }
+  Share share_of(int64_t rank, int64_t start, int64_t step) const;
   // Samples that Tail::balanced moves from the step before the last one to the last.
   int64_t num_moved(int64_t start) const;
+  // Throws where there is no such step from there.
+  void check_place(int64_t start, int64_t step) const;
 
   // Calls visit(position) for `count` positions from `first` on; behind the end of the epoch it
   // goes on at its beginning.
@@ -208,16 +257,24 @@ class Sampler {
   void add_records(int64_t epoch, int64_t first, int64_t count, std::vector<int64_t>& out,
                    std::vector<int64_t>& repetitions) const;
 
+  // The same of Order::windowed in streams or in blocks of bytes: calls visit(order, position) for
+  // the positions of this rank's share of a step.
+  template <typename Visit>
+  void for_streamed(int64_t epoch, int64_t start, int64_t step, const Share& mine,
+                    const Visit& visit) const;
+
   int64_t replacement_in_groups(uint64_t epoch_key, int64_t bad, int attempt) const;
 
+  SamplerOptions options_;
   int64_t num_records_;
   int64_t epoch_size_;
   int64_t batch_size_;
   std::string description_;
-  SamplerOptions options_;
   std::shared_ptr<const AliasTable> table_;  // of Order::weighted
   std::shared_ptr<const MixedSets> sets_;    // of a mixture
   std::shared_ptr<const RecordBuckets> buckets_;
+  std::shared_ptr<const BlockStreams>
+      streams_;  // of Order::windowed, where WindowedOrder is not it
 };
 
 }  // namespace ffkit

@@ -28,7 +28,7 @@ class BlockReaderTest : public ::testing::Test {
 
   std::shared_ptr<BlockCache> cache_of(CacheOptions options) const {
     options.folder = dir_ / "cache";
-    return std::make_shared<BlockCache>(options, BlockCache::kMaxBlocksUnderway);
+    return std::make_shared<BlockCache>(options, FetchQueue::kMostUnderway);
   }
   std::shared_ptr<BlockReader> reader_of(const std::shared_ptr<BlockCache>& cache,
                                          MemoryObject& object, const std::string& name = "x") {
@@ -121,6 +121,27 @@ TEST_F(BlockReaderTest, ReadsARecordAloneWhereNoBlockMayBeUnderway) {
   const auto reader = reader_of(cache, object_);
   EXPECT_TRUE(is_right(object_, 5, read_of(*reader, 5, 100)));
   EXPECT_EQ(object_.num_fetched(), 100);
+}
+
+TEST_F(BlockReaderTest, SaysWhatIsComing) {
+  object_.delay = std::chrono::milliseconds(20);
+  const auto cache = std::make_shared<BlockCache>(CacheOptions{.folder = dir_ / "cache"}, 1);
+  const auto reader = reader_of(cache, object_);
+  EXPECT_FALSE(reader->is_coming(0, 100));
+  reader->announce(0, 3 * kBlockBytes);  // one is underway, two wait
+  for (const int64_t block : {0, 1, 2}) EXPECT_TRUE(reader->is_coming(block * kBlockBytes, 100));
+  EXPECT_FALSE(reader->is_coming(3 * kBlockBytes, 100));
+  EXPECT_FALSE(reader->is_coming(3 * kBlockBytes - 10, 100)) << "its end is not announced";
+  EXPECT_TRUE(gets(*reader, 0, 3 * kBlockBytes));
+  EXPECT_EQ(object_.num_fetches(), 3);
+}
+
+TEST_F(BlockReaderTest, NothingIsComingIntoAFullCache) {
+  const auto cache = cache_of({.min_free_bytes = int64_t{1} << 60});
+  const auto reader = reader_of(cache, object_);
+  reader->announce(0, object_.size());
+  EXPECT_FALSE(reader->is_coming(0, 100));
+  EXPECT_EQ(object_.num_fetches(), 0);
 }
 
 TEST_F(BlockReaderTest, AFullCacheKeepsWhatItHasAndReadsTheRestAlone) {

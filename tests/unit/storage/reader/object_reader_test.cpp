@@ -76,7 +76,7 @@ class ObjectReaderTest : public ::testing::Test {
     std::shared_ptr<BlockCache> cache;
     if (with_cache) {
       cache = std::make_shared<BlockCache>(CacheOptions{.folder = dir_ / "cache"},
-                                           BlockCache::kMaxBlocksUnderway);
+                                           FetchQueue::kMostUnderway);
     }
     return open_object_reader(store_, "s3://bucket/set/x", known, std::move(cache));
   }

@@ -52,6 +52,10 @@ int default_decoding_threads(int cores, c10::Device device);
 LoaderOptions common_loader_options(const TrainOptions& options, const ProcessPlace& place,
                                     c10::Device device);
 
+// Sets the order of training samples that `options` say. A task whose samples are shuffled one by
+// one calls it; the data may be in a store.
+void set_training_order(const TrainOptions& options, SamplerOptions& sampler);
+
 // Opens a split of options.data. Throws Error(not_found) without the split, and
 // Error(invalid_argument) for several data sets. A task that mixes them calls the functions below.
 Dataset open_split(const TrainOptions& options, const std::string& split);

@@ -45,6 +45,15 @@ enum class OnBadSample {
 std::string_view to_string(OnBadSample policy);
 OnBadSample parse_on_bad_sample(std::string_view name);
 
+// The order of the training samples.
+enum class SampleOrder {
+  automatic,  // shuffle, or windowed over a data set in a store (Order::automatic of the loader)
+  shuffle,
+  windowed,  // in blocks of kStoreBlockBytes and `num_streams` streams
+};
+std::string_view to_string(SampleOrder order);
+SampleOrder parse_sample_order(std::string_view name);
+
 // How lr changes if a step takes another number of samples than lr_base_batch.
 enum class LrScaling {
   none,
@@ -208,6 +217,11 @@ struct TrainOptions {
   template <typename Own>
   const Own& task_options() const;
   AnyTaskOptions any_task_options;  // empty: the task's defaults
+
+  SampleOrder order = SampleOrder::automatic;
+  // Of a windowed order: streams that an epoch is dealt to (SamplerOptions::num_streams); 0: as
+  // many as processes.
+  int64_t num_streams = 0;
 
   // `task`, or kFirstTask where it is empty.
   const std::string& task_name() const;

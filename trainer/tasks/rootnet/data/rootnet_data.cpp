@@ -77,8 +77,11 @@ LoaderOptions person_loader_options(const TrainOptions& options, const ProcessPl
   out.image_field = out.label_field = "";
   out.fields = {{"crop", person_crop_decoder(schema, size, augmentation)},
                 {"target", crop_target_decoder(schema, size, own.real_size, augmentation)}};
-  out.sampler.order = is_training ? Order::shuffle : Order::sequential;
-  if (is_training) out.sampler.mixture = training_mixture(options);
+  out.sampler.order = Order::sequential;
+  if (is_training) {
+    set_training_order(options, out.sampler);
+    out.sampler.mixture = training_mixture(options);
+  }
   out.sampler.tail = is_training ? Tail::drop : Tail::exact;
   return out;
 }

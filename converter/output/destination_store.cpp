@@ -1,0 +1,221 @@
+// A Destination in a store.
+//
+//   claim ─▶ marker ─▶ (objects) ─▶ commit(): marker removed, then the claim
+//
+// There are no folders to be made and nothing to be fsynced. What is there is found by listing.
+// A part of a conversion (Claim::part) has marker, claim, report and manifests in a folder of its
+// own, and its shards beside those of the other parts; store_parts.h joins them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include <ffkit/format/dataset.h>
+#include <ffkit/format/dataset_writer.h>
+#include <ffkit/format/error.h>
+
+#include "format/make_error.h"
+#include "output/destination_place.h"
+#include "output/store_claim.h"
+#include "output/store_parts.h"
+#include "storage/reader/places.h"
+#include "storage/stores/object_store.h"
+#include "storage/writer/file_sink.h"
+
+namespace ffkit {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path without_slash(const fs::path& address) {
+  fs::path path = address;
+  while (!path.has_filename() && path.has_relative_path()) path = path.parent_path();
+  return path;
+}
+
+// The objects of a data set, sorted into what a conversion makes and the first thing that it does
+// not. Names are relative to the data set's folder.
+struct ObjectsThere {
+  std::vector<std::string> names;  // without the marker and claims
+  std::string foreign;
+  bool has_marker = false;
+
+  bool is_empty() const { return names.empty() && foreign.empty(); }
+  int64_t num_shards() const {
+    return std::ranges::count_if(names, [](const auto& name) { return name.ends_with(".ffr"); });
+  }
+};
+
+ObjectsThere list_objects(const fs::path& folder, Destination::Kind kind) {
+  const bool is_split = kind == Destination::Kind::split;
+  const std::string prefix = folder.native() + "/";
+  ObjectsThere there;
+  for (const ListedObject& object :
+       store_of(folder.native())->list(folder.native(), /*recursive=*/true).objects) {
+    const std::string name = object.address.substr(std::min(prefix.size(), object.address.size()));
+    const size_t slash = name.find('/');
+    if (name == kUnfinishedMarker) {
+      there.has_marker = true;
+    } else if (slash == std::string::npos && StoreClaim::is_claim(name)) {
+      continue;
+    } else if (slash == std::string::npos
+                   ? is_name_in_data_set(name) || (is_split && is_name_in_split(name))
+                   : !is_split && is_name_in_split(name.substr(slash + 1)) &&
+                         name.find('/', slash + 1) == std::string::npos) {
+      there.names.push_back(name);
+    } else if (there.foreign.empty()) {
+      there.foreign = name;
+    }
+  }
+  return there;
+}
+
+class DestinationStore : public DestinationPlace {
+ public:
+  DestinationStore(const fs::path& address, Claim claim) : DestinationPlace(std::move(claim)) {
+    require_usable_address(address, claim_.kind, claim_.part);
+    data_set_ = without_slash(address);
+    folder_ = is_part() ? folder_of_part(data_set_, claim_.part) : data_set_;
+    held_.emplace(folder_, claim_.note, claim_.poll);
+    take_over();
+    is_claimed_ = true;
+  }
+
+  ~DestinationStore() override {
+    if (!is_claimed_) return;
+    try {
+      if (claim_.kind != Kind::conversion || !holds_work()) roll_back();
+    } catch (const std::exception&) {
+      // The marker stays: readers refuse what is left, and the next writer removes it or goes on.
+    }
+  }
+
+  fs::path shards_folder(const std::string& split) const override { return data_set_ / split; }
+
+  void set_shards(std::vector<Destination::Shards> shards, const std::string& plan) override {
+    if (!is_part()) return;
+    own_shards_ = std::move(shards);
+    begin_parts(data_set_, claim_.part, plan);
+    if (found_unfinished_ && claim_.unfinished == Unfinished::go_on) return;
+    for (const fs::path& shard : own_shards_there()) remove_file_at(shard);
+  }
+
+  int64_t num_shards() const override {
+    return is_part() ? std::ssize(own_shards_there())
+                     : list_objects(folder_, claim_.kind).num_shards();
+  }
+  bool holds_work() const override {
+    // Before there is a plan, nobody knows which shards are this part's.
+    if (is_part() && own_shards_.empty()) return found_unfinished_;
+    return num_shards() > 0;
+  }
+
+  void set_plan(const std::string& plan) override {
+    plan_ = plan;
+    write_text_at(folder_ / kUnfinishedMarker, text_of_marker(plan, word_of(claim_.kind)));
+  }
+
+  void require_held() override { held_->require_held(); }
+
+  void commit() override {
+    require_held();
+    if (is_part()) {
+      write_text_at(folder_ / kUnfinishedMarker, text_of_marker(plan_, kFinishedPart));
+    } else {
+      remove_file_at(folder_ / kUnfinishedMarker);
+    }
+    keep();
+  }
+
+  void keep() override {
+    is_claimed_ = false;
+    held_->release();
+  }
+
+ private:
+  // With the claim: looks at what is there, and removes it where that is wanted.
+  void take_over() {
+    const ObjectsThere there = list_objects(folder_, claim_.kind);
+    // Another writer has finished, or another program put something here, before the claim.
+    if (!there.has_marker && !there.is_empty()) throw folder_is_used(folder_, claim_.kind);
+    if (there.has_marker) found_ = read_unfinished_marker(folder_);
+    found_unfinished_ = there.has_marker && (!there.is_empty() || !found_.kind.empty());
+    if (!judge_found(there.foreign, there.num_shards() > 0)) return;
+    if (there.has_marker) {
+      set_plan("");  // what the marker was a plan of is gone
+      remove_objects(there);
+    } else if (!write_object_once(folder_ / kUnfinishedMarker,
+                                  text_of_marker("", word_of(claim_.kind)))) {
+      refuse("another program began to write to it at the same time; give another folder");
+    }
+  }
+
+  bool is_part() const { return claim_.part.count > 1; }
+
+  std::string text_of_marker(const std::string& plan, const char* kind) const {
+    return to_text({.kind = kind, .plan = plan, .command = claim_.command});
+  }
+
+  std::vector<fs::path> own_shards_there() const {
+    std::vector<fs::path> there;
+    for (const Destination::Shards& shards : own_shards_) {
+      const fs::path folder = data_set_ / shards.split;
+      const std::vector<std::string> files = names_in_folder(folder).files;
+      const std::set<std::string> names(files.begin(), files.end());
+      for (int64_t number = shards.begin; number < shards.end; ++number) {
+        const std::string name = shard_file_name(number);
+        if (names.contains(name)) there.push_back(folder / name);
+      }
+    }
+    return there;
+  }
+
+  void remove_objects(const ObjectsThere& there) {
+    for (const std::string& name : there.names) remove_file_at(folder_ / name);
+  }
+
+  void roll_back() {
+    require_held();
+    remove_objects(list_objects(folder_, claim_.kind));
+    for (const fs::path& shard : own_shards_there()) remove_file_at(shard);
+    remove_file_at(folder_ / kUnfinishedMarker);
+  }
+
+  fs::path data_set_;                            // folder_, unless this is a part
+  std::vector<Destination::Shards> own_shards_;  // of a part
+  std::string plan_;
+  std::optional<StoreClaim> held_;
+  bool is_claimed_ = false;  // and what is made is ours to remove
+};
+
+}  // namespace
+
+void require_usable_address(const fs::path& address, Destination::Kind kind,
+                            const ConvertPart& part) {
+  require_writable(address);
+  const fs::path folder = without_slash(address);
+  const Listing there = store_of(folder.native())->list(folder.native(), /*recursive=*/false);
+  const auto name_of = [](const ListedObject& object) {
+    return object.address.substr(object.address.find_last_of('/') + 1);
+  };
+  const auto is_marker = [&](const ListedObject& object) {
+    return name_of(object) == kUnfinishedMarker;
+  };
+  const auto is_claim = [&](const ListedObject& object) {
+    return StoreClaim::is_claim(name_of(object));
+  };
+  const bool has_marker = std::ranges::any_of(there.objects, is_marker);
+  if (part.count > 1) return require_parts(folder, there, has_marker);
+  if (has_marker) return;
+  if (there.folders.empty() && std::ranges::all_of(there.objects, is_claim)) return;
+  throw folder_is_used(folder, kind);
+}
+
+std::unique_ptr<DestinationPlace> claim_address(const fs::path& address, Destination::Claim claim) {
+  return std::make_unique<DestinationStore>(address, std::move(claim));
+}
+
+}  // namespace ffkit

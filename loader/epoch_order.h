@@ -1,0 +1,25 @@
+// The order that a loader takes over its data set, where its options leave it open.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <ffkit/format/dataset.h>
+#include <ffkit/loader/sampler.h>
+
+namespace ffkit {
+
+// Where the records of a data set stand in its shards, as far as it is known without their indices:
+// all records of a shard are taken to be of its mean size. Takes 8 bytes of memory a record for a
+// subset whose records are not in the order of the files.
+std::shared_ptr<const RecordPlaces> places_of(const Dataset& dataset);
+
+// `options` without Order::automatic, and with the places of the records where they are needed.
+SamplerOptions with_order_for(const Dataset& dataset, SamplerOptions options);
+
+// `options`, which are the user's, with the order `order` of a state, where they leave that open.
+std::optional<SamplerOptions> with_order_of_state(const Dataset& dataset, SamplerOptions options,
+                                                  const std::string& order);
+
+}  // namespace ffkit

@@ -1,0 +1,59 @@
+// FetchQueue: how many blocks are underway at a time, each of which takes its size in memory. It
+// begins with two, and is one more after each block that came: what the first batch waits for are
+// records, which shall have the link until blocks come as fast as they are needed. Thread-safe.
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <utility>
+
+#include "cache/cache_threads.h"
+
+namespace ffkit {
+
+class FetchQueue {
+ public:
+  static constexpr int kMostUnderway = 16;
+  static constexpr int kUnderwayAtFirst = 2;
+
+  // `threads` must outlive this.
+  FetchQueue(CacheThreads& threads, int at_first) : threads_(threads), most_underway_(at_first) {}
+
+  // False: enough are underway.
+  bool begin() {
+    const std::scoped_lock lock(mutex_);
+    if (num_underway_ >= most_underway_) return false;
+    ++num_underway_;
+    return true;
+  }
+  void end(bool has_come) {
+    const std::scoped_lock lock(mutex_);
+    --num_underway_;
+    if (has_come) most_underway_ = std::min(most_underway_ + 1, kMostUnderway);
+    // All that may begin now. One that finds no place any more waits again, behind the others.
+    for (int room = most_underway_ - num_underway_; room > 0 && !waiting_.empty(); --room) {
+      threads_.post(std::move(waiting_.front()));
+      waiting_.pop_front();
+    }
+  }
+  // Calls `work` in one of the threads when another may be underway: it calls begin(). In the order
+  // of these calls. False, and it is dropped, while many wait.
+  bool when_may_begin(std::function<void()> work) {
+    constexpr size_t kMostWaiting = 256;
+    const std::scoped_lock lock(mutex_);
+    if (waiting_.size() >= kMostWaiting) return false;
+    waiting_.push_back(std::move(work));
+    return true;
+  }
+
+ private:
+  CacheThreads& threads_;
+  std::mutex mutex_;  // guards what follows
+  int num_underway_ = 0;
+  int most_underway_;
+  std::deque<std::function<void()>> waiting_;
+};
+
+}  // namespace ffkit

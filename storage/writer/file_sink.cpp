@@ -1,0 +1,107 @@
+#include "writer/file_sink.h"
+
+#include <limits>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "addresses/address.h"
+#include "format/file/durable_file.h"
+#include "format/file/file.h"
+#include "format/make_error.h"
+#include "stores/object_store.h"
+
+namespace ffkit {
+namespace {
+
+namespace fs = std::filesystem;
+
+class LocalSink : public FileSink {
+ public:
+  explicit LocalSink(fs::path path)
+      : path_(std::move(path)),
+        temporary_(path_.string() + ".tmp"),
+        file_(File::create(temporary_)) {}
+
+  ~LocalSink() override {
+    if (is_finished_) return;
+    std::error_code ignored;
+    fs::remove(temporary_, ignored);
+  }
+
+  void write(std::span<const std::byte> bytes) override { file_.write(bytes); }
+
+  void finish() override {
+    file_.sync();
+    file_.close();
+    rename_durably(temporary_, path_);
+    is_finished_ = true;
+  }
+
+ private:
+  const fs::path path_;
+  const fs::path temporary_;
+  File file_;
+  bool is_finished_ = false;
+};
+
+class ObjectSink : public FileSink {
+ public:
+  ObjectSink(const std::string& address, int64_t expected_bytes)
+      : upload_(store_of(address)->upload(address, expected_bytes)) {}
+
+  void write(std::span<const std::byte> bytes) override { upload_->add(bytes); }
+  void finish() override { upload_->finish(); }
+
+ private:
+  const std::unique_ptr<Upload> upload_;
+};
+
+}  // namespace
+
+std::unique_ptr<FileSink> create_sink(const fs::path& path, int64_t expected_bytes) {
+  if (!is_address(path)) return std::make_unique<LocalSink>(path);
+  return std::make_unique<ObjectSink>(path.native(), expected_bytes);
+}
+
+void write_text_at(const fs::path& path, std::string_view text) {
+  if (!is_address(path)) return write_durably(path, text);
+  store_of(path.native())->put(path.native(), std::as_bytes(std::span(text)), false);
+}
+
+bool write_object_once(const fs::path& path, std::string_view text) {
+  const std::string& address = path.native();
+  const auto store = store_of(address);
+  if (store->put(address, std::as_bytes(std::span(text)), true)) return true;
+  try {
+    return store->read_all(address, std::numeric_limits<int64_t>::max()) == text;
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::not_found) return false;  // removed again meanwhile
+    throw;
+  }
+}
+
+bool is_file_at(const fs::path& path) {
+  if (!is_address(path)) return fs::exists(path);
+  return store_of(path.native())->find(path.native()).has_value();
+}
+
+void remove_file_at(const fs::path& path) {
+  if (is_address(path)) {
+    store_of(path.native())->remove(path.native());
+  } else {
+    fs::remove(path);
+  }
+}
+
+void require_writable(const fs::path& path) {
+  if (!is_address(path)) return;
+  const Scheme scheme = parse_address(path.native()).scheme;
+  if (scheme == Scheme::s3 || scheme == Scheme::gs || scheme == Scheme::file) return;
+  throw error_at(path, ErrorCode::unsupported,
+                 "data sets are not written to {}, but to s3://, gs://, file:// and folders; write "
+                 "it to one of these and copy it",
+                 scheme == Scheme::hf ? "the Hugging Face hub" : "web servers");
+}
+
+}  // namespace ffkit
