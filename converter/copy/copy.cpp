@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -84,6 +86,16 @@ class ShardCopies {
     }
     progress_.split = fs::path(shown_copy(to)).filename().string();
     for (const CopiedSplit& split : plan.splits) there_.push_back(find_there(split));
+  }
+
+  // Whether the destination has no file for some shard.
+  bool lacks_any() const {
+    return std::ranges::any_of(tasks_, [this](const ShardTask& task) {
+      const std::string to =
+          address_below(address_below(to_, task.split->folder), task.shard->file);
+      return std::ranges::none_of(there_,
+                                  [&to](const Lengths& lengths) { return lengths.contains(to); });
+    });
   }
 
   void run() {
@@ -217,8 +229,14 @@ CopySummary copy_dataset(const fs::path& from, const fs::path& to, const CopyOpt
   }
   const std::shared_ptr<ObjectStore> store = store_of(destination);
   const CopyTarget target = look_at_target(plan, destination);
-  CopyMarker marker(store, destination, plan, options);
-  ShardCopies(source, destination, plan, options, summary).run();
+  ShardCopies copies(source, destination, plan, options, summary);
+  // What is whole already stays readable while it is compared.
+  std::optional<CopyMarker> marker;
+  const bool is_marked = store->find(address_below(destination, kUnfinishedMarker)).has_value();
+  if (!target.is_finished || copies.lacks_any() || is_marked) {
+    marker.emplace(store, destination, plan, options);
+  }
+  copies.run();
   throw_if_cancelled(options.cancel);
   const std::string report = address_below(destination, "report.jsonl");
   if (plan.report && !target.is_finished) store->put(report, bytes_of(*plan.report), false);
@@ -228,7 +246,7 @@ CopySummary copy_dataset(const fs::path& from, const fs::path& to, const CopyOpt
     if (std::ranges::find(target.manifests, manifest) != target.manifests.end()) continue;
     store->put(manifest, bytes_of(split.manifest_text), /*only_if_new=*/false);
   }
-  marker.remove();
+  if (marker) marker->remove();
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   summary.seconds = seconds.count();
   return summary;

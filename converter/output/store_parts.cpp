@@ -17,7 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-
 std::string_view name_behind_slash(const std::string& address) {
   return std::string_view(address).substr(address.find_last_of('/') + 1);
 }

@@ -111,7 +111,9 @@ void ObjectFile::read_at(int64_t offset, std::span<std::byte> out) const {
   while (!out.empty()) {
     std::string version;
     size_t num_bytes = read_ahead::take(address_, offset, out, version);
-    if (num_bytes > 0) {
+    // What was announced of an older version is of no use, and is no change either.
+    const bool is_listed = listed_.version == 0 || version_number(version) == listed_.version;
+    if (num_bytes > 0 && is_listed) {
       require_version(version);
     } else {
       num_bytes = out.size();

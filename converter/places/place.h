@@ -15,6 +15,8 @@
 #include <system_error>
 #include <vector>
 
+#include "places/read_ahead.h"
+
 namespace ffkit {
 
 // An object as its folder's list has it, or as its store says.
@@ -109,13 +111,17 @@ std::string absolute_name(const std::filesystem::path& path);
 // std::filesystem::canonical(), or the address without a slash at its end.
 std::filesystem::path canonical_place(const std::filesystem::path& path);
 
-// While one is, folders of stores are listed once, and what was found in them is kept.
+// While one is, folders of stores are listed once, and what was found in them is kept. What was read
+// ahead meanwhile is forgotten at its end.
 class PlacesListed {
  public:
   PlacesListed();
   ~PlacesListed();
   PlacesListed(const PlacesListed&) = delete;
   PlacesListed& operator=(const PlacesListed&) = delete;
+
+ private:
+  const read_ahead::Scope read_ahead_;
 };
 
 }  // namespace ffkit

@@ -78,7 +78,7 @@ void run_gc(const GcArguments& arguments) {
     }
     return;
   }
-  const RemovedLeftovers removed = 
+  const RemovedLeftovers removed =
       remove_leftovers(arguments.place, arguments.unfinished, say_note);
   if (arguments.quiet) return;
   fmt::print("{} removed, {}\n", with_commas(removed.num_removed), in_megabytes(removed.num_bytes));

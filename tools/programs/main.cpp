@@ -1,10 +1,10 @@
 // The programs of the Python package in one file; the name that it is called by says which.
-#include "tools/programs/programs.h"
-
 #include <fmt/format.h>
 #include <stdio.h>
 
 #include <string_view>
+
+#include "tools/programs/programs.h"
 
 int main(int argc, char** argv) {
   std::string_view name = argc > 0 ? argv[0] : "";
