@@ -8,6 +8,8 @@ namespace ffkit {
 namespace {
 
 constexpr size_t kKeptEpochs = 2;
+// Stands where keys of epochs have the epoch's number, which is never negative.
+constexpr uint64_t kStreamsKey = ~uint64_t{0};
 
 // a * b / c without overflow, for numbers of at most 2^60 each whose result is as small.
 int64_t scaled(int64_t a, int64_t b, int64_t c) {
@@ -35,12 +37,29 @@ BlockStreams::BlockStreams(int64_t num_records, const SamplerOptions& options)
   for (const RecordPlaces::Run& run : runs) {
     const int64_t num_blocks = run.num_bytes / block_bytes_ +
                                (run.num_bytes % block_bytes_ >= (block_bytes_ + 1) / 2 ? 1 : 0);
-    runs_.push_back({.first_place = place,
+    runs_.push_back({.position = 0,
+                     .first_place = place,
                      .num_records = run.num_records,
                      .num_bytes = run.num_bytes,
                      .num_blocks = std::clamp<int64_t>(num_blocks, 1, run.num_records)});
     place += run.num_records;
   }
+  if (num_streams_ > 1) permute_runs(options.seed);
+  for (int64_t position = 0; Run & run : runs_) {
+    run.position = position;
+    position += run.num_records;
+  }
+}
+
+// By the seed alone: the streams of all epochs have the same runs.
+void BlockStreams::permute_runs(uint64_t seed) {
+  const Permutation permuted(std::ssize(runs_), mix64(mix64(seed, kStreamsKey), 0));
+  std::vector<Run> runs;
+  runs.reserve(runs_.size());
+  for (int64_t i = 0; i < std::ssize(runs_); ++i) {
+    runs.push_back(runs_[static_cast<size_t>(permuted(i))]);
+  }
+  runs_ = std::move(runs);
 }
 
 // Where a multiple of the block's bytes lies, if all records of the run are of its mean size. The
@@ -61,34 +80,7 @@ int64_t BlockStreams::block_of(const Run& run, int64_t record) const {
   return first;
 }
 
-std::vector<BlockStreams::Piece> BlockStreams::make_pieces(uint64_t key) const {
-  const auto num_runs = std::ssize(runs_);
-  std::vector<Piece> pieces;
-  pieces.reserve(runs_.size() + 1);
-  int64_t position = 0;
-  const auto add = [&](size_t run, int64_t first, int64_t end) {
-    if (first == end) return;
-    pieces.push_back({run, first, end, position});
-    position += end - first;
-  };
-  if (num_streams_ == 1) {  // all blocks are permuted together
-    for (size_t run = 0; run < runs_.size(); ++run) add(run, 0, runs_[run].num_records);
-    return pieces;
-  }
-  const Permutation permuted(num_runs, mix64(key, 0));
-  const auto run_at = [&](int64_t i) { return static_cast<size_t>(permuted(i)); };
-  const Run& first_run = runs_[run_at(0)];
-  const auto cut_block =
-      static_cast<int64_t>(mix64(key, 1) % static_cast<uint64_t>(first_run.num_blocks));
-  const int64_t cut = block_begin(first_run, cut_block);
-  add(run_at(0), cut, first_run.num_records);
-  for (int64_t i = 1; i < num_runs; ++i) add(run_at(i), 0, runs_[run_at(i)].num_records);
-  add(run_at(0), 0, cut);
-  return pieces;
-}
-
-std::shared_ptr<const RecordStream> BlockStreams::make_stream(const std::vector<Piece>& pieces,
-                                                              uint64_t key, int64_t number) const {
+std::shared_ptr<const RecordStream> BlockStreams::make_stream(uint64_t key, int64_t number) const {
   auto stream = std::make_shared<RecordStream>();
   const int64_t size = num_records_ / num_streams_;
   const int64_t num_longer = num_records_ % num_streams_;
@@ -103,14 +95,13 @@ std::shared_ptr<const RecordStream> BlockStreams::make_stream(const std::vector<
     int64_t num_records;
   };
   std::vector<Found> found;
-  auto piece = std::prev(std::ranges::upper_bound(pieces, begin, {}, &Piece::position));
-  for (; piece != pieces.end() && piece->position < end; ++piece) {
-    const Run& run = runs_[piece->run];
-    int64_t record = piece->first + std::max<int64_t>(begin - piece->position, 0);
-    const int64_t last = std::min(piece->end, piece->first + (end - piece->position));
-    for (int64_t block = block_of(run, record); record < last; ++block) {
-      const int64_t block_end = std::min(last, block_begin(run, block + 1));
-      found.push_back({run.first_place + record, block_end - record});
+  auto run = std::prev(std::ranges::upper_bound(runs_, begin, {}, &Run::position));
+  for (; run != runs_.end() && run->position < end; ++run) {
+    int64_t record = std::max<int64_t>(begin - run->position, 0);
+    const int64_t last = std::min(run->num_records, end - run->position);
+    for (int64_t block = block_of(*run, record); record < last; ++block) {
+      const int64_t block_end = std::min(last, block_begin(*run, block + 1));
+      found.push_back({run->first_place + record, block_end - record});
       record = block_end;
     }
   }
@@ -137,12 +128,12 @@ std::shared_ptr<const RecordStream> BlockStreams::stream(uint64_t key, int64_t s
   const std::scoped_lock lock(mutex_);
   auto epoch = std::ranges::find(epochs_, key, &Epoch::key);
   if (epoch == epochs_.end()) {
-    epochs_.push_front({.key = key, .pieces = make_pieces(key), .streams = {}});
+    epochs_.push_front({.key = key, .streams = {}});
     if (epochs_.size() > kKeptEpochs) epochs_.pop_back();
     epoch = epochs_.begin();
   }
   std::shared_ptr<const RecordStream>& found = epoch->streams[stream];
-  if (found == nullptr) found = make_stream(epoch->pieces, key, stream);
+  if (found == nullptr) found = make_stream(key, stream);
   return found;
 }
 

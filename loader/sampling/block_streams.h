@@ -7,11 +7,12 @@
 //   the epoch                       0 1 2 0 1 2 0 1 2 ...                a record of each stream
 //
 // So a stream has few shards, and what lies in two of its blocks, such as a record across the end
-// of a block of the cache, is read on one machine. The runs are permuted anew in each epoch, and
-// the first one is cut at random: a data set of one shard has other streams in each epoch, too.
+// of a block of the cache, is read on one machine. Runs are permuted by the seed alone: a stream
+// has the same records in each epoch, which the cache of a machine then has. All else is drawn anew
+// in each epoch.
 //
-// An epoch takes 16 bytes of memory a run and, of the streams that were asked for, 16 a block; the
-// last two epochs are kept.
+// Of the streams that were asked for, an epoch takes 16 bytes of memory a block; the last two
+// epochs are kept.
 #pragma once
 
 #include <algorithm>
@@ -81,34 +82,27 @@ class BlockStreams {
 
  private:
   struct Run {
+    int64_t position = 0;  // in the sequence that is cut into streams
     int64_t first_place = 0;
     int64_t num_records = 0;
     int64_t num_bytes = 0;  // records, where blocks are of records
     int64_t num_blocks = 1;
   };
-  struct Piece {  // of a run
-    size_t run = 0;
-    int64_t first = 0;  // record of the run
-    int64_t end = 0;
-    int64_t position = 0;  // in the sequence of all pieces
-  };
   struct Epoch {
     uint64_t key = 0;
-    std::vector<Piece> pieces;
     std::map<int64_t, std::shared_ptr<const RecordStream>> streams;
   };
 
+  void permute_runs(uint64_t seed);
   int64_t block_begin(const Run& run, int64_t block) const;
   int64_t block_of(const Run& run, int64_t record) const;
-  std::vector<Piece> make_pieces(uint64_t key) const;
-  std::shared_ptr<const RecordStream> make_stream(const std::vector<Piece>& pieces, uint64_t key,
-                                                  int64_t stream) const;
+  std::shared_ptr<const RecordStream> make_stream(uint64_t key, int64_t stream) const;
 
   const int64_t num_records_;
   const int64_t num_streams_;
   const int64_t block_bytes_;  // or records
   const int64_t window_blocks_;
-  std::vector<Run> runs_;
+  std::vector<Run> runs_;                                // permuted
   std::shared_ptr<const std::vector<int64_t>> records_;  // null: places are record numbers
   mutable std::mutex mutex_;                             // guards what follows
   mutable std::deque<Epoch> epochs_;                     // the last one first

@@ -80,7 +80,7 @@ for name, epochs, variables in (("cold", 1, cache_folder("small-windowed")), ("o
     sums, err, num_bytes = read(f"s3://bucket/{folder.name}", epochs, READ_ORDER="automatic", **variables)
     print(f"{name}, default order: {num_bytes / size_of(folder) / epochs:.3f} of the set an epoch, {server.requests / epochs:.0f} requests")
     expect(len(set(sums)) == epochs and sums[0] != wanted[folder.name][0] and ("is full" in err) == (name == "full"), err)
-    expect(num_bytes - ends <= epochs * (1.02 * size_of(folder) + 40 * 100_000) and server.requests <= epochs * 120, f"{num_bytes / size_of(folder)} {server.requests}")
+    expect(num_bytes - ends <= epochs * (1.02 * size_of(folder) + 40 * 100_000) and server.requests <= epochs * 200, f"{num_bytes / size_of(folder)} {server.requests}")
 print(f"warm: {num_bytes} bytes, {server.requests} requests")
 
 # A bound that is less than the set: what is kept stays, the rest comes from the store in each epoch.
@@ -122,6 +122,17 @@ ends = 4 * len(list(small.rglob("*.ffr"))) * (260 << 10)  # which each process r
 share, without_ends = server.bytes_of(".ffr") / size_of(small), (server.bytes_of(".ffr") - ends) / size_of(small)
 print(f"four processes: {share:.3f} of the set, {without_ends:.3f} without what opening shards reads")
 expect(without_ends <= 1.01 + 4 * ALONE / size_of(small), share)
+
+# Two machines that share an epoch: in the default order each downloads its streams, and one block at each of their ends; in a full shuffle almost all.
+shares = {}
+for order in ("automatic", "shuffle"):
+    server.forget()
+    readers = [start_reader("s3://bucket/large", 1, READ_ORDER=order, RANK=str(rank), WORLD_SIZE="2", LOCAL_WORLD_SIZE="1", **cache_folder(f"{order}-{rank}")) for rank in range(2)]
+    for reader in readers:
+        expect(end_of(reader)[1] == "")
+    shares[order] = (server.bytes_of(".ffr") - 2 * len(list(large.rglob("*.ffr"))) * (260 << 10)) / size_of(large)
+print(f"two machines: {shares['automatic']:.3f} of the set in the default order, {shares['shuffle']:.3f} in a full shuffle")
+expect(shares["automatic"] <= 1 + (4 * (8 << 20) + 80 * 100_000) / size_of(large) and shares["shuffle"] > shares["automatic"], shares)
 
 # One of them is killed, and one is interrupted, while they fetch: the others have all of it, and what was kept is right.
 server.forget()

@@ -147,8 +147,8 @@ struct SamplerOptions {
   std::shared_ptr<const RecordPlaces> places = nullptr;
   // Of Order::windowed, for several machines without a disk in common: the records of an epoch are
   // dealt to so many streams, each with blocks and windows of its own, and each batch of all ranks
-  // has as many samples of each. A rank takes neighbouring streams, so that ranks read different
-  // blocks. 1 .. 2^20; 0: one, or as Order::automatic says. A LoaderState knows the number. The
+  // has as many samples of each. A stream has the same records in each epoch, and a rank takes
+  // neighbouring streams, so that ranks read different blocks, and a machine's cache the same ones. 1 .. 2^20; 0: one, or as Order::automatic says. A LoaderState knows the number. The
   // batches of all ranks together are those of any number of ranks, stream by stream in each.
   int64_t num_streams = 0;
 };

@@ -246,17 +246,20 @@ TEST(SamplerStreams, BlocksDoNotStraddleShardsAndAreOfAboutTheirSize) {
   EXPECT_EQ(begins, (std::vector<int64_t>{0, 10, 20, 34, 44, 54, 64, 70, 71}));
 }
 
-TEST(SamplerStreams, StreamsOfOneShardChangeFromEpochToEpoch) {
-  SamplerOptions options = streamed(400, 4);
-  options.places = places({{400, 40000}});
-  std::set<std::set<int64_t>> first_ranks;
-  for (int64_t epoch = 0; epoch < 20; ++epoch) {
-    const Sampler sampler = sampler_of(400, 100, options, 0, 4);
-    std::vector<int64_t> batch;
-    sampler.batch(epoch, 0, 0, batch);
-    first_ranks.insert({batch.begin(), batch.end()});
-  }
-  EXPECT_GT(first_ranks.size(), 12U);
+// What a machine's cache has of one epoch serves the next.
+TEST(SamplerStreams, AStreamHasTheSameRecordsInEachEpochAndOthersForAnotherSeed) {
+  const auto records_of_rank = [](uint64_t seed, int64_t epoch, std::vector<int64_t>& batch) {
+    SamplerOptions options = streamed(400, 4);
+    options.seed = seed;
+    sampler_of(400, 100, options, 1, 4).batch(epoch, 0, 0, batch);
+    return std::set<int64_t>(batch.begin(), batch.end());
+  };
+  std::vector<int64_t> first;
+  std::vector<int64_t> second;
+  const std::set<int64_t> records = records_of_rank(7, 0, first);
+  EXPECT_EQ(records_of_rank(7, 1, second), records);
+  EXPECT_NE(first, second);
+  EXPECT_NE(records_of_rank(8, 0, first), records);
 }
 
 TEST(SamplerStreams, RecordsInAnotherOrderThanTheirFilesKeepTheirNeighbours) {
@@ -297,7 +300,7 @@ TEST(SamplerStreams, IsTheSameInEveryRelease) {
   sampler_of(1000, 6, streamed(1000, 1), 0, 1).batch(1, 0, 50, batch);
   EXPECT_EQ(batch, (std::vector<int64_t>{572, 893, 870, 859, 892, 898}));
   sampler_of(1000, 6, streamed(1000, 8), 1, 4).batch(1, 0, 20, batch);
-  EXPECT_EQ(batch, (std::vector<int64_t>{784, 516, 519, 999, 905, 853}));
+  EXPECT_EQ(batch, (std::vector<int64_t>{795, 396, 799, 134, 723, 130}));
 }
 
 TEST(SamplerStreams, TheStateSaysBlocksAndStreams) {
@@ -358,7 +361,7 @@ TEST(SamplerStreams, MixesClassesAsDocumented) {
     // A full shuffle has a thousandth, and a distance of a third of the records.
     const double full_distance = static_cast<double>(kRecords) / 3;
     EXPECT_NEAR(same / pairs, num_streams == 1 ? 0.0144 : 0.0176, 0.002) << num_streams;
-    EXPECT_NEAR(distance / pairs / full_distance, num_streams == 1 ? 0.98 : 0.89, 0.02);
+    EXPECT_NEAR(distance / pairs / full_distance, num_streams == 1 ? 0.98 : 0.86, 0.02);
   }
 }
 
