@@ -197,7 +197,8 @@ void require_usable_address(const fs::path& address, Destination::Kind kind,
                             const ConvertPart& part) {
   require_writable(address);
   const fs::path folder = without_slash(address);
-  const Listing there = store_of(folder.native())->list(folder.native(), /*recursive=*/false);
+  const std::shared_ptr<ObjectStore> store = store_of(folder.native());
+  Listing there = store->list(folder.native(), /*recursive=*/false);
   const auto name_of = [](const ListedObject& object) {
     return object.address.substr(object.address.find_last_of('/') + 1);
   };
@@ -208,6 +209,13 @@ void require_usable_address(const fs::path& address, Destination::Kind kind,
     return StoreClaim::is_claim(name_of(object));
   };
   const bool has_marker = std::ranges::any_of(there.objects, is_marker);
+  if (!has_marker) {
+    // Some stores (SeaweedFS) list a folder whose last object was removed.
+    std::erase_if(there.folders, [&](const std::string& below) {
+      return store->list(below, /*recursive=*/false).objects.empty() &&
+             store->list(below, /*recursive=*/true).objects.empty();
+    });
+  }
   if (part.count > 1) return require_parts(folder, there, has_marker);
   if (has_marker) return;
   if (there.folders.empty() && std::ranges::all_of(there.objects, is_claim)) return;
