@@ -11,12 +11,12 @@
 #include <ffkit/format/crc32c.h>
 #include <ffkit/format/shard_reader.h>
 
+#include "copy/copy_plan.h"
 #include "format/dataset/dataset_files.h"
 #include "format/make_error.h"
 #include "format/reader/reader_of.h"
 #include "format/shard/shard_file.h"
 #include "input/cancel.h"
-#include "storage/addresses/address.h"
 #include "storage/reader/random_reader.h"
 
 namespace ffkit {
@@ -28,23 +28,11 @@ constexpr size_t kPiecesAhead = 4;
 constexpr int64_t kBeginBytes = 4096;
 constexpr int64_t kEndBytes = 256 << 10;
 
-std::string shown(const StoredFile& file) {
-  constexpr std::string_view kFile = "file://";
-  if (file.address.starts_with(kFile)) return file.address.substr(kFile.size());
-  return shown_address(file.address);
-}
-
-// A file in a store, of one version. Without the cache of the machine: each byte is read once.
-class PlainReader final : public RandomReader {
+// A shard of which the begin and the end are in memory.
+class EndsReader : public RandomReader {
  public:
-  PlainReader(const StoredFile& file, int64_t num_bytes, std::string version)
-      : file_(file), path_(shown(file)), size_(num_bytes), version_(std::move(version)) {
-    const int64_t end_bytes = std::min(size_, kEndBytes);
-    end_.resize(static_cast<size_t>(end_bytes));
-    if (end_bytes > 0) file_.store->read(file_.address, size_ - end_bytes, end_, version_);
-    begin_.resize(static_cast<size_t>(std::min(size_ - end_bytes, kBeginBytes)));
-    if (!begin_.empty()) file_.store->read(file_.address, 0, begin_, version_);
-  }
+  EndsReader(std::filesystem::path path, int64_t num_bytes)
+      : path_(std::move(path)), size_(num_bytes) {}
 
   const std::filesystem::path& path() const noexcept override { return path_; }
   int64_t size() const override { return size_; }
@@ -61,7 +49,7 @@ class PlainReader final : public RandomReader {
     } else if (offset + num_bytes <= std::ssize(begin_)) {
       std::memcpy(out.data(), begin_.data() + offset, out.size());
     } else {
-      file_.store->read(file_.address, offset, out, version_);
+      read_between(offset, out, record);
     }
   }
   void read(int64_t offset, std::span<std::byte> out, Done done) const override {
@@ -74,53 +62,52 @@ class PlainReader final : public RandomReader {
     done(std::move(error));
   }
 
- private:
-  const StoredFile file_;
+ protected:
+  // What is in neither.
+  virtual void read_between(int64_t offset, std::span<std::byte> out, int64_t record) const = 0;
+
   const std::filesystem::path path_;
   const int64_t size_;
-  const std::string version_;
   std::vector<std::byte> begin_;
   std::vector<std::byte> end_;
 };
 
-// The parts of a shard that are not records, as they passed; zeros between them.
-class PassedReader final : public RandomReader {
+// A file in a store, of one version. Without the cache of the machine: each byte is read once.
+class PlainReader final : public EndsReader {
  public:
-  PassedReader(std::filesystem::path path, int64_t num_bytes, std::vector<std::byte> begin,
-               std::vector<std::byte> end)
-      : path_(std::move(path)), size_(num_bytes), begin_(std::move(begin)), end_(std::move(end)) {}
-
-  const std::filesystem::path& path() const noexcept override { return path_; }
-  int64_t size() const override { return size_; }
-  void announce(int64_t, int64_t) const noexcept override {}
-  int descriptor() const noexcept override { return -1; }
-  void read_at(int64_t offset, std::span<std::byte> out, int64_t record) const override {
-    const int64_t num_bytes = std::ssize(out);
-    const int64_t end = size_ - std::ssize(end_);
-    if (offset >= end && offset + num_bytes <= size_) {
-      std::memcpy(out.data(), end_.data() + (offset - end), out.size());
-    } else if (offset >= 0 && offset + num_bytes <= std::ssize(begin_)) {
-      std::memcpy(out.data(), begin_.data() + offset, out.size());
-    } else {
-      throw Error(ErrorCode::corrupt, "has its index among its records",
-                  {.path = path_.string(), .record = record, .offset = offset});
-    }
-  }
-  void read(int64_t offset, std::span<std::byte> out, Done done) const override {
-    std::exception_ptr error;
-    try {
-      read_at(offset, out, -1);
-    } catch (...) {
-      error = std::current_exception();
-    }
-    done(std::move(error));
+  PlainReader(const StoredFile& file, int64_t num_bytes, std::string version)
+      : EndsReader(shown_copy(file.address), num_bytes), file_(file), version_(std::move(version)) {
+    const int64_t end_bytes = std::min(size_, kEndBytes);
+    end_.resize(static_cast<size_t>(end_bytes));
+    if (end_bytes > 0) file_.store->read(file_.address, size_ - end_bytes, end_, version_);
+    begin_.resize(static_cast<size_t>(std::min(size_ - end_bytes, kBeginBytes)));
+    if (!begin_.empty()) file_.store->read(file_.address, 0, begin_, version_);
   }
 
  private:
-  const std::filesystem::path path_;
-  const int64_t size_;
-  const std::vector<std::byte> begin_;
-  const std::vector<std::byte> end_;
+  void read_between(int64_t offset, std::span<std::byte> out, int64_t) const override {
+    file_.store->read(file_.address, offset, out, version_);
+  }
+
+  const StoredFile file_;
+  const std::string version_;
+};
+
+// The parts of a shard that are not records, as they passed.
+class PassedReader final : public EndsReader {
+ public:
+  PassedReader(std::filesystem::path path, int64_t num_bytes, std::vector<std::byte> begin,
+               std::vector<std::byte> end)
+      : EndsReader(std::move(path), num_bytes) {
+    begin_ = std::move(begin);
+    end_ = std::move(end);
+  }
+
+ private:
+  void read_between(int64_t offset, std::span<std::byte>, int64_t record) const override {
+    throw Error(ErrorCode::corrupt, "has its index among its records",
+                {.path = path_.string(), .record = record, .offset = offset});
+  }
 };
 
 // As the shard is opened, compared with the manifest.
@@ -136,11 +123,11 @@ ShardReader open_checked(std::shared_ptr<const RandomReader> reader, const Manif
                  .remedy = "copy or convert the data set again"});
   }
   if (shard.facts().version == 1) {
-    throw Error(
-        ErrorCode::unsupported, "is an FFRecord v1 file, which cannot be checked in passing",
-        {.path = path,
-         .subject = ErrorSubject::shard,
-         .remedy = "convert it with 'ffconvert dataset', or copy it with the store's tool"});
+    throw Error(ErrorCode::unsupported,
+                "is an FFRecord v1 file, which cannot be checked in passing",
+                {.path = path,
+                 .subject = ErrorSubject::shard,
+                 .remedy = "convert it with 'ffconvert v1', or copy it with the store's tool"});
   }
   return shard;
 }
@@ -265,7 +252,7 @@ ObjectFacts facts_of(const StoredFile& file) {
   const std::optional<ObjectFacts> facts = file.store->find(file.address);
   if (!facts) {
     throw Error(ErrorCode::not_found, "the manifest lists this shard, but it is not there",
-                {.path = shown(file),
+                {.path = shown_copy(file.address),
                  .subject = ErrorSubject::shard,
                  .remedy = "copy or convert the data set again"});
   }
@@ -277,7 +264,7 @@ ObjectFacts facts_of(const StoredFile& file) {
 void copy_shard(const StoredFile& from, const StoredFile& to, const ManifestShard& listed,
                 const Schema& schema, const std::atomic<bool>* cancel) {
   const ObjectFacts facts = facts_of(from);
-  const std::string path = shown(from);
+  const std::string path = shown_copy(from.address);
   const int64_t num_bytes = facts.num_bytes;
   const ShardReader shard =
       open_checked(std::make_shared<PlainReader>(from, num_bytes, facts.version), listed, schema);

@@ -20,8 +20,8 @@ struct StoredFile {
   std::string address;
 };
 
-// Throws Error(corrupt) for a shard that is damaged, or not the one that is listed; Error(cancelled)
-// once `cancel`, which may be null, is true. The copy appears when all is right.
+// Throws Error(corrupt) for a shard that is damaged, or not the one that is listed;
+// Error(cancelled) once `cancel`, which may be null, is true. The copy appears when all is right.
 void copy_shard(const StoredFile& from, const StoredFile& to, const ManifestShard& listed,
                 const Schema& schema, const std::atomic<bool>* cancel);
 

@@ -45,10 +45,6 @@ std::string last_name(const std::string& address) {
   return address.substr(address.rfind('/') + 1);
 }
 
-bool is_unfinished(const Leftover& leftover) {
-  return leftover.kind == Leftover::Kind::work || leftover.kind == Leftover::Kind::marker;
-}
-
 bool is_part_folder(const std::string& folder) {
   return last_name(folder).starts_with(kPartPrefix);
 }
@@ -251,7 +247,8 @@ RemovedLeftovers remove_leftovers(const fs::path& place, bool unfinished,
   Leftovers leftovers = look();
   // While these are held, no conversion begins or goes on there.
   std::deque<StoreClaim> claims;
-  if (unfinished && !is_on_disk(address) && std::ranges::any_of(leftovers.found, is_unfinished)) {
+  if (unfinished && !is_on_disk(address) &&
+      std::ranges::any_of(leftovers.found, &Leftover::is_of_unfinished)) {
     claims.emplace_back(address, note, std::function<void()>());
     for (const std::string& part : parts) {
       claims.emplace_back(part, note, std::function<void()>());
@@ -264,7 +261,7 @@ RemovedLeftovers remove_leftovers(const fs::path& place, bool unfinished,
     return leftover.kind == Leftover::Kind::marker;
   });
   for (const Leftover& leftover : leftovers.found) {
-    if (leftover.is_in_use || (is_unfinished(leftover) && !unfinished)) continue;
+    if (leftover.is_in_use || (leftover.is_of_unfinished() && !unfinished)) continue;
     const std::string file = address_of_place(leftover.path);
     // Our own claims end with this function.
     if (!claims.empty() && StoreClaim::is_claim(last_name(file))) continue;

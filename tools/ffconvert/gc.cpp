@@ -20,10 +20,6 @@ struct GcArguments {
   bool quiet = false;
 };
 
-bool is_of_unfinished(const Leftover& leftover) {
-  return leftover.kind == Leftover::Kind::work || leftover.kind == Leftover::Kind::marker;
-}
-
 const char* words_for(const Leftover& leftover) {
   switch (leftover.kind) {
     case Leftover::Kind::shard:
@@ -57,7 +53,7 @@ void run_gc(const GcArguments& arguments) {
   for (const Leftover& leftover : leftovers.found) {
     if (!arguments.quiet) print_leftover(leftover);
     num_bytes += leftover.num_bytes;
-    num_unfinished += is_of_unfinished(leftover) ? 1 : 0;
+    num_unfinished += leftover.is_of_unfinished() ? 1 : 0;
   }
   if (!arguments.quiet) {
     for (const auto& other : leftovers.others) {

@@ -27,6 +27,9 @@ struct Leftover {
   std::string upload_id;   // of Kind::upload
   std::string since;       // when an upload was begun, as the store writes it; empty: not known
   bool is_in_use = false;  // a process of this machine has it: it cannot be removed
+
+  // Whether a conversion that goes on would use it.
+  bool is_of_unfinished() const { return kind == Kind::work || kind == Kind::marker; }
 };
 
 struct Leftovers {
