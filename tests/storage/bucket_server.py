@@ -2,14 +2,13 @@
 
 import collections
 import hashlib
-import http.server
 import re
 import threading
 import time
 import urllib.parse
 import xml.sax.saxutils
 
-from servers import KEYS, serve
+from servers import KEYS, Handler, serve
 
 
 class Bucket:
@@ -46,24 +45,10 @@ class Bucket:
             return {key[len(prefix):]: content for key, content in self.objects.items() if key.startswith(prefix)}
 
 
-class _Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+class _Handler(Handler):
     disable_nagle_algorithm = True
     wbufsize = -1
     bucket: Bucket
-
-    def log_message(self, *arguments):
-        pass
-
-    def answer(self, status, body=b"", **headers):
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name.replace("_", "-"), value)
-        if "Content_Length" not in headers:
-            self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(body)
 
     def refuse(self, status, code):
         self.answer(status, f"<Error><Code>{code}</Code><Message>as the test wants</Message></Error>".encode())

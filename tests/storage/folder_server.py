@@ -1,7 +1,6 @@
 """A web server and bucket of a local folder, that counts what is asked of it and can be told to fail."""
 
 import collections
-import http.server
 import os
 import pathlib
 import re
@@ -10,7 +9,7 @@ import time
 import urllib.parse
 import xml.sax.saxutils
 
-from servers import serve
+from servers import Handler, serve
 
 
 class FolderServer:
@@ -36,27 +35,13 @@ class FolderServer:
         self.bytes.clear()
 
 
-class _Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+class _Handler(Handler):
     disable_nagle_algorithm = True
     wbufsize = -1
     server_of_folder: FolderServer
 
-    def log_message(self, *arguments):
-        pass
-
     def do_HEAD(self):
         self.do_GET()
-
-    def answer(self, status, body=b"", **headers):
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name.replace("_", "-"), value)
-        if "Content_Length" not in headers:
-            self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(body)
 
     def do_GET(self):
         own = self.server_of_folder

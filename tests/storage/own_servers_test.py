@@ -1,10 +1,10 @@
 """Stores against servers of our own: web servers good and bad, a hub of data sets whose signed addresses end, a bucket whose credentials end."""
 
-import http.server
 import json
 import re
 import threading
 
+import servers
 from servers import FOLDER, KEYS, environment, expect, file_of, serve, tool
 
 CONTENT = bytes(range(256)) * 1000
@@ -12,22 +12,7 @@ lock = threading.Lock()
 problems = []
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *arguments):
-        pass
-
-    def answer(self, status, body=b"", **headers):
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name.replace("_", "-"), value)
-        if "Content_Length" not in headers:
-            self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(body)
-
+class Handler(servers.Handler):
     def give(self, content, etag='"v1"', knows_ranges=True):
         """`content`, or the range of it that is asked for."""
         asked = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))

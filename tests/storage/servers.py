@@ -72,6 +72,25 @@ def start(command, port, **options):
     sys.exit(f"FAILED: {command[0]} does not listen to port {port}:\n{log.read()[-3000:]}")
 
 
+class Handler(http.server.BaseHTTPRequestHandler):
+    """What the handlers of our servers share."""
+
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *arguments):
+        pass
+
+    def answer(self, status, body=b"", **headers):
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        if "Content_Length" not in headers:
+            self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+
 class _Server(http.server.ThreadingHTTPServer):
     request_queue_size = 512  # of 5, connections that come together are lost, and tried again after a second
 
