@@ -164,8 +164,8 @@ Counts count_blocks(const MadeSet& set, const Settings& settings, int num_nodes,
   return counts;
 }
 
-// The same without a cache, or with a full one: each rank fetches each block of its windows once, by
-// the bytes of its records.
+// The same without a cache, or with a full one: each rank fetches each block of its windows once,
+// by the bytes of its records.
 Counts count_ranges(const MadeSet& set, const Settings& settings, int world_size) {
   Counts counts;
   std::vector<Sampler::Block> blocks;

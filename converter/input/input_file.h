@@ -1,5 +1,5 @@
-// InputFile: a source's file, read at any offset from many threads: a File, or an object of a store,
-// that must not change while it is read. Thread-safe.
+// InputFile: a source's file, read at any offset from many threads: a File, or an object of a
+// store, that must not change while it is read. Thread-safe.
 #pragma once
 
 #include <cstddef>

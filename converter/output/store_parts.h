@@ -2,8 +2,8 @@
 //
 //   DST/.ffkit-unfinished    kind "parts"; its plan is that of the whole conversion
 //   DST/train/shard-*.ffr    numbered through all parts
-//   DST/.part-2-of-4/        of one part: .ffkit-unfinished, which stays, of kind "finished part" in
-//                            the end; train/manifest.json with this part's shards; report.jsonl
+//   DST/.part-2-of-4/        of one part: .ffkit-unfinished, which stays, of kind "finished part"
+//                            in the end; train/manifest.json with this part's shards; report.jsonl
 //
 // A merge writes what one machine would have written: it moves no shard.
 #pragma once

@@ -111,8 +111,8 @@ std::string absolute_name(const std::filesystem::path& path);
 // std::filesystem::canonical(), or the address without a slash at its end.
 std::filesystem::path canonical_place(const std::filesystem::path& path);
 
-// While one is, folders of stores are listed once, and what was found in them is kept. What was read
-// ahead meanwhile is forgotten at its end.
+// While one is, folders of stores are listed once, and what was found in them is kept. What was
+// read ahead meanwhile is forgotten at its end.
 class PlacesListed {
  public:
   PlacesListed();

@@ -1,5 +1,5 @@
-// SampleListing: what a source has listed of a split, as a few hashes. Whoever lists the same data with
-// the same options gets the same ones, on any machine and below any folder, but for times of
+// SampleListing: what a source has listed of a split, as a few hashes. Whoever lists the same data
+// with the same options gets the same ones, on any machine and below any folder, but for times of
 // modification.
 #pragma once
 

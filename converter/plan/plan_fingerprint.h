@@ -34,8 +34,8 @@ std::string plan_difference(std::string_view found, std::string_view planned);
 
 // Of Manifest::source, in a split that was converted: describe_split().
 inline constexpr const char* kListing = "listing";
-// The same: SampleListing::samples, also of a data set that was transcoded; with _1, _2, ... behind it,
-// those of the sets that were merged or appended.
+// The same: SampleListing::samples, also of a data set that was transcoded; with _1, _2, ... behind
+// it, those of the sets that were merged or appended.
 inline constexpr const char* kSamples = "samples";
 
 // What describe_plan() says of one split, without options and facts, which its manifest has: a JSON

@@ -38,8 +38,8 @@ class RangeMemory : public std::enable_shared_from_this<RangeMemory> {
 
   // Has a range of `object` fetched by one request, when it may be underway. It is taken to be read
   // once; where it is there already, or begins in one that is, once more. Nothing happens for one
-  // of less than a MiB, which is no better than the reads themselves, and where the memory is full. Ranges that nobody has read of for long
-  // make room. Does not wait.
+  // of less than a MiB, which is no better than the reads themselves, and where the memory is full.
+  // Ranges that nobody has read of for long make room. Does not wait.
   void announce(const void* object, int64_t offset, int64_t num_bytes, const Fetch& fetch);
   // Reads bytes of a range that is there or underway: then `done` is called in any thread, and
   // `out` stays until then. False, and nothing happens: there is none.

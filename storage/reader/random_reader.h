@@ -33,7 +33,8 @@ class RandomReader {
   virtual int descriptor_of(int64_t /*offset*/, int64_t /*num_bytes*/) const {
     return descriptor();
   }
-  // Whether what was announced brings these bytes of an object, which descriptor_of() does not have.
+  // Whether what was announced brings these bytes of an object, which descriptor_of() does not
+  // have.
   virtual bool is_coming(int64_t /*offset*/, int64_t /*num_bytes*/) const { return false; }
   // As read_at(), without waiting where the file is not a local one. `done` is called once, in any
   // thread, with null or the Error; `out` and this stay until then.

@@ -3,11 +3,11 @@
 //   store_tool put ADDRESS FILE [--new]       "written" or "there already"
 //   store_tool upload ADDRESS FILE            in parts
 //   store_tool cut-upload ADDRESS FILE        the same, but never finished
-//   store_tool killed-upload ADDRESS FILE     the same, and the process ends before it can give it up
+//   store_tool killed-upload ADDRESS FILE     the same, and the process ends before giving it up
 //   store_tool uploads ADDRESS [--abort]      the addresses of uploads that were not finished
 //   store_tool get ADDRESS FILE               the whole object
 //   store_tool range ADDRESS OFFSET BYTES FILE [VERSION]
-//   store_tool reads ADDRESS BYTES NUMBER     so many ranges at once, and what they are compared with
+//   store_tool reads ADDRESS BYTES NUMBER     so many ranges at once, and what to compare with
 //   store_tool find ADDRESS                   "BYTES VERSION" or "not there"
 //   store_tool list ADDRESS [--recursive]     "object BYTES ADDRESS" and "folder ADDRESS"
 //   store_tool rm ADDRESS

@@ -48,11 +48,12 @@ struct CopySummary {
 // Copies the data set, or the split, at `from` to `to`, which becomes the same: a folder of splits,
 // or one of a split. Every shard's bytes are compared, while they pass, with the checksums of its
 // records, index and columns, and these with the manifest's; so a copy of a damaged shard ends with
-// Error(corrupt) that names it, and the shard does not appear at `to`. A shard that is there already
-// with the manifest's length and checksum of its catalog is left as it is.
+// Error(corrupt) that names it, and the shard does not appear at `to`. A shard that is there
+// already with the manifest's length and checksum of its catalog is left as it is.
 //
-// Throws Error(invalid_argument) when `from` is not finished, or `to` holds another data set or what
-// no copy of `from` has made; Error(unsupported) for places that cannot be written to; Error(io).
+// Throws Error(invalid_argument) when `from` is not finished, or `to` holds another data set or
+// what no copy of `from` has made; Error(unsupported) for places that cannot be written to;
+// Error(io).
 CopySummary copy_dataset(const std::filesystem::path& from, const std::filesystem::path& to,
                          const CopyOptions& options);
 

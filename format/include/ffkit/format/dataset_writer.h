@@ -35,9 +35,10 @@ struct DatasetWriterOptions {
 
 class DatasetWriter {
  public:
-  // Creates `folder` (its parent must exist, unless it is an address). `manifest` gives split, schema, classes, source,
-  // options and created_by; its shards are filled in here. Throws Error(invalid_argument) when
-  // `folder` already holds a manifest, and for a text that is not UTF-8.
+  // Creates `folder` (its parent must exist, unless it is an address). `manifest` gives split,
+  // schema, classes, source, options and created_by; its shards are filled in here. Throws
+  // Error(invalid_argument) when `folder` already holds a manifest, and for a text that is not
+  // UTF-8.
   DatasetWriter(std::filesystem::path folder, Manifest manifest, DatasetWriterOptions options = {});
   // Continues the split in `folder`: new shards are added behind its shards, which stay as they
   // are, and finish() replaces the manifest in one step. Until then readers see the split as it

@@ -48,8 +48,8 @@ class ShardWriter {
   ShardWriter& operator=(const ShardWriter&) = delete;
 
   // Appends one encoded record (RecordBuilder::encode) and returns its number in the shard. May
-  // block on the disk or the store. Throws Error(corrupt) when the bytes are not a record of the schema,
-  // Error(io) when writing fails.
+  // block on the disk or the store. Throws Error(corrupt) when the bytes are not a record of the
+  // schema, Error(io) when writing fails.
   int64_t append(std::span<const std::byte> record);
   // The same with what a RecordCompressor made of `record`, e.g. on another thread.
   int64_t append(std::span<const std::byte> record, const StoredRecord& stored);

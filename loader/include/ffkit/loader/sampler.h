@@ -148,8 +148,9 @@ struct SamplerOptions {
   // Of Order::windowed, for several machines without a disk in common: the records of an epoch are
   // dealt to so many streams, each with blocks and windows of its own, and each batch of all ranks
   // has as many samples of each. A stream has the same records in each epoch, and a rank takes
-  // neighbouring streams, so that ranks read different blocks, and a machine's cache the same ones. 1 .. 2^20; 0: one, or as Order::automatic says. A LoaderState knows the number. The
-  // batches of all ranks together are those of any number of ranks, stream by stream in each.
+  // neighbouring streams, so that ranks read different blocks, and a machine's cache the same ones.
+  // 1 .. 2^20; 0: one, or as Order::automatic says. A LoaderState knows the number. The batches of
+  // all ranks together are those of any number of ranks, stream by stream in each.
   int64_t num_streams = 0;
 };
 
@@ -222,8 +223,9 @@ class Sampler {
   [[nodiscard]] int64_t replacement(int64_t epoch, int64_t bad, int attempt) const;
 
   // What the sequences of this sampler depend on besides the data and the seed, as text: order,
-  // epoch size, windows, streams, and a hash of the weights or groups, or samples and records of each data
-  // set of a mixture. "shuffle, 1281167 samples", "mixture of 1000/1000 + 1000/100, 2000 samples".
+  // epoch size, windows, streams, and a hash of the weights or groups, or samples and records of
+  // each data set of a mixture. "shuffle, 1281167 samples", "mixture of 1000/1000 + 1000/100, 2000
+  // samples".
   [[nodiscard]] const std::string& description() const noexcept { return description_; }
 
   // Position in the epoch's sequence of the first sample of that batch; under Tail::exact and
