@@ -15,7 +15,7 @@ import time
 TOOL, SERVERS = sys.argv[1], pathlib.Path(sys.argv[2])
 FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="ffkit-storage-"))
 KEYS = {"AWS_ACCESS_KEY_ID": "AKIATEST", "AWS_SECRET_ACCESS_KEY": "secret/of+tests"}
-_running = []
+_running, _claims = [], []
 
 
 def _end():
@@ -43,17 +43,26 @@ def installed(name):
 
 
 def free_ports(number):
-    """Ports that nobody listens to; SeaweedFS also takes each one plus 10,000."""
-    ports, port = [], 20000 + os.getpid() * 37 % 20000
+    """Ports that nobody listens to; SeaweedFS also takes each one plus 10,000.
+
+    All are below 32,768: from there on the kernel gives ports to clients, and one could take a port
+    before its server does. A name in the kernel keeps each port for this process, so that tests that
+    run at the same time choose different ones.
+    """
+    ports, port = [], 12000 + os.getpid() * 37 % 10000
     while len(ports) < number:
-        port += 1
+        port = port + 1 if port < 22000 else 12000
+        claim = socket.socket(socket.AF_UNIX)
         try:
+            claim.bind(f"\0ffkit-test-port-{port}")
             for candidate in (port, port + 10000):
                 with socket.socket() as probe:
                     probe.bind(("127.0.0.1", candidate))
-            ports.append(port)
         except OSError:
+            claim.close()
             continue
+        _claims.append(claim)
+        ports.append(port)
     return ports
 
 
