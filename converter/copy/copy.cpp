@@ -12,62 +12,24 @@
 #include <ffkit/converter/copy.h>
 #include <ffkit/format/dataset.h>
 #include <ffkit/format/option_names.h>
-#include <ffkit/format/unfinished.h>
 
+#include "copy/copy_marker.h"
 #include "copy/copy_plan.h"
 #include "copy/shard_copy.h"
 #include "format/make_error.h"
 #include "input/cancel.h"
+#include "places/place_address.h"
 
 namespace ffkit {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kCopyKind = "copy";
 constexpr int kMostThreads = 64;
 
 std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text));
 }
-
-// The marker of a copy: made first, and removed last.
-class CopyMarker {
- public:
-  CopyMarker(std::shared_ptr<ObjectStore> store, const std::string& to, const CopyPlan& plan,
-             const CopyOptions& options)
-      : store_(std::move(store)), address_(address_below(to, kUnfinishedMarker)) {
-    const UnfinishedMarker own{
-        .kind = kCopyKind, .plan = plan.fingerprint(), .command = options.command};
-    const std::string text = to_text(own);
-    if (store_->put(address_, bytes_of(text), /*only_if_new=*/true)) return;
-    constexpr int64_t kMostBytes = 1 << 16;
-    const UnfinishedMarker found = parse_unfinished_marker(store_->read_all(address_, kMostBytes));
-    const auto refuse = [&](const std::string& what, const std::string& remedy) {
-      throw Error(ErrorCode::invalid_argument, what,
-                  {.path = shown_copy(to), .subject = ErrorSubject::destination, .remedy = remedy});
-    };
-    if (found.kind != kCopyKind) {
-      refuse(fmt::format("an unfinished {} is there ({})",
-                         found.kind.empty() ? "data set" : found.kind, kUnfinishedMarker),
-             found.command.empty() ? "give another place"
-                                   : "give another place, or finish it with: " + found.command);
-    }
-    if (found.plan != own.plan) {
-      refuse("an unfinished copy of other data is there", "give another place");
-    }
-    if (!options.resume) {
-      refuse("another process makes the same copy there, or one has ended early",
-             "when none does, go on with " + option_on("resume"));
-    }
-  }
-
-  void remove() { store_->remove(address_); }
-
- private:
-  const std::shared_ptr<ObjectStore> store_;
-  const std::string address_;
-};
 
 struct ShardTask {
   const CopiedSplit* split = nullptr;
@@ -84,7 +46,7 @@ class ShardCopies {
       for (const ManifestShard& shard : split.manifest.shards) tasks_.push_back({&split, &shard});
       progress_.num_samples += split.manifest.num_records();
     }
-    progress_.split = fs::path(shown_copy(to)).filename().string();
+    progress_.split = fs::path(shown_address_of_place(to)).filename().string();
     for (const CopiedSplit& split : plan.splits) there_.push_back(find_there(split));
   }
 
@@ -170,7 +132,7 @@ class ShardCopies {
       return true;
     }
     throw Error(ErrorCode::invalid_argument, "is there already, and is not the shard to be copied",
-                {.path = shown_copy(target.address),
+                {.path = shown_address_of_place(target.address),
                  .subject = ErrorSubject::destination,
                  .remedy = "take it away, or give another place"});
   }
@@ -199,11 +161,12 @@ void validate_copy(const CopyOptions& options) {
 void refuse_same_place(const std::string& from, const std::string& to) {
   std::string what;
   if (from == to) what = "is what is to be copied";
-  if (to.starts_with(from + "/")) what = fmt::format("lies in '{}'", shown_copy(from));
-  if (from.starts_with(to + "/")) what = fmt::format("holds '{}' already", shown_copy(from));
+  if (to.starts_with(from + "/")) what = fmt::format("lies in '{}'", shown_address_of_place(from));
+  if (from.starts_with(to + "/"))
+    what = fmt::format("holds '{}' already", shown_address_of_place(from));
   if (what.empty()) return;
   throw Error(ErrorCode::invalid_argument, what,
-              {.path = shown_copy(to),
+              {.path = shown_address_of_place(to),
                .subject = ErrorSubject::destination,
                .remedy = "give another place"});
 }
@@ -234,10 +197,11 @@ CopySummary copy_dataset(const fs::path& from, const fs::path& to, const CopyOpt
   std::optional<CopyMarker> marker;
   const bool is_marked = store->find(address_below(destination, kUnfinishedMarker)).has_value();
   if (!target.is_finished || copies.lacks_any() || is_marked) {
-    marker.emplace(store, destination, plan, options);
+    marker.emplace(store, destination, plan.fingerprint(), options);
   }
   copies.run();
   throw_if_cancelled(options.cancel);
+  if (marker) marker->require_held();
   const std::string report = address_below(destination, "report.jsonl");
   if (plan.report && !target.is_finished) store->put(report, bytes_of(*plan.report), false);
   for (const CopiedSplit& split : plan.splits) {

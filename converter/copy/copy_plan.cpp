@@ -12,7 +12,9 @@
 #include "format/dataset/dataset_files.h"
 #include "format/fnv.h"
 #include "format/make_error.h"
+#include "output/own_names.h"
 #include "places/place.h"
+#include "places/place_address.h"
 #include "storage/addresses/address.h"
 #include "storage/reader/places.h"
 
@@ -23,14 +25,15 @@ namespace fs = std::filesystem;
 
 constexpr const char* kManifestName = "manifest.json";
 constexpr const char* kReportName = "report.jsonl";
-constexpr std::string_view kFileScheme = "file://";
 constexpr int64_t kMostManifestBytes = int64_t{256} << 20;
 constexpr int64_t kMostReportBytes = int64_t{4} << 30;
 
 [[noreturn]] void refuse_target(const std::string& place, const std::string& what,
                                 const std::string& remedy) {
   throw Error(ErrorCode::invalid_argument, what,
-              {.path = shown_copy(place), .subject = ErrorSubject::destination, .remedy = remedy});
+              {.path = shown_address_of_place(place),
+               .subject = ErrorSubject::destination,
+               .remedy = remedy});
 }
 
 CopiedSplit split_at_place(const fs::path& path, const std::string& folder) {
@@ -72,8 +75,8 @@ void note_others(const fs::path& from, CopyPlan& plan) {
   }
   if (num_others > 0) {
     plan.notes.push_back(fmt::format(
-        "{}: {} {} no part of the data set and {} not copied: {}{}", shown_copy(place), num_others,
-        num_others == 1 ? "file is" : "files are", num_others == 1 ? "is" : "are",
+        "{}: {} {} no part of the data set and {} not copied: {}{}", shown_address_of_place(place),
+        num_others, num_others == 1 ? "file is" : "files are", num_others == 1 ? "is" : "are",
         fmt::join(others, ", "), num_others > std::ssize(others) ? ", ..." : ""));
   }
 }
@@ -86,23 +89,6 @@ std::optional<std::string> report_at(const fs::path& folder) {
 }
 
 }  // namespace
-
-std::string address_of_place(const fs::path& path) {
-  std::string text =
-      is_address(path) ? path.native()
-                       : std::string(kFileScheme) + fs::absolute(path).lexically_normal().string();
-  while (text.ends_with('/') && !text.ends_with("://")) text.pop_back();
-  return text;
-}
-
-std::string address_below(const std::string& place, const std::string& name) {
-  return name.empty() ? place : place + "/" + name;
-}
-
-std::string shown_copy(const std::string& address) {
-  if (address.starts_with(kFileScheme)) return address.substr(kFileScheme.size());
-  return shown_address(address);
-}
 
 std::string CopyPlan::fingerprint() const {
   uint64_t hash = kFnvBasis;
@@ -152,17 +138,15 @@ CopyTarget look_at_target(const CopyPlan& plan, const std::string& to) {
   CopyTarget target;
   for (const CopiedSplit& split : plan.splits) {
     const std::string folder = address_below(to, split.folder);
-    std::set<std::string> own = {address_below(folder, kManifestName),
-                                 address_below(folder, kUnfinishedMarker)};
+    std::set<std::string> own = {address_below(folder, kManifestName)};
     if (split.folder.empty()) own.insert(address_below(folder, kReportName));
     for (const ManifestShard& shard : split.manifest.shards) {
       own.insert(address_below(folder, shard.file));
     }
     for (const ListedObject& object : store->list(folder, /*recursive=*/false).objects) {
-      if (own.contains(object.address)) continue;
-      refuse_target(folder,
-                    fmt::format("holds '{}', which is no part of what is copied",
-                                object.address.substr(folder.size() + 1)),
+      const std::string name = object.address.substr(folder.size() + 1);
+      if (own.contains(object.address) || is_marker_name(name)) continue;
+      refuse_target(folder, fmt::format("holds '{}', which is no part of what is copied", name),
                     "give another place, or take it away");
     }
     const std::string manifest = address_below(folder, kManifestName);

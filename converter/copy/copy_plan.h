@@ -28,13 +28,6 @@ struct CopyPlan {
   std::string fingerprint() const;
 };
 
-// The address of `path`, of a disk as file://.
-std::string address_of_place(const std::filesystem::path& path);
-// The same below a place; `name` may be empty.
-std::string address_below(const std::string& place, const std::string& name);
-// For messages.
-std::string shown_copy(const std::string& address);
-
 // Throws as copy_dataset() for what is not finished or no data set with manifests.
 CopyPlan plan_copy(const std::filesystem::path& from, const std::vector<std::string>& splits);
 

@@ -11,12 +11,12 @@
 #include <ffkit/format/crc32c.h>
 #include <ffkit/format/shard_reader.h>
 
-#include "copy/copy_plan.h"
 #include "format/dataset/dataset_files.h"
 #include "format/make_error.h"
 #include "format/reader/reader_of.h"
 #include "format/shard/shard_file.h"
 #include "input/cancel.h"
+#include "places/place_address.h"
 #include "storage/reader/random_reader.h"
 
 namespace ffkit {
@@ -76,7 +76,9 @@ class EndsReader : public RandomReader {
 class PlainReader final : public EndsReader {
  public:
   PlainReader(const StoredFile& file, int64_t num_bytes, std::string version)
-      : EndsReader(shown_copy(file.address), num_bytes), file_(file), version_(std::move(version)) {
+      : EndsReader(shown_address_of_place(file.address), num_bytes),
+        file_(file),
+        version_(std::move(version)) {
     const int64_t end_bytes = std::min(size_, kEndBytes);
     end_.resize(static_cast<size_t>(end_bytes));
     if (end_bytes > 0) file_.store->read(file_.address, size_ - end_bytes, end_, version_);
@@ -252,7 +254,7 @@ ObjectFacts facts_of(const StoredFile& file) {
   const std::optional<ObjectFacts> facts = file.store->find(file.address);
   if (!facts) {
     throw Error(ErrorCode::not_found, "the manifest lists this shard, but it is not there",
-                {.path = shown_copy(file.address),
+                {.path = shown_address_of_place(file.address),
                  .subject = ErrorSubject::shard,
                  .remedy = "copy or convert the data set again"});
   }
@@ -264,7 +266,7 @@ ObjectFacts facts_of(const StoredFile& file) {
 void copy_shard(const StoredFile& from, const StoredFile& to, const ManifestShard& listed,
                 const Schema& schema, const std::atomic<bool>* cancel) {
   const ObjectFacts facts = facts_of(from);
-  const std::string path = shown_copy(from.address);
+  const std::string path = shown_address_of_place(from.address);
   const int64_t num_bytes = facts.num_bytes;
   const ShardReader shard =
       open_checked(std::make_shared<PlainReader>(from, num_bytes, facts.version), listed, schema);

@@ -14,14 +14,14 @@
 #include <ffkit/format/dataset.h>
 #include <ffkit/format/manifest.h>
 
-#include "copy/copy_plan.h"
 #include "format/file/claim_file.h"
 #include "format/file/file.h"
 #include "format/file/file_lock.h"
 #include "format/make_error.h"
-#include "leftovers/own_names.h"
+#include "output/own_names.h"
 #include "output/store_claim.h"
 #include "output/store_parts.h"
+#include "places/place_address.h"
 #include "storage/stores/object_store.h"
 
 namespace ffkit {
@@ -31,15 +31,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* kManifestFile = "manifest.json";
 constexpr const char* kReportFile = "report.jsonl";
-
-bool is_on_disk(const std::string& address) {
-  return address.starts_with("file://");
-}
-
-// The path or the address of a file of the place's store.
-fs::path place_of_file(const std::string& address) {
-  return is_on_disk(address) ? fs::path(shown_copy(address)) : fs::path(address);
-}
 
 std::string last_name(const std::string& address) {
   return address.substr(address.rfind('/') + 1);
@@ -51,8 +42,8 @@ bool is_part_folder(const std::string& folder) {
 
 // Whether a process of this machine holds the marker, or has a file in the folder.
 bool is_in_use(const std::string& folder) {
-  if (!is_on_disk(folder)) return false;
-  const fs::path path = shown_copy(folder);
+  if (!is_place_on_disk(folder)) return false;
+  const fs::path path = path_of_place(folder);
   if (ClaimFile::user_of(path, FileLock::Mode::exclusive).is_here) return true;
   FileLock lock(open_descriptor(path / kUnfinishedMarker, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
   return lock.is_open() && lock.try_lock(FileLock::Mode::exclusive) == EWOULDBLOCK;
@@ -87,7 +78,7 @@ class Search {
     const Listing listing = store_->list(place_, /*recursive=*/false);
     if (top.objects.empty() && listing.folders.empty()) {
       throw Error(ErrorCode::not_found, "there is nothing",
-                  {.path = shown_copy(place_),
+                  {.path = shown_address_of_place(place_),
                    .subject = ErrorSubject::dataset,
                    .remedy = "give the folder of a data set, or of a split"});
     }
@@ -137,7 +128,7 @@ class Search {
       return std::nullopt;
     }
     std::set<std::string> names = {kManifestFile};
-    for (const ManifestShard& shard : read_manifest(place_of_file(manifest)).shards) {
+    for (const ManifestShard& shard : read_manifest(path_of_place(manifest)).shards) {
       names.insert(shard.file);
     }
     return names;
@@ -147,7 +138,7 @@ class Search {
     const std::optional<std::set<std::string>> named = named_in(looked);
     for (const ListedObject& object : looked.objects) {
       const std::string name = last_name(object.address);
-      Leftover leftover{.path = place_of_file(object.address),
+      Leftover leftover{.path = path_of_place(object.address),
                         .num_bytes = object.facts.num_bytes,
                         .is_in_use = looked.is_in_use};
       if (named && named->contains(name)) {
@@ -179,7 +170,7 @@ class Search {
       found_.found.push_back({.kind = !top.is_unfinished ? Leftover::Kind::temporary
                                       : is_marker        ? Leftover::Kind::marker
                                                          : Leftover::Kind::work,
-                              .path = place_of_file(object.address),
+                              .path = path_of_place(object.address),
                               .num_bytes = object.facts.num_bytes});
     }
   }
@@ -194,7 +185,7 @@ class Search {
       }
       found_.notes.push_back(
           fmt::format("{}: uploads that were not finished cannot be looked for: {}",
-                      shown_copy(place_), error.message()));
+                      shown_address_of_place(place_), error.message()));
       return;
     }
     for (const UnfinishedUpload& upload : uploads) {
@@ -204,15 +195,15 @@ class Search {
       const bool is_below = folder == place_ || folder.substr(0, folder.rfind('/')) == place_;
       const bool is_own = is_shard_name(name) || is_temporary_name(name) || is_marker_name(name) ||
                           name == kManifestFile || name == kReportFile ||
-                          is_on_disk(upload.address);
+                          is_place_on_disk(upload.address);
       if (!is_below || !is_own) {
-        found_.others.push_back(place_of_file(upload.address));
+        found_.others.push_back(path_of_place(upload.address));
         continue;
       }
       const LookedAt& of = looked == folders_.end() ? folders_.front() : *looked;
       found_.found.push_back(
           {.kind = of.is_unfinished ? Leftover::Kind::work : Leftover::Kind::upload,
-           .path = place_of_file(upload.address),
+           .path = path_of_place(upload.address),
            .num_bytes = upload.num_bytes,
            .upload_id = upload.id,
            .since = upload.begun,
@@ -247,7 +238,7 @@ RemovedLeftovers remove_leftovers(const fs::path& place, bool unfinished,
   Leftovers leftovers = look();
   // While these are held, no conversion begins or goes on there.
   std::deque<StoreClaim> claims;
-  if (unfinished && !is_on_disk(address) &&
+  if (unfinished && !is_place_on_disk(address) &&
       std::ranges::any_of(leftovers.found, &Leftover::is_of_unfinished)) {
     claims.emplace_back(address, note, std::function<void()>());
     for (const std::string& part : parts) {

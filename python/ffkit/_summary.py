@@ -1,9 +1,10 @@
-"""What a conversion has written."""
+"""What a conversion or a copy has written, and what interrupted ones have left."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 
 @dataclass(frozen=True)
@@ -63,3 +64,50 @@ class Summary:
             if summary.split == split:
                 return summary
         raise KeyError(split)
+
+
+@dataclass(frozen=True)
+class CopySummary:
+    """What copy() has copied."""
+
+    splits: tuple[str, ...]
+    num_shards: int
+    num_records: int
+    file_bytes: int
+    """Of all shards."""
+    num_equal_shards: int
+    """Shards that were there already."""
+    num_copied_bytes: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Leftover:
+    """A file or an upload that interrupted work has left."""
+
+    kind: Literal["shard", "temporary", "upload", "work", "marker"]
+    """"shard": the manifest beside it does not name it; "temporary": it was to be renamed or removed; "upload": parts of an object that was not
+    finished; "work" and "marker": of a data set that is not finished, which resume=True would go on with."""
+    path: str
+    """A path, or an address."""
+    num_bytes: int
+    """0 of uploads: stores do not say."""
+    upload_id: str
+    since: str
+    """When an upload was begun, as the store writes it; empty: not known."""
+    is_in_use: bool
+    """A process of this machine has it."""
+
+
+@dataclass(frozen=True)
+class Leftovers:
+    """What find_leftovers() has found."""
+
+    found: tuple[Leftover, ...]
+    """Sorted by path."""
+    others: tuple[str, ...]
+    """Files that are neither ffkit's nor in a manifest; they stay."""
+    num_in_manifests: int
+    """Files that manifests name, and manifests; they stay."""
+    notes: tuple[str, ...]
+    """What could not be looked for, a sentence each."""

@@ -30,11 +30,12 @@ from ._convert_options import (
     documented,
     given_options,
 )
-from ._summary import SplitSummary, Summary
+from ._summary import CopySummary, Leftover, Leftovers, SplitSummary, Summary
 
 __all__ = [
-    "ConvertOptions", "ConvertPictureOptions", "PictureOptions", "Progress", "ProgressUpdate", "Source", "SplitSummary", "Summary", "append",
-    "coco", "demo", "folder", "from_source", "from_torch", "imagenet", "jsonl", "merge", "nuscenes", "pairs", "text", "transcode", "v1", "webdataset",
+    "ConvertOptions", "ConvertPictureOptions", "CopySummary", "Leftover", "Leftovers", "PictureOptions", "Progress", "ProgressUpdate", "Source",
+    "SplitSummary", "Summary", "append", "coco", "copy", "demo", "find_leftovers", "folder", "from_source", "from_torch", "imagenet", "jsonl",
+    "merge", "nuscenes", "pairs", "remove_leftovers", "text", "transcode", "v1", "webdataset",
 ]  # fmt: skip
 
 
@@ -253,6 +254,70 @@ def append(
 ) -> Summary:
     """Adds the shards of other data sets to an existing one, which may be read meanwhile. As merge()."""
     return _join(dst, sources, transfer, True, on_note)
+
+
+def copy(
+    src: Path,
+    dst: Path,
+    *,
+    splits: str | Sequence[str] | None = None,
+    threads: int = 4,
+    resume: bool = False,
+    progress: Progress = True,
+    on_note: Callable[[str], object] | None = None,
+) -> CopySummary:
+    """Copies a finished data set, or one of its splits, between folders and stores. Each shard is compared with its checksums while it passes.
+
+    dst becomes what src is, and has the marker of an unfinished data set until the copy is whole. Shards that are there already, and equal, are
+    not copied again.
+
+    Args:
+        src: folder or address of a data set, or of one of its splits.
+        dst: a folder, s3://... or gs://...
+        splits: copies these of a data set's splits; None: all.
+        threads: shards that are copied at once, 1 to 64; each takes up to 100 MiB of memory.
+        resume: goes on with the same copy, which has ended early; begins where there is none.
+        progress, on_note: as of a conversion.
+
+    Raises:
+        ffkit.CorruptError: a shard of src is damaged; it does not appear in dst.
+        ffkit.InvalidArgumentError: src is not finished; dst holds other data, or another process writes there.
+        ffkit.NotFoundError: there is no such data set or split.
+        ffkit.UnsupportedError: nothing can be written to such a place.
+    """
+    bar = ProgressBar(progress, "records")
+    chosen = [splits] if isinstance(splits, str) else [*(splits or [])]
+    try:
+        return CopySummary(**_ffkit.copy(os.fspath(src), os.fspath(dst), chosen, threads, resume, bar.callback, on_note or _warn))
+    finally:
+        bar.close()
+
+
+def find_leftovers(place: Path) -> Leftovers:
+    """What interrupted conversions and copies have left in a folder or a store: of a data set, or of one of its splits. Changes nothing.
+
+    Raises:
+        ffkit.NotFoundError: there is nothing at all.
+        ffkit.UnsupportedError: the store has no lists, as web servers.
+    """
+    found, others, num_in_manifests, notes = _ffkit.find_leftovers(os.fspath(place))
+    return Leftovers(tuple(Leftover(*leftover) for leftover in found), tuple(others), num_in_manifests, tuple(notes))
+
+
+def remove_leftovers(place: Path, *, unfinished: bool = False, on_note: Callable[[str], object] | None = None) -> tuple[int, int]:
+    """Removes what find_leftovers() finds, but for what a process is making. Returns the number of files and uploads removed, and their bytes.
+
+    Args:
+        place: folder or address of a data set, or of one of its splits.
+        unfinished: removes also the shards and markers of data sets that are not finished, which resume=True would go on with.
+        on_note: is called with sentences that the user should know; by default they are warnings. In a store, whether a process of another machine
+            is alive takes half a minute to tell, of which there is one.
+
+    Raises:
+        ffkit.InvalidArgumentError: with `unfinished`, a process is writing to the data set, which is in a store.
+        As find_leftovers().
+    """
+    return _ffkit.remove_leftovers(os.fspath(place), unfinished, on_note or _warn)
 
 
 class Source(ABC):

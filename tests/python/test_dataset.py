@@ -3,12 +3,14 @@ import datetime
 import io
 import os
 import pickle
+import shutil
 
 import numpy
 import PIL.Image
 import pytest
 
 import ffkit
+import ffkit.convert as convert
 
 
 @pytest.fixture(scope="module")
@@ -143,3 +145,52 @@ def test_refuses_what_cannot_be(cache):
     with pytest.raises(ffkit.InvalidArgumentError, match="min_free_bytes must be 0 or more"):
         ffkit.set_cache(min_free_bytes=-1)
     assert ffkit._ffkit.cache_options() == (os.fspath(cache), 1 << 30, 0)
+
+
+def files_of(folder):
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_copy_is_the_same(tmp_path):
+    convert.demo(tmp_path / "set", images=40, val_images=10, classes=2, size=32, progress=False)
+    updates = []
+    summary = convert.copy(tmp_path / "set", tmp_path / "copy", progress=updates.append)
+    assert files_of(tmp_path / "copy") == files_of(tmp_path / "set")
+    assert summary.splits == ("train", "val") and summary.num_records == 50 and summary.num_shards == 2
+    assert summary.num_copied_bytes == summary.file_bytes and updates[-1]["num_done"] == 50
+    again = convert.copy(tmp_path / "set", tmp_path / "copy", progress=False)
+    assert again.num_equal_shards == 2 and again.num_copied_bytes == 0
+    assert convert.copy(tmp_path / "set", tmp_path / "one", splits="val", progress=False).splits == ("val",)
+    with pytest.raises(ffkit.NotFoundError, match="test"):
+        convert.copy(tmp_path / "set", tmp_path / "none", splits=["test"], progress=False)
+    with pytest.raises(ffkit.InvalidArgumentError, match="threads is 0"):
+        convert.copy(tmp_path / "set", tmp_path / "none", threads=0, progress=False)
+
+
+def test_what_a_copy_leaves_is_found_gone_on_with_and_removed(tmp_path):
+    convert.demo(tmp_path / "set", images=40, val_images=10, classes=2, size=32, progress=False)
+    assert convert.find_leftovers(tmp_path / "set").found == ()
+
+    # A copy of damaged data ends early, and goes on when they are right again.
+    shard = tmp_path / "set" / "val" / "shard-00000.ffr"
+    right = shard.read_bytes()
+    damaged = bytearray(right)
+    damaged[len(damaged) // 4] ^= 1
+    for again in (True, False):
+        shard.write_bytes(damaged)
+        with pytest.raises(ffkit.CorruptError, match="val/shard-00000.ffr"):
+            convert.copy(tmp_path / "set", tmp_path / "copy", threads=1, progress=False)
+        shard.write_bytes(right)
+        with pytest.raises(ffkit.InvalidArgumentError, match="an unfinished copy of the same data is there; go on with resume=True"):
+            convert.copy(tmp_path / "set", tmp_path / "copy", progress=False)
+        left = convert.find_leftovers(tmp_path / "copy")
+        assert "marker" in [leftover.kind for leftover in left.found] and not any(leftover.is_in_use for leftover in left.found)
+        assert convert.remove_leftovers(tmp_path / "copy") == (0, 0)
+        if again:
+            convert.copy(tmp_path / "set", tmp_path / "copy", resume=True, progress=False)
+            assert files_of(tmp_path / "copy") == files_of(tmp_path / "set")
+            shutil.rmtree(tmp_path / "copy")
+    num_removed, _ = convert.remove_leftovers(tmp_path / "copy", unfinished=True)
+    assert num_removed == len(left.found)
+    with pytest.raises(ffkit.NotFoundError):
+        convert.find_leftovers(tmp_path / "nowhere")

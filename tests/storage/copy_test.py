@@ -109,6 +109,17 @@ for destination in ("s3://bucket/killed", str(FOLDER / "killed")):
         if any(name.endswith("shard-00000.ffr") for name in there):
             break
         time.sleep(0.05)
+    # While it is alive nobody else copies there, and gc takes nothing away. Stopped, it does not end too early.
+    running.send_signal(signal.SIGSTOP)
+    for options in ([], ["--resume"]):
+        message = ffconvert("copy", slow.url + "/ours/train", destination, *options, code=1)
+        expect("is writing to this folder" in message, message)
+    if destination.startswith("s3"):
+        message = ffconvert("gc", destination, "--remove", "--unfinished", code=1)
+        expect("is writing to this folder" in message, message)
+    else:
+        said = ffconvert("gc", destination, "--remove", "--unfinished")
+        expect("a process has it" in said and "0 removed" in said, said)
     running.send_signal(signal.SIGKILL)
     running.wait()
     message = ffconvert("copy", slow.url + "/ours/train", destination, code=1)

@@ -22,14 +22,15 @@ struct CopyOptions {
   std::vector<std::string> splits;
   // Shards that are underway at once, 1 to 64. Each takes up to 100 MiB of memory.
   int num_threads = 4;
-  // Goes on with a copy of the same data that has ended early. Without it, its marker is an error,
-  // because another process may be making that copy.
+  // Goes on with a copy of the same data that has ended early, which is an error otherwise. One
+  // that another process is making is always an error.
   bool resume = false;
   // Checked between pieces of 4 MiB; once true, the copy ends with Error(cancelled).
   const std::atomic<bool>* cancel = nullptr;
   // Called after each shard, with records; must be quick.
   std::function<void(const ConvertProgress&)> progress;
-  // Called with one sentence the user should know.
+  // Called with one sentence the user should know. In a store, whether a copy of another machine is
+  // alive takes half a minute to tell, of which there is one.
   std::function<void(const std::string&)> note;
   // What finishes the copy when this call ends early, for a shell.
   std::string command;

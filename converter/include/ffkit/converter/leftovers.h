@@ -50,10 +50,9 @@ struct RemovedLeftovers {
 };
 // Removes what find_leftovers() found, after looking again. What belongs to data sets that are not
 // finished, `work` and `marker`, only with `unfinished`: then their conversions begin anew. What a
-// process of this machine has on a disk stays. In a store, a conversion that is being made is an
-// Error(invalid_argument), and nothing is removed; whether one of another machine lives may take
-// half a minute to tell, of which `note`, which may be empty, gets a sentence. A copy to a store
-// cannot be told from one that ended.
+// process of this machine has on a disk stays. In a store, a conversion or a copy that is being
+// made is an Error(invalid_argument), and nothing is removed; whether one of another machine lives
+// may take half a minute to tell, of which `note`, which may be empty, gets a sentence.
 RemovedLeftovers remove_leftovers(const std::filesystem::path& place, bool unfinished,
                                   const std::function<void(const std::string&)>& note = {});
 

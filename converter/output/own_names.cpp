@@ -1,4 +1,4 @@
-#include "leftovers/own_names.h"
+#include "output/own_names.h"
 
 #include <algorithm>
 #include <array>
