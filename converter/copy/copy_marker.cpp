@@ -58,8 +58,7 @@ bool CopyMarker::hold_folder_of_marker(const CopyOptions& options) {
   lock_ = FileLock(open_descriptor(marker, O_RDWR | O_NOFOLLOW));
   if (!lock_.is_open()) {
     if (errno == ENOENT) return false;
-    throw Error(ErrorCode::io, "cannot be opened",
-                {.path = marker.string(), .errno_value = errno});
+    throw Error(ErrorCode::io, "cannot be opened", {.path = marker.string(), .errno_value = errno});
   }
   const FolderHold hold = hold_folder(folder, FileLock::Mode::exclusive, lock_, claim_file_);
   if (!hold.is_taken) {

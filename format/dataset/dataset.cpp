@@ -6,6 +6,7 @@
 #include <ffkit/format/dataset.h>
 
 #include "dataset/chain.h"
+#include "dataset/class_filter.h"
 #include "dataset/dataset_files.h"
 #include "errors_only.h"
 #include "fnv.h"
@@ -173,7 +174,7 @@ Dataset Dataset::subset(const std::vector<int64_t>& record_indices) const {
 }
 
 Dataset Dataset::where(const Filter& filter) const {
-  return errors_only(path(), [&] { return filtered(filter); });
+  return errors_only(path(), [&] { return filtered(with_labels_for_classes(filter, manifest())); });
 }
 
 Dataset Dataset::filtered(const Filter& filter) const {

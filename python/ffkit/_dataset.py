@@ -156,9 +156,11 @@ class Dataset(Sequence[dict[str, Any]]):
     def where(self, filter: str) -> Dataset:
         """The records for which `filter` holds, in their order, such as "label in {3, 7, 100..199} and id != 'a.jpg'". Reads columns alone.
 
+        Where there are classes, "class == 'tench'" and "class in {n01440764, 'hen'}" choose them, by identifier, by name, or by one of several names ("tench, Tinca tinca").
+
         Raises:
             InvalidArgumentError: (a ValueError) says where the text does not fit.
-            FieldNotFoundError: (a KeyError) for a field without a column.
+            FieldNotFoundError: (a KeyError) for a field without a column; NotFoundError: for a class that there is not.
         """
         return self._like(self._dataset.where(filter))
 

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include <ffkit/format/dataset.h>
+#include <ffkit/format/dataset_writer.h>
 #include <ffkit/format/filter.h>
 #include <ffkit/format/record.h>
 #include <ffkit/format/shard_writer.h>
@@ -96,6 +97,54 @@ TEST_F(FilterTest, SaysWhatDoesNotFit) {
     EXPECT_ERROR(matching_records(*reader_, filter), invalid_argument);
   }
   EXPECT_ERROR(match("note == x"), not_found, .subject = field);
+}
+
+// Labels 0, 1, 2, 3, 0, 1, ... of four classes.
+Dataset write_classes(const std::filesystem::path& folder, std::vector<Field> more = {}) {
+  std::vector<Field> fields = {
+      {.name = "label", .type = FieldType::scalar, .dtype = DType::i64, .column = true}};
+  fields.insert(fields.end(), more.begin(), more.end());
+  DatasetWriter writer(
+      folder,
+      {.split = "train",
+       .schema = {fields},
+       .classes = {"n01", "n02", "n03", "n04"},
+       .class_names = {"tench, Tinca tinca", "crane", "crane, machine", "9..10, a name"}},
+      {});
+  std::vector<std::byte> record;
+  for (int64_t i = 0; i < 8; ++i) {
+    RecordBuilder builder(writer.schema());
+    builder.set_scalar<int64_t>(0, i % 4);
+    if (!more.empty()) builder.set_string(1, i == 5 ? "n01" : "other");
+    builder.encode(record);
+    writer.append(record);
+  }
+  writer.finish();
+  return Dataset::open(folder);
+}
+
+TEST_F(FilterTest, ClassesAreKnownByTheirIdentifiersAndNames) {
+  const Dataset all = write_classes(dir_ / "classes");
+  const auto labels = [&all](const char* text) {
+    return all.where(parse_filter(text)).int_column("label");
+  };
+  EXPECT_THAT(labels("class == n02"), ElementsAre(1, 1));
+  EXPECT_THAT(labels("class == tench"), ElementsAre(0, 0));
+  EXPECT_THAT(labels("class == 'Tinca tinca'"), ElementsAre(0, 0));
+  EXPECT_THAT(labels("class == 'tench, Tinca tinca'"), ElementsAre(0, 0));
+  EXPECT_THAT(labels("class in {'9..10', machine} and label < 3"), ElementsAre(2, 2));
+  EXPECT_THAT(labels("class not in {n01, n02}"), ElementsAre(2, 3, 2, 3));
+  EXPECT_THAT(labels("class != n01"), ElementsAre(1, 2, 3, 1, 2, 3));
+  EXPECT_ERROR(labels("class == crane"), invalid_argument);
+  EXPECT_ERROR(labels("class == tenhc"), not_found);
+  EXPECT_ERROR(labels("class < n02"), invalid_argument);
+  EXPECT_ERROR(labels("class in {n01..n03}"), invalid_argument);
+  EXPECT_THAT(Dataset::chain({all, all}).where(parse_filter("class == n03")).int_column("label"),
+              ElementsAre(2, 2, 2, 2));
+  // A field of this name is what is meant.
+  const Dataset own =
+      write_classes(dir_ / "own", {{.name = "class", .type = FieldType::string, .column = true}});
+  EXPECT_THAT(own.where(parse_filter("class == n01")).int_column("label"), ElementsAre(1));
 }
 
 TEST_F(FilterTest, SubsetsOfDatasetsNumberTheirRecordsAnew) {

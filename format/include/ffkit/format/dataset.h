@@ -72,8 +72,11 @@ class Dataset {
   // The records of this data set with these numbers, in this order; numbers may repeat. Throws
   // Error(invalid_argument) for one that is out of range. Takes 8 bytes of memory a record.
   [[nodiscard]] Dataset subset(const std::vector<int64_t>& record_indices) const;
-  // The records for which `filter` holds, in their order. Reads columns, no records. Throws as
-  // matching_records(); for a chain also when a source lacks a field of the filter: filter that
+  // The records for which `filter` holds, in their order. Reads columns, no records. Where the
+  // records have a label and no field "class", and the manifest has classes, the filter may have
+  // conditions on "class": by identifier, by name, or by one of several names ("tench, Tinca
+  // tinca"). Throws as matching_records(); Error(not_found) for a class that there is not,
+  // Error(invalid_argument) for a name that several classes have; for a chain also when a source lacks a field of the filter: filter that
   // source before you chain it.
   [[nodiscard]] Dataset where(const Filter& filter) const;
   [[nodiscard]] bool is_subset() const noexcept;

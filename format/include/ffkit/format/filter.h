@@ -6,6 +6,7 @@
 // Conditions, joined by "and", on fields with a column:
 //   FIELD == VALUE    also != < <= > >=      numbers are compared as numbers, texts byte by byte
 //   FIELD in {VALUE, FIRST..LAST, ...}       also "not in"; LAST is included
+// Dataset::where() also knows the class of a record: class == 'tench', class in {n01440764, crane}.
 // A VALUE is a number but NaN, a word, or a text in single or double quotes. Null fields count as 0
 // or the empty text.
 #pragma once
