@@ -13,6 +13,8 @@ double per(double amount, double of) {
 constexpr double kWaitThatMatters = 0.05;
 // Threads as busy as this have nothing left to give; the rest is waking up and being preempted.
 constexpr double kBusy = 0.85;
+// A disk or a store that is waited for has a read underway nearly all the time.
+constexpr double kReadsThatMatter = 0.5;
 
 // Whether enough comes from a store to be what takes the time: its reads are 10 to 100 times as
 // slow as those of a disk.
@@ -56,6 +58,12 @@ std::string LoaderStatistics::verdict() const {
     return fmt::format("consumer-bound: it waits {:.1f} % of the time; {}", 100 * waiting, threads);
   }
   if (busy >= kBusy) return fmt::format("decode-bound: {}", threads);
+  if (reads_in_flight < kReadsThatMatter) {
+    return fmt::format(
+        "overhead-bound: {:.1f} reads in flight; {}: what each batch costs besides, at {:.0f} "
+        "batches/s; larger batches need less of it",
+        reads_in_flight, threads, per(static_cast<double>(num_batches), elapsed_seconds));
+  }
   return fmt::format("{}-bound: {:.0f} MB/s, {:.1f} reads in flight of {:.1f} ms each; {}",
                      waits_for_store(*this) ? "network" : "disk",
                      per(static_cast<double>(bytes_read) * 1e-6, elapsed_seconds), reads_in_flight,

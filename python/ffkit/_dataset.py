@@ -49,7 +49,7 @@ class Dataset(Sequence[dict[str, Any]]):
     It is a map-style data set for torch, but `ffkit.Loader` is what reads it fast.
 
     Args:
-        path: the folder that ffconvert wrote, or its address in a store ("s3://bucket/set"); or that of a split, a shard, a v1 file or a folder of those, with an empty `split`.
+        path: the folder that ffconvert wrote, or its address in a store ("s3://bucket/set"); or that of a split, a shard, a v1 file or a folder of those, with an empty `split`; the folder of a split may have its name, too.
         split: "train", "val", ...
         max_record_bytes: the longest record that is read; 0: 256 MiB.
         index_cache_bytes: memory of each open shard for pages of its index; 0: 1 MiB, which serves 32,512 records.

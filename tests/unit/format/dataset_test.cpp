@@ -39,6 +39,15 @@ Manifest write_split(const std::filesystem::path& folder, const std::string& spl
   return writer.finish();
 }
 
+TEST(Dataset, TheFolderOfASplitIsThatSplitByItsNameToo) {
+  const TempDir dir;
+  write_split(dir.path(), "train", 4);
+  EXPECT_EQ(Dataset::open(dir / "train", "train").num_records(), 4);
+  EXPECT_TRUE(has_split(dir / "train", "train"));
+  EXPECT_FALSE(has_split(dir / "train", "val"));
+  EXPECT_ERROR(Dataset::open(dir / "train", "val"), not_found, .subject = split);
+}
+
 TEST(Dataset, RecordsRunThroughTheShards) {
   const TempDir dir;
   const Manifest written = write_split(dir.path(), "train", 700);

@@ -40,6 +40,13 @@ TEST(LoaderStatistics, SaysWhatTheLoaderWaitsFor) {
   of_store.bytes_from_store = 40'000'000;  // the cache has the rest
   EXPECT_EQ(of_store.verdict(),
             "disk-bound: 100 MB/s, 2.0 reads in flight of 20.0 ms each; 2 threads at 20 %");
+  // A warm cache, and little to decode.
+  LoaderStatistics of_small = two_threads_for_ten_seconds(4, 8);
+  of_small.read_seconds = 1;
+  of_small.reads_in_flight = 0.1;
+  EXPECT_EQ(of_small.verdict(),
+            "overhead-bound: 0.1 reads in flight; 2 threads at 20 %: what each batch costs "
+            "besides, at 1 batches/s; larger batches need less of it");
   EXPECT_EQ(LoaderStatistics().verdict(), "no batch has been taken yet");
 }
 

@@ -31,7 +31,8 @@ namespace ffkit {
 class Dataset {
  public:
   // Opens the split `split` of `path`, or what `path` itself is when `split` is empty: a split's
-  // folder, a folder of v1 files, or one shard or v1 file. Opens every shard and compares it with
+  // folder, a folder of v1 files, or one shard or v1 file. A split's folder also opens with the
+  // name of that split. Opens every shard and compares it with
   // the manifest, where there are no more than options.max_open_shards; of more, each when it is
   // needed (ShardReaderOptions::check_shards). Throws Error(not_found) with the splits there are
   // and for a missing shard, Error(corrupt) for a different one, and Error(invalid_argument) for a
@@ -154,7 +155,8 @@ std::vector<std::string> list_splits(const std::filesystem::path& folder);
 bool is_local(const std::filesystem::path& path);
 // Whether the folder is that of a split: there is a manifest in it.
 bool is_split_folder(const std::filesystem::path& folder);
-// Whether the data set folder has a split of that name, finished or not, of whichever version.
+// Whether the data set folder has a split of that name, finished or not, of whichever version, or
+// is that split itself.
 bool has_split(const std::filesystem::path& folder, const std::string& split);
 
 // The file that marks a data set folder as not finished; the converter removes it last.

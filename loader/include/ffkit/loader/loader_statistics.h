@@ -37,8 +37,9 @@ struct LoaderStatistics {
   // time.
   [[nodiscard]] LoaderStatistics since(const LoaderStatistics& earlier) const;
   // What limits the loader, in one line: "decode-bound: 2 threads at 98 %", "disk-bound: ...",
-  // "network-bound: ..." where the store is waited for, or "consumer-bound: ..." when batches wait
-  // for training, as they should.
+  // "network-bound: ..." where the store is waited for, "overhead-bound: ..." where neither reading
+  // nor decoding takes the time, or "consumer-bound: ..." when batches wait for training, as they
+  // should.
   [[nodiscard]] std::string verdict() const;
 };
 // For people: one line for each stage, then the verdict.
