@@ -3,9 +3,12 @@
 #pragma once
 
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
@@ -14,13 +17,18 @@
 #include <exception>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <new>
 #include <string>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
 #include <ffkit/format/error.h>
+
+#include "format/options/nearest_names.h"
 
 namespace ffkit {
 
@@ -128,14 +136,63 @@ inline void refuse_empty_texts(const CLI::App& app) {
   for (const CLI::App* command : app.get_subcommands()) refuse_empty_texts(*command);
 }
 
+// Options of other programs, without "--", and the one of ours that does the same.
+using OptionsElsewhere = std::map<std::string, std::string>;
+
+// What is wrong with the arguments that no command of `app` has taken: which one there is not, and
+// which ones are meant instead. CLI11's own words list all of them, the last one first.
+inline std::string words_on_extras(const CLI::App& app, const OptionsElsewhere& elsewhere) {
+  const CLI::App* command = &app;
+  std::string name = app.get_name();
+  while (!command->get_subcommands().empty()) {
+    command = command->get_subcommands().front();
+    name += " " + command->get_name();
+  }
+  const std::vector<std::string> extras = app.remaining(/*recurse=*/true);
+  const std::string& first = extras.front();
+  const auto nearest = [](const std::string& wanted, std::vector<std::string> names) {
+    return fmt::format("'{}'", fmt::join(nearest_names(wanted, std::move(names)), "', '"));
+  };
+  if (!first.starts_with("-")) {
+    std::vector<std::string> names;
+    for (const CLI::App* below : command->get_subcommands({})) names.push_back(below->get_name());
+    if (names.empty()) return fmt::format("'{}' is one argument too many for {}", first, name);
+    return fmt::format("{} has no command '{}'; the nearest are {}", name, first,
+                       nearest(first, std::move(names)));
+  }
+  const std::string option = first.substr(0, first.find('='));
+  const auto known =
+      elsewhere.find(option.substr(std::min(option.find_first_not_of('-'), option.size())));
+  if (known != elsewhere.end()) {
+    return fmt::format("{} has no option '{}'; what does the same is --{}", name, option,
+                       known->second);
+  }
+  std::vector<std::string> names;
+  for (const CLI::Option* own : command->get_options()) {
+    for (const std::string& long_name : own->get_lnames()) names.push_back("--" + long_name);
+  }
+  return fmt::format("{} has no option '{}'; the nearest are {}", name, option,
+                     nearest(option, std::move(names)));
+}
+
 // Parses the command line of `app`, whose name is the program's, and runs `action`, which returns
 // the exit status.
 template <typename Action>
-int run_tool(CLI::App& app, int argc, char** argv, Action action) {
+int run_tool(CLI::App& app, int argc, char** argv, Action action,
+             const OptionsElsewhere& elsewhere = {}) {
   occupy_closed_streams();
   raise_open_file_limit();
   try {
-    app.parse(argc, argv);
+    try {
+      app.parse(argc, argv);
+    } catch (const CLI::ParseError& e) {
+      // Where a command is wanted and none was known, CLI11 says only that one is required.
+      const bool is_extra =
+          dynamic_cast<const CLI::ExtrasError*>(&e) != nullptr ||
+          (dynamic_cast<const CLI::RequiredError*>(&e) != nullptr && app.get_subcommands().empty());
+      if (!is_extra || app.remaining_size(/*recurse=*/true) == 0) throw;
+      throw CLI::ParseError(words_on_extras(app, elsewhere), CLI::ExitCodes::ExtrasError);
+    }
     refuse_empty_texts(app);
     return action();
   } catch (const CLI::Success& e) {  // --help, --version

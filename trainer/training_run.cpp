@@ -205,6 +205,9 @@ TrainSummary TrainingRun::run(const std::optional<WorkDir>& work_dir) {
   if (work_dir) {
     write_options_file(work_dir->path() / kOptionsFileName, options_);
     report_.open_log(work_dir->path(), state_.steps_done);
+  } else {
+    report_.print_lines(
+        {"nothing of this run is kept, neither weights nor metrics: --work-dir keeps them"});
   }
   report_.start(state_);
   while (state_.epochs_done < length_.num_epochs && !is_stopped_) {

@@ -101,8 +101,7 @@ FilterCondition on_label(const FilterCondition& condition, const ClassNumbers& n
 Filter with_labels_for_classes(const Filter& filter, const Manifest& manifest) {
   const auto is_on_class = [](const FilterCondition& c) { return c.field == kClassField; };
   if (manifest.classes.empty() || manifest.schema.index_of(kClassField) >= 0 ||
-      !find_label_field(manifest.schema) ||
-      std::ranges::none_of(filter.conditions, is_on_class)) {
+      !find_label_field(manifest.schema) || std::ranges::none_of(filter.conditions, is_on_class)) {
     return filter;
   }
   const ClassNumbers numbers(manifest);

@@ -169,11 +169,12 @@ std::optional<DatasetFiles> open_own_split(const fs::path& path, const std::stri
   if (split.empty() || !is_split_folder(path)) return std::nullopt;
   const std::string own = read_manifest(path / kManifestName).split;
   if (own == split) return open_split(path, options);
-  throw Error(ErrorCode::not_found,
-              fmt::format("is the folder of the split '{}' alone, and there is no split '{}' in it; "
-                          "give the folder of the data set, such as the one above it",
-                          own, split),
-              {.path = path.string(), .subject = ErrorSubject::split, .name = split});
+  throw Error(
+      ErrorCode::not_found,
+      fmt::format("is the folder of the split '{}' alone, and there is no split '{}' in it; "
+                  "give the folder of the data set, such as the one above it",
+                  own, split),
+      {.path = path.string(), .subject = ErrorSubject::split, .name = split});
 }
 
 // In a store there are no folders: what is looked for first is what a data set has.
@@ -338,11 +339,10 @@ bool is_split_folder(const fs::path& folder) {
 bool has_split(const fs::path& folder, const std::string& split) {
   const fs::path v1_folder = folder / (split + ".ffr");
   return errors_only(folder, [&] {
-    const bool is_below =
-        is_address(folder)
-            ? is_split_folder(folder / split) || has_object(folder / split / kUnfinishedMarker) ||
-                  !v1_files_at(v1_folder).empty()
-            : fs::exists(folder / split) || fs::exists(v1_folder);
+    const bool is_below = is_address(folder) ? is_split_folder(folder / split) ||
+                                                   has_object(folder / split / kUnfinishedMarker) ||
+                                                   !v1_files_at(v1_folder).empty()
+                                             : fs::exists(folder / split) || fs::exists(v1_folder);
     return is_below ||
            (is_split_folder(folder) && read_manifest(folder / kManifestName).split == split);
   });

@@ -79,7 +79,7 @@ void print_summary(const ConvertSummary& summary, const std::string& destination
         "decodes all of them\n",
         destination);
   }
-  if (can_be_trained) say("next: fftrain --data {}\n", destination);
+  if (can_be_trained) say("next: fftrain --data {} --work-dir runs/1\n", destination);
 }
 
 std::string duration(double seconds) {

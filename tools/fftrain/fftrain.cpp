@@ -13,11 +13,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <ffkit/format/dataset.h>
 #include <ffkit/format/version.h>
 #include <ffkit/trainer/gpus.h>
 #include <ffkit/trainer/launch.h>
@@ -124,6 +126,30 @@ std::optional<int> launch(int argc, char** argv, const ffkit::TrainCommand& comm
   return std::nullopt;
 }
 
+// Of a data set whose training split alone is named, as other trainers want it, the data set: the
+// validation split is beside it. What is to be predicted is taken as it is named.
+void take_whole_data_sets(ffkit::TrainCommand& command, bool says) {
+  namespace fs = std::filesystem;
+  if (!command.predict.empty()) return;
+  std::vector<ffkit::DataFolder> folders = command.options.data.folders();
+  for (ffkit::DataFolder& folder : folders) {
+    const fs::path path =
+        folder.path.has_filename() ? folder.path : folder.path.parent_path();  // a slash at its end
+    const std::string split = path.filename().string();
+    const fs::path above = path.has_parent_path() ? path.parent_path() : fs::path(".");
+    if (!ffkit::is_local(path) || (split != "train" && split != "mini_train") ||
+        !ffkit::is_split_folder(path) || ffkit::list_splits(above).size() < 2) {
+      continue;
+    }
+    if (says) {
+      fmt::print(stderr, "{} is the split '{}' of {}, which is taken\n", folder.path.string(),
+                 split, above.string());
+    }
+    folder.path = above;
+  }
+  command.options.data = ffkit::DataFolders(std::move(folders));
+}
+
 int run_until_stopped(const ffkit::TrainCommand& command, const ffkit::ProcessPlace& place) {
   ffkit::ProgressOutput output;
   const bool is_json = command.progress == "json";
@@ -212,6 +238,7 @@ int run(CLI::App& app, int argc, char** argv, ffkit::TrainCommand& command) {
     if (*status == 0 && !is_training(command)) ffkit::require_written_stdout();
     return *status;
   }
+  take_whole_data_sets(command, place.rank == 0 && !command.quiet);
   ffkit::stop_on_signals();
   try {
     return run_until_stopped(command, place);
@@ -237,5 +264,6 @@ int ffkit::run_fftrain(int argc, char** argv) {
       "fftrain");
   app.set_version_flag("--version", "fftrain " FFKIT_VERSION);
   add_train_options(app, command);
-  return run_tool(app, argc, argv, [&] { return run(app, argc, argv, command); });
+  return run_tool(
+      app, argc, argv, [&] { return run(app, argc, argv, command); }, options_elsewhere());
 }

@@ -258,4 +258,53 @@ void add_train_options(CLI::App& app, TrainCommand& command) {
   add_distributed_options(app, command);
 }
 
+std::map<std::string, std::string> options_elsewhere() {
+  return {
+      {"accumulate-grad-batches", "accumulate"},
+      {"aa", "auto-augment"},
+      {"bf16", "amp bf16"},
+      {"checkpoint", "resume-from"},
+      {"clip-grad", "clip-grad-norm"},
+      {"cutmix", "cutmix-alpha"},
+      {"data-dir", "data"},
+      {"data-path", "data"},
+      {"devices", "nproc"},
+      {"drop", "dropout"},
+      {"fp16", "amp fp16"},
+      {"gpus", "nproc"},
+      {"gradient-accumulation-steps", "accumulate"},
+      {"gradient-clip-val", "clip-grad-norm"},
+      {"img-size", "image-size"},
+      {"j", "threads"},
+      {"learning-rate", "lr"},
+      {"log-interval", "log-every"},
+      {"lr-scheduler", "lr-schedule"},
+      {"max-epochs", "epochs"},
+      {"max-steps", "steps"},
+      {"mixed-precision", "amp"},
+      {"mixup", "mixup-alpha"},
+      {"model", "arch"},
+      {"model-ema", "ema-decay"},
+      {"nproc-per-node", "nproc"},
+      {"num-epochs", "epochs"},
+      {"num-train-epochs", "epochs"},
+      {"num-workers", "threads"},
+      {"opt", "optimizer"},
+      {"output-dir", "work-dir"},
+      {"per-device-train-batch-size", "batch-size"},
+      {"precision", "amp"},
+      {"print-freq", "log-every"},
+      {"ra-magnitude", "randaugment-magnitude"},
+      {"reprob", "random-erasing"},
+      {"sched", "lr-schedule"},
+      {"smoothing", "label-smoothing"},
+      {"test-only", "evaluate"},
+      {"train-crop-size", "image-size"},
+      {"val-crop-size", "eval-size"},
+      {"val-resize-size", "eval-resize"},
+      {"wd", "weight-decay"},
+      {"workers", "threads"},
+  };
+}
+
 }  // namespace ffkit

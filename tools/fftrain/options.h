@@ -3,6 +3,7 @@
 
 #include <exception>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,10 @@
 #include <ffkit/trainer/trainer.h>
 
 namespace ffkit {
+
+// How the reference scripts of torchvision and timm, Lightning and Transformers call what fftrain
+// has under another name.
+std::map<std::string, std::string> options_elsewhere();
 
 struct TrainCommand {
   TrainOptions options;

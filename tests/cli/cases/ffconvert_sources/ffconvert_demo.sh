@@ -2,7 +2,7 @@ run 0 "$FFCONVERT" demo dst --classes 4 --images 40 --val-images 8 --size 32 --t
 no_out
 err '^train: 40 pictures in 1 shard, .* MB, fingerprint [0-9a-f]{16}$'
 err '^48 pictures of 4 classes in '
-err '^next: fftrain --data dst$'
+err '^next: fftrain --data dst --work-dir runs/1$'
 check test ! -e dst/.ffkit-unfinished
 run 0 "$FFINSPECT" verify dst
 

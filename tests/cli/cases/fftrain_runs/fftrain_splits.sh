@@ -51,3 +51,18 @@ run 0 "$FFTRAIN" --data data "${options[@]}" --train-split training_a --val-spli
 out '^epoch 1/1 '
 run 1 "$FFTRAIN" --data data "${options[@]}" --train-split training_a --val-split test
 one_line_err "there is no split 'test'"
+
+# The training split alone, as other trainers want it, stands for its data set; another split does not.
+run 0 "$FFCONVERT" folder source both --quiet
+cp -r both/train both/val
+sed -i 's/"split": *"train"/"split": "val"/' both/val/manifest.json
+run 0 "$FFTRAIN" --data both "${options[@]}" --train-split train
+out '^nothing of this run is kept, neither weights nor metrics: --work-dir keeps them$'
+sed -n 's/^\(epoch .*\)  [0-9:]*$/\1/p' .stdout > whole
+check test -s whole
+run 0 "$FFTRAIN" --data both/train/ "${options[@]}"
+err "^both/train/ is the split 'train' of both, which is taken$"
+sed -n 's/^\(epoch .*\)  [0-9:]*$/\1/p' .stdout > by_split
+check cmp by_split whole
+run 1 "$FFTRAIN" --data both/val "${options[@]}"
+one_line_err "both/val: is the folder of the split 'val' alone, and there is no split 'train' in it"
