@@ -77,6 +77,7 @@ from ._image import (
     TrivialAugmentWide,
 )
 from ._loader import IO, Loader
+from ._samples import File
 from ._transforms import (
     CenterCrop,
     Compose,
@@ -124,6 +125,7 @@ __all__ = [
     "Equalize",
     "Error",
     "Field",
+    "File",
     "FieldDecoder",
     "FieldNotFoundError",
     "FixedSizeCrop",

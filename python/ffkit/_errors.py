@@ -2,7 +2,52 @@
 
 from __future__ import annotations
 
-from typing import Any
+import difflib
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+_Class = TypeVar("_Class", bound=type)
+
+
+def names_arguments(elsewhere: Mapping[str, str]) -> Callable[[_Class], _Class]:
+    """Makes a class say of an argument that it has not what is meant. `elsewhere`: what does the same as an argument of another library, by its name there."""
+
+    def with_names(kind: _Class) -> _Class:
+        begin = kind.__init__  # type: ignore[misc]
+        known = [name for name in inspect.signature(begin).parameters if name != "self"]
+
+        @functools.wraps(begin)
+        def named(self: Any, *arguments: Any, **options: Any) -> None:
+            for name in options:
+                if name not in known:
+                    nearest = ", ".join(difflib.get_close_matches(name, known, cutoff=0.4))
+                    words = elsewhere.get(name) or (f"the nearest are {nearest}" if nearest else f"help(ffkit.{kind.__name__}) lists them")
+                    raise TypeError(f"{kind.__name__} has no argument '{name}': {words}")
+            begin(self, *arguments, **options)
+
+        setattr(kind, "__init__", named)
+        return kind
+
+    return with_names
+
+
+LOADER_OF_TORCH = {
+    "batch_sampler": "batch_size, order and tail say what batches are, and `groups` keeps records together",
+    "collate_fn": "batches are put together in C++; `fields` adds arrays, and `mixing` is MixUp and CutMix",
+    "drop_last": "tail='drop' leaves the rest out, 'exact' has it in a smaller batch",
+    "generator": "all random numbers come from `seed`",
+    "multiprocessing_context": "there are no worker processes; threads decode",
+    "num_workers": "num_threads is the number of threads that decode; there are no worker processes",
+    "persistent_workers": "threads stay from epoch to epoch, and there are no worker processes",
+    "prefetch_factor": "prefetch_batches is the number of batches that are prepared ahead, in all",
+    "sampler": "rank and world_size share an epoch, order='weighted' with `weights` draws by weights, and Dataset.subset() chooses",
+    "shuffle": "order='shuffle' is shuffle=True, and order='sequential' is shuffle=False",
+    "timeout": "io=ffkit.IO(read_timeout_s=...) is the limit of a read",
+    "transform": "`image` is the transform, ffkit's or torchvision's",
+    "worker_init_fn": "there are no worker processes, and all random numbers come from `seed`",
+}
 
 
 class Error(RuntimeError):

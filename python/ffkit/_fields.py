@@ -7,6 +7,7 @@ from typing import Any, Callable, Literal, Mapping, Sequence
 
 from . import _ffkit
 from ._errors import InvalidArgumentError
+from ._samples import DtypeObject, dtype_word
 from ._image import IMAGENET_MEAN, IMAGENET_STD, Augmentation, Dtype, ImageOptions, Layout
 from ._transforms import Resize
 
@@ -73,10 +74,13 @@ class MaskField:
 
     field: str
     view: str = ""
-    dtype: Literal["u8", "u16", "i32", "i64"] = "u8"
+    dtype: Literal["u8", "u16", "i32", "i64", "uint8", "uint16", "int32", "int64"] | DtypeObject = "u8"
     fill: int = 255
     ids: Mapping[int, int] | Sequence[int] | None = None
     numbers: Literal["values", "panoptic"] = "values"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", dtype_word(self.dtype))
 
     def table(self) -> dict[int, int]:
         """`ids` as a dict; empty: ids stay."""
@@ -276,11 +280,14 @@ class PythonField:
     """
 
     function: Callable[[dict[str, Any], Any], Any]
-    dtype: str = "f32"
+    dtype: str | DtypeObject = "f32"
     shape: Sequence[int] = ()
     inputs: Sequence[str] | None = None
     max_rows: int | None = None
     padded: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", dtype_word(self.dtype))
 
 
 BatchField = (

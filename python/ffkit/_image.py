@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from typing import Any, Callable, Iterable, Literal, Mapping, Sequence
 
 from ._errors import InvalidArgumentError
+from ._samples import DtypeObject, dtype_word
 from ._transforms import Color, Compose, RandomCrop, RandomResizedCrop, Resize, ResizeCenterCrop, ResizeCrop, ScalePad, Size
 
 Range = float | tuple[float, float]  # a strength, or (low, high)
-Dtype = Literal["u8", "u16", "i32", "f16", "bf16", "f32"]
+Dtype = Literal["u8", "u16", "i32", "f16", "bf16", "f32", "uint8", "uint16", "int32", "float16", "bfloat16", "float32"] | DtypeObject
+"""Of arrays: ffkit's word, NumPy's and torch's name, or their dtype (torch.float16)."""
 Layout = Literal["nchw", "nhwc"]
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
@@ -264,6 +266,7 @@ class ImageOptions:
     channels: Literal[1, 3] = 3
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", dtype_word(self.dtype))
         if self.normalize is None:
             object.__setattr__(self, "normalize", self.dtype not in ("u8", "u16", "i32"))
 
@@ -275,6 +278,12 @@ def image_options_of(what: str, image: Any, given: Mapping[str, Any]) -> ImageOp
     """The ImageOptions that `image` is, or those of a transform with what else was given."""
     if isinstance(image, ImageOptions) and given:
         raise InvalidArgumentError(f"{', '.join(given)} belong into the ImageOptions; give them there, or a transform as {what}")
+    if type(image).__module__.startswith("torchvision."):
+        if given:
+            raise InvalidArgumentError(f"{', '.join(given)} must be left out: torchvision's transforms as {what} say all of the picture")
+        from ._torchvision import image_options
+
+        return image_options(image)
     if hasattr(image, "transforms") or (callable(image) and not isinstance(image, type)):
         raise TypeError(
             f"{what} is {image!r}, which ffkit cannot run; ffkit.torch.image_options() makes ffkit's options of torchvision's transforms, and an ffkit.PythonAugmentation in "

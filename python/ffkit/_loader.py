@@ -17,7 +17,7 @@ from . import _share
 from ._arrays import Arrays, converter, pinned_allocator, resolve
 from ._batch import Batch, Facts
 from ._dataset import Dataset, PathLike, dataset_of, mixture_of, numbers_of, plain_numbers
-from ._errors import InvalidArgumentError
+from ._errors import LOADER_OF_TORCH, InvalidArgumentError, names_arguments
 from ._fields import BatchField
 from ._image import Augmentation, Dtype, ImageOptions, Layout, Mixing, RandomErasing, Transform, ViewSpec, image_options_of, view_of
 from ._transforms import RandomResizedCrop
@@ -55,6 +55,7 @@ class IO:
     decoders_read_cache: bool = True
 
 
+@names_arguments(LOADER_OF_TORCH)
 class Loader:
     """Batches of decoded samples from a Dataset.
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -17,7 +18,45 @@ DTYPES: dict[str, str] = {
     "f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64",
 }  # fmt: skip
 _BY_NUMPY = {name: dtype for dtype, name in DTYPES.items()}
+_PICTURE_NAMES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm", ".heic", ".avif")
+_PICTURE_FIELDS = ("image", "img", "picture", "photo", *(ending[1:] for ending in _PICTURE_NAMES))
 _PLAIN = ("bytes", "string", "image")
+
+
+
+class DtypeObject(Protocol):
+    """A dtype of NumPy or torch."""
+
+    @property
+    def itemsize(self) -> int: ...
+
+
+def dtype_word(dtype: Any) -> Any:
+    """ffkit's word for a dtype: "f16" for torch.float16, numpy.float16, "float16". What is none comes back as it is."""
+    if isinstance(dtype, str):
+        return _BY_NUMPY.get(dtype, dtype)
+    if type(dtype).__module__ == "torch":
+        return _BY_NUMPY.get(str(dtype).removeprefix("torch."), dtype)
+    try:
+        return _BY_NUMPY.get(np.dtype(dtype).name, dtype)
+    except TypeError:
+        return dtype
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of this machine, whose bytes are stored: `writer.write({"image": ffkit.File("a.jpg"), "label": 3})`. It is read when the sample is written."""
+
+    path: str | os.PathLike[str]
+
+    def read(self) -> bytes:
+        """Its bytes. Raises OSError, ValueError for an address of a store."""
+        path = os.fspath(self.path)
+        if "://" in path:
+            raise ValueError(f"'{path}' is an address; ffkit.File reads files of this machine. Give the bytes, or convert the store's folder by ffkit.convert")
+        with open(path, "rb") as file:
+            return file.read()
+
 
 FieldSpec = str | Field
 """A field's type as text, such as "image" or "tensor[f32]", or as Dataset.schema has it."""
@@ -48,7 +87,11 @@ def infer_schema(sample: Mapping[str, object]) -> list[FieldType]:
     """The fields of `sample`, by its values: see Writer. Raises TypeError for a value that no field can hold."""
     if not sample:
         raise ValueError("the first sample is empty, so its fields cannot be told")
-    return [_infer_field(name, value) for name, value in sample.items()]
+    fields = [_infer_field(name, value) for name, value in sample.items()]
+    if not any("image" in (field.type, field.item) for field in fields):
+        for field in fields:
+            _refuse_name_of_picture(field, sample[field.name])
+    return fields
 
 
 def prepare_sample(fields: Sequence[FieldType], sample: Mapping[str, object]) -> list[Any]:
@@ -62,20 +105,31 @@ def prepare_sample(fields: Sequence[FieldType], sample: Mapping[str, object]) ->
     return [None if (value := sample.get(field.name)) is None else _prepare(field, field.type, value) for field in fields]
 
 
+def _refuse_name_of_picture(field: FieldType, value: object) -> None:
+    """A text that is meant as a picture would be stored, and missed when the set is loaded."""
+    if field.type != "string" or not isinstance(value, str):
+        return
+    if field.name in _PICTURE_FIELDS or value.lower().endswith(_PICTURE_NAMES):
+        raise TypeError(
+            f"field '{field.name}' is the text {value!r:.80}, which looks like the name of a picture; ffkit.File({value!r:.80}) stores the file's bytes. "
+            f"For a text, give a schema that says so: {{'{field.name}': 'string'}}"
+        )
+
+
 def _parse_field(name: str, spec: FieldSpec) -> FieldType:
     if isinstance(spec, Field):
         return FieldType(name, spec.type, spec.dtype or "u8", spec.column, spec.item or "bytes")
     text = spec.replace(" ", "")
     if text in _PLAIN:
         return FieldType(name, text, column=text == "string" and name == "id")
-    if text in DTYPES:
-        return FieldType(name, "scalar", text, column=True)
-    if (inner := _inside(text, "tensor")) in DTYPES:
+    if (word := dtype_word(text)) in DTYPES:
+        return FieldType(name, "scalar", word, column=True)
+    if (inner := dtype_word(_inside(text, "tensor"))) in DTYPES:
         return FieldType(name, "tensor", inner)
     if item := _inside(text, "list"):
         if item in _PLAIN:
             return FieldType(name, "list", item=item)
-        if (inner := _inside(item, "tensor")) in DTYPES:
+        if (inner := dtype_word(_inside(item, "tensor"))) in DTYPES:
             return FieldType(name, "list", inner, item="tensor")
     raise ValueError(
         f"field '{name}': '{spec}' is no type; expected image, string, bytes, a number's type ({', '.join(DTYPES)}), tensor[f32] or list[image]"
@@ -97,6 +151,8 @@ def _infer_field(name: str, value: object) -> FieldType:
         return FieldType(name, "scalar", "f64", column=True)
     if isinstance(value, str):
         return FieldType(name, "string", column=name == "id")
+    if isinstance(value, File):
+        value = value.read()
     if is_picture(value) or _encoded_picture(value) is not None:
         return FieldType(name, "image")
     if isinstance(value, (bytes, bytearray, memoryview)):
@@ -107,7 +163,7 @@ def _infer_field(name: str, value: object) -> FieldType:
     if array is None:
         raise TypeError(
             f"field '{name}': a value of type {_type_name(value)} cannot be stored; expected a number, text, bytes, a NumPy array, a tensor of "
-            "torch, a PIL image, or a list of these. Give a schema when the first sample has None"
+            f"torch, a PIL image, ffkit.File(path), or a list of these. {'A path is not read: ffkit.File(path) is' if isinstance(value, os.PathLike) else 'Give a schema when the first sample has None'}"
         )
     return FieldType(name, "tensor" if array.ndim > 0 else "scalar", _dtype_of(name, array), column=array.ndim == 0)
 
@@ -134,6 +190,8 @@ def _prepare(field: FieldType, kind: str, value: Any) -> Any:
     elif kind == "bytes":
         if isinstance(value, (bytes, bytearray, memoryview)):
             return value
+        if isinstance(value, File):
+            return value.read()
     elif kind == "image":
         return _prepare_picture(field, value)
     elif kind == "list" and isinstance(value, (list, tuple)):
@@ -172,12 +230,14 @@ def _prepare_tensor(field: FieldType, value: Any) -> Any:
 def _prepare_picture(field: FieldType, value: Any) -> Any:
     if isinstance(value, (bytes, bytearray, memoryview)):
         return value
+    if isinstance(value, File):
+        return value.read()
     if (encoded := _encoded_picture(value)) is not None:
         return encoded
     if is_picture(value):
         return _pixels_of_pil(field, value)
     if (array := _as_array(value)) is None:
-        raise TypeError(f"field '{field.name}' is a picture; got {_type_name(value)}, expected its encoded bytes, a PIL image or an array u8 [H, W, 3]")
+        raise TypeError(f"field '{field.name}' is a picture; got {_type_name(value)}, expected its encoded bytes, ffkit.File(path), a PIL image or an array u8 [H, W, 3]")
     if array.dtype != np.uint8 or array.ndim not in (2, 3) or (array.ndim == 3 and array.shape[2] not in (1, 3)) or 0 in array.shape:
         raise ValueError(
             f"field '{field.name}' is a picture; got an array {array.dtype} {list(array.shape)}, expected uint8 of [H, W, 3], [H, W, 1] or [H, W]"

@@ -317,6 +317,13 @@ class _Reader:
         value = getattr(step.interpolation, "value", step.interpolation)
         _require(value == "nearest", f"its interpolation is {value}, not nearest")
 
+    def read_ImageClassification(self, step: Any) -> None:
+        """What `Weights.transforms()` gives."""
+        _require(len(step.resize_size) == 1, f"its resize_size is {step.resize_size}, not one number")
+        self.geometry(ResizeCenterCrop(_pair(step.resize_size)[0], _size(step.crop_size), _interpolation(step)))
+        self.is_tensor = self.is_float = True
+        self.read_Normalize(step)
+
     def read_ToTensor(self, step: Any) -> None:
         self.pixels()
         self.is_tensor = self.is_float = True

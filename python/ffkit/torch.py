@@ -20,10 +20,10 @@ def __dir__() -> list[str]:
 
 
 def image_options(transform: Any) -> ImageOptions:
-    """The options that are torchvision's `transforms.Compose` (v1 or v2), or a single transform.
+    """The options that are torchvision's `transforms.Compose` (v1 or v2), or a single transform. ffkit.Loader takes these as they are, too, as `image` and in `views`.
 
     Known are RandomResizedCrop, Resize, CenterCrop, RandomCrop, RandomHorizontalFlip, RandomVerticalFlip, RandomRotation, RandomAffine, RandomPerspective, Pad, RandomZoomOut, RandomIoUCrop,
-    ScaleJitter, FixedSizeCrop and RandomShortestSize, which become a Compose where they are several; ColorJitter, RandAugment, TrivialAugmentWide and AutoAugment; GaussianBlur, RandomSolarize,
+    ScaleJitter, FixedSizeCrop and RandomShortestSize, which become a Compose where they are several; what `Weights.transforms()` gives for classification; ColorJitter, RandAugment, TrivialAugmentWide and AutoAugment; GaussianBlur, RandomSolarize,
     RandomPosterize, RandomEqualize, RandomAutocontrast, Grayscale(3), RandomGrayscale, RandomInvert and RandomAdjustSharpness, and RandomApply and RandomChoice of these; ToTensor, PILToTensor, ToImage,
     ToDtype, ConvertImageDtype and Normalize; RandomErasing: in the order in which ffkit does them. What is drawn at random is drawn otherwise than in torchvision, from the
     same distributions.
@@ -49,7 +49,7 @@ class to_device:  # noqa: N801, used as a function
         device: anything that torch.device() takes.
 
     Raises:
-        TypeError: for another loader.
+        TypeError: for another loader; RuntimeError: for CUDA where torch has none.
     """
 
     def __init__(self, loader: Loader | DataLoader, device: Any) -> None:
@@ -57,6 +57,9 @@ class to_device:  # noqa: N801, used as a function
             raise TypeError(f"to_device takes an ffkit.Loader or an ffkit.torch.DataLoader, not {type(loader).__module__}.{type(loader).__qualname__}")
         self.loader = loader
         self.device = torch.device(device)
+        if self.device.type == "cuda" and not torch.cuda.is_available():
+            reason = "this torch is built without CUDA" if torch.version.cuda is None else "torch finds no GPU, or no driver of NVIDIA's"
+            raise RuntimeError(f"to_device cannot copy to '{self.device}': {reason}; give the device 'cpu', or install a torch for CUDA on a machine with a GPU")
         self._stream = torch.cuda.Stream(self.device) if self.device.type == "cuda" else None
         self._forget()
 
@@ -199,6 +202,7 @@ class DataLoader:
         seed: of the order and of all augmentation.
         rank, world_size: instead of a DistributedSampler; by default those of the launcher, see Loader.
         collate_fn, sampler, batch_sampler: refused, since samples are put together and chosen in C++; the message says what does the same.
+        in_order, pin_memory_device: taken, and change nothing: batches always come in order, and torch's allocator knows the device.
         options: further ones of ffkit.Loader.
 
     `loader` is the ffkit.Loader, with statistics() and all else.
@@ -226,6 +230,8 @@ class DataLoader:
         batch_sampler: None = None,
         worker_init_fn: None = None,
         multiprocessing_context: None = None,
+        in_order: bool = True,
+        pin_memory_device: str = "",
         **options: Any,
     ) -> None:
         given = {"collate_fn": collate_fn, "sampler": sampler, "batch_sampler": batch_sampler, "worker_init_fn": worker_init_fn, "multiprocessing_context": multiprocessing_context}

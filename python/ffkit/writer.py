@@ -29,8 +29,8 @@ class Writer:
     Schema: field names and their types,
 
     | type                       | value                                                                                       |
-    | "image"                    | encoded bytes (JPEG, PNG, WebP, ...), a PIL image, an array uint8 [H, W, 3], [H, W, 1], [H, W] |
-    | "string", "bytes"          | str; bytes, bytearray, memoryview                                                           |
+    | "image"                    | encoded bytes (JPEG, PNG, WebP, ...), ffkit.File(path), a PIL image, an array uint8 [H, W, 3], [H, W, 1], [H, W] |
+    | "string", "bytes"          | str; bytes, bytearray, memoryview, ffkit.File(path)                                          |
     | "u8" ... "i64", "f16", "bf16", "f32", "f64" | a number; it is a column too, so that filters and samplers can use it      |
     | "tensor[f32]", ...         | an array of NumPy or torch of exactly this dtype, of any shape; or nested lists of numbers  |
     | "list[image]", "list[string]", "list[bytes]", "list[tensor[f32]]" | a list of any length                                 |
@@ -38,7 +38,8 @@ class Writer:
     or ffkit.Field, so that `dataset.schema` can be given as it is. A field that a sample lacks, or that is None, is null.
 
     Without a schema the first sample tells it: bool is u8, int i64, float f64, arrays are tensors, PIL images and the bytes of JPEG, PNG and WebP
-    are pictures, other bytes are bytes, lists of numbers are tensors; the string "id" is a column.
+    are pictures, other bytes are bytes, lists of numbers are tensors; the string "id" is a column. A str that looks like the name of a picture is refused, unless
+    the sample has a picture: give ffkit.File, or a schema.
     """
 
     def __init__(

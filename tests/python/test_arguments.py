@@ -168,3 +168,20 @@ def test_a_pickled_data_set_is_the_same_when_it_is_opened_again(tmp_path):
     for one in pickled:
         with pytest.raises(ValueError, match="not the one that was pickled"):
             pickle.loads(one)
+
+
+def test_arguments_of_torch_are_answered(ds):
+    for name, words in (("num_workers", "num_threads"), ("prefetch_factor", "prefetch_batches"), ("timeout", "read_timeout_s"), ("shuffle", "order='shuffle'"), ("drop_last", "tail="),
+                        ("persistent_workers", "no worker processes"), ("collate_fn", "`fields`"), ("batchsize", "batch_size")):  # fmt: skip
+        with pytest.raises(TypeError, match=f"Loader has no argument '{name}': .*{words}"):
+            make(ds, **{name: 1})
+
+
+def test_dtypes_have_the_names_of_numpy_too(ds):
+    for dtype in ("f16", "float16", numpy.float16, numpy.dtype("float16")):
+        with make(ds, image=ffkit.ResizeCenterCrop(40, 32), dtype=dtype, arrays="numpy") as loader:
+            assert next(iter(loader))["image"].dtype == numpy.float16
+    assert ffkit.ImageOptions(dtype=numpy.uint8).normalize is False
+    assert ffkit.MaskField("mask", dtype=numpy.int64).dtype == "i64"
+    with pytest.raises(ffkit.UnsupportedError, match="unknown dtype 'float'"):
+        make(ds, image=ffkit.ResizeCenterCrop(40, 32), dtype="float")

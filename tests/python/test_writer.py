@@ -305,3 +305,29 @@ def test_forked_processes_leave_the_writer_alone(tmp_path):
         writer.write({"a": 3})
     assert ffkit.Dataset(tmp_path / "out", "train").column("a").tolist() == [1, 3]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_files_are_read_and_names_of_pictures_are_no_texts(tmp_path):
+    picture = tmp_path / "a.png"
+    PIL.new("RGB", (8, 6), (9, 8, 7)).save(picture)
+    with ffkit.Writer(tmp_path / "files", split="train") as writer:
+        writer.write({"image": ffkit.File(picture), "name": "a.png", "raw": picture.read_bytes()[8:]})
+        with pytest.raises(FileNotFoundError):
+            writer.write({"image": ffkit.File(tmp_path / "none.png"), "name": "", "raw": b""})
+        writer.write({"image": ffkit.File(str(picture)), "name": "", "raw": ffkit.File(picture)})
+    ds = ffkit.Dataset(tmp_path / "files", "train")
+    assert ds.schema["image"].type == "image" and ds.schema["name"].type == "string" and ds.schema["raw"].type == "bytes"
+    assert len(ds) == 2 and ds[0]["image"] == ds[1]["image"] == ds[1]["raw"] == picture.read_bytes()
+    for sample in ({"image": "cat"}, {"file": "b/a.JPG", "label": 1}, {"x": [1.0], "png": "x"}):
+        with pytest.raises(TypeError, match="looks like the name of a picture; ffkit.File"):
+            with ffkit.Writer(tmp_path / "texts", split="train") as writer:
+                writer.write(sample)
+    with pytest.raises(TypeError, match="A path is not read: ffkit.File"):
+        with ffkit.Writer(tmp_path / "texts", split="train") as writer:
+            writer.write({"image": picture})
+    with pytest.raises(ValueError, match="is an address"):
+        with ffkit.Writer(tmp_path / "texts", split="train") as writer:
+            writer.write({"image": ffkit.File("s3://bucket/a.jpg")})
+    with ffkit.Writer(tmp_path / "texts", split="train", schema={"image": "string", "x": "float32", "y": "tensor[int64]"}) as writer:
+        writer.write({"image": "a.jpg", "x": 1, "y": [2]})
+    assert ffkit.Dataset(tmp_path / "texts", "train").schema["y"].dtype == "i64"

@@ -131,6 +131,33 @@ def test_transforms_without_randomness_give_the_same_values(ds, compose):
         assert torch.allclose(batch["image"], expected, atol=1e-6), (batch["image"].float() - expected.float()).abs().max()
 
 
+def test_transforms_of_weights_are_taken_as_they_are(ds):
+    for weights, resize in ((torchvision.models.ResNet50_Weights.IMAGENET1K_V2, 232), (torchvision.models.EfficientNet_B0_Weights.IMAGENET1K_V1, 256)):
+        preset = weights.transforms()
+        mode = transforms.InterpolationMode.BILINEAR if resize == 232 else transforms.InterpolationMode.BICUBIC
+        same = transforms.Compose([transforms.Resize(resize, mode), transforms.CenterCrop(224), transforms.ToTensor(), transforms.Normalize(preset.mean, preset.std)])
+        assert ffkit.torch.image_options(preset) == ffkit.torch.image_options(same)
+        batch = next(iter(make(ds, image=preset, batch_size=4, order="sequential")))
+        for image, index in zip(batch["image"], batch.record_indices):
+            expected = preset(PIL.Image.open(io.BytesIO(ds[int(index)]["image"])))
+            assert (image - expected).abs().max() < 0.1
+    with pytest.raises(ValueError, match="dtype must be left out"):
+        make(ds, image=same, dtype="f16")
+    with pytest.raises(ffkit.UnsupportedError, match="SemanticSegmentation in these transforms has no exact counterpart"):
+        make(ds, image=torchvision.models.segmentation.FCN_ResNet50_Weights.DEFAULT.transforms())
+
+
+def test_dtypes_of_torch_are_taken(ds):
+    for dtype in (torch.float16, torch.bfloat16, torch.uint8, torch.float32):
+        assert next(iter(make(ds, dtype=dtype)))["image"].dtype == dtype
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="CUDA is there")
+def test_to_device_without_cuda_says_so(ds):
+    with pytest.raises(RuntimeError, match="to_device cannot copy to 'cuda': (this torch is built without CUDA|torch finds no GPU)"):
+        ffkit.torch.to_device(make(ds), "cuda")
+
+
 def test_training_transforms_are_mapped():
     for t in (transforms, v2):
         compose = t.Compose([
@@ -237,6 +264,12 @@ def test_transforms_of_self_supervised_learning_are_mapped():
 def test_the_first_transform_without_counterpart_is_named(message, steps):
     with pytest.raises(ffkit.UnsupportedError, match=message):
         ffkit.torch.image_options(transforms.Compose(steps))
+
+
+def test_harmless_arguments_of_torch_are_taken(ds):
+    loader = ffkit.torch.DataLoader(ds, 8, transform=ffkit.ImageOptions(ffkit.RandomResizedCrop(16)), num_workers=2, persistent_workers=True, prefetch_factor=2, timeout=30,
+                                    in_order=True, pin_memory_device="cuda")  # fmt: skip
+    assert len(list(loader)) == 8
 
 
 def test_the_loader_with_torchs_arguments(ds):

@@ -178,11 +178,13 @@ def test_arguments_of_torch(ds):
     assert len(make(first)) == 5 and len(ffkit.Loader(torch.utils.data.ConcatDataset([first, second]), 51).dataset) == 51
 
 
-def test_compose_is_named(ds):
+def test_transforms_of_torchvision_are_taken_and_others_named(ds):
+    with ffkit.Loader(ds, 8, image=COMPOSE, seed=3) as one, ffkit.Loader(ds, 8, image=ffkit.torch.image_options(COMPOSE), seed=3) as other:
+        assert torch.equal(next(iter(one))["image"], next(iter(other))["image"])
+    with pytest.raises(ffkit.UnsupportedError, match="no crop or resize"):
+        ffkit.Loader(ds, 8, image=transforms.RandomHorizontalFlip())
     with pytest.raises(TypeError, match="ffkit.torch.image_options"):
-        ffkit.Loader(ds, image=COMPOSE)
-    with pytest.raises(TypeError, match="ffkit.torch.image_options"):
-        ffkit.Loader(ds, image=transforms.RandomHorizontalFlip())
+        ffkit.Loader(ds, 8, image=lambda picture: picture)
 
 
 def test_ranks_of_torch_distributed(ds, monkeypatch):
