@@ -7,11 +7,9 @@ Ranges are checked when the loader is made: InvalidArgumentError (a ValueError) 
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass
-from typing import Any, Callable, Iterable, Literal, Mapping, Sequence
+from typing import Any, Callable, Iterable, Literal, Sequence
 
-from ._errors import InvalidArgumentError
 from ._samples import DtypeObject, dtype_word
 from ._transforms import Color, Compose, RandomCrop, RandomResizedCrop, Resize, ResizeCenterCrop, ResizeCrop, ScalePad, Size
 
@@ -272,33 +270,3 @@ class ImageOptions:
 
 
 ViewSpec = Transform | ImageOptions | tuple[Transform | ImageOptions, int]  # a picture, or copies of it
-
-
-def image_options_of(what: str, image: Any, given: Mapping[str, Any]) -> ImageOptions:
-    """The ImageOptions that `image` is, or those of a transform with what else was given."""
-    if isinstance(image, ImageOptions) and given:
-        raise InvalidArgumentError(f"{', '.join(given)} belong into the ImageOptions; give them there, or a transform as {what}")
-    if type(image).__module__.startswith("torchvision."):
-        if given:
-            raise InvalidArgumentError(f"{', '.join(given)} must be left out: torchvision's transforms as {what} say all of the picture")
-        from ._torchvision import image_options
-
-        return image_options(image)
-    if hasattr(image, "transforms") or (callable(image) and not isinstance(image, type)):
-        raise TypeError(
-            f"{what} is {image!r}, which ffkit cannot run; ffkit.torch.image_options() makes ffkit's options of torchvision's transforms, and an ffkit.PythonAugmentation in "
-            "`augment` calls a function"
-        )
-    return image if isinstance(image, ImageOptions) else ImageOptions(image, **given)
-
-
-def view_of(name: str, view: Any, given: Mapping[str, Any]) -> tuple[str, ImageOptions, int]:
-    """(name, options, copies); 0 copies for a picture without that dimension."""
-    image, copies = view, 0
-    if isinstance(view, (tuple, list)):
-        if len(view) != 2:
-            raise InvalidArgumentError(f"view '{name}' is {view!r}; expected a transform or ImageOptions, or a pair of that and a number of copies")
-        image, copies = view[0], operator.index(view[1])
-        if copies < 1:
-            raise InvalidArgumentError(f"view '{name}' has {copies} copies; expected 1 or more, or the transform alone for one picture")
-    return name, image_options_of(f"view '{name}'", image, given), copies

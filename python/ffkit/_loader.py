@@ -19,7 +19,8 @@ from ._batch import Batch, Facts
 from ._dataset import Dataset, PathLike, dataset_of, mixture_of, numbers_of, plain_numbers
 from ._errors import LOADER_OF_TORCH, InvalidArgumentError, names_arguments
 from ._fields import BatchField
-from ._image import Augmentation, Dtype, ImageOptions, Layout, Mixing, RandomErasing, Transform, ViewSpec, image_options_of, view_of
+from ._image import Augmentation, Dtype, ImageOptions, Layout, Mixing, RandomErasing, Transform, ViewSpec
+from ._torchvision import image_options_of, view_of
 from ._transforms import RandomResizedCrop
 
 Order = Literal["automatic", "shuffle", "sequential", "windowed", "weighted"]

@@ -1,11 +1,12 @@
-"""torchvision's transforms as ImageOptions. Looks at names and attributes alone: torchvision is not imported."""
+"""What users give for a picture as ImageOptions: torchvision's transforms too. Looks at names and attributes alone: torchvision is not imported."""
 
 from __future__ import annotations
 
+import operator
 from dataclasses import replace
-from typing import Any, Callable, Iterable
+from typing import Any, Callable, Iterable, Mapping
 
-from ._errors import UnsupportedError
+from ._errors import InvalidArgumentError, UnsupportedError
 from ._image import (
     Apply,
     Augmentation,
@@ -59,6 +60,34 @@ def image_options(transform: Any) -> ImageOptions:
     for step in _steps(transform):
         reader.read(step)
     return reader.finished()
+
+
+def image_options_of(what: str, image: Any, given: Mapping[str, Any]) -> ImageOptions:
+    """The ImageOptions that `image` is, or those of a transform with what else was given."""
+    if isinstance(image, ImageOptions) and given:
+        raise InvalidArgumentError(f"{', '.join(given)} belong into the ImageOptions; give them there, or a transform as {what}")
+    if type(image).__module__.startswith("torchvision."):
+        if given:
+            raise InvalidArgumentError(f"{', '.join(given)} must be left out: torchvision's transforms as {what} say all of the picture")
+        return image_options(image)
+    if hasattr(image, "transforms") or (callable(image) and not isinstance(image, type)):
+        raise TypeError(
+            f"{what} is {image!r}, which ffkit cannot run; ffkit.torch.image_options() makes ffkit's options of torchvision's transforms, and an ffkit.PythonAugmentation in "
+            "`augment` calls a function"
+        )
+    return image if isinstance(image, ImageOptions) else ImageOptions(image, **given)
+
+
+def view_of(name: str, view: Any, given: Mapping[str, Any]) -> tuple[str, ImageOptions, int]:
+    """(name, options, copies); 0 copies for a picture without that dimension."""
+    image, copies = view, 0
+    if isinstance(view, (tuple, list)):
+        if len(view) != 2:
+            raise InvalidArgumentError(f"view '{name}' is {view!r}; expected a transform or ImageOptions, or a pair of that and a number of copies")
+        image, copies = view[0], operator.index(view[1])
+        if copies < 1:
+            raise InvalidArgumentError(f"view '{name}' has {copies} copies; expected 1 or more, or the transform alone for one picture")
+    return name, image_options_of(f"view '{name}'", image, given), copies
 
 
 def _steps(transform: Any) -> list[Any]:
