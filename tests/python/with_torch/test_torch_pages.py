@@ -68,7 +68,7 @@ def test_coming_from(fast):
     assert again.num_seen == (60 - 8) + 60 + 2 * (56 - 8)
 
 
-@pytest.mark.parametrize("page", ["install"])
+@pytest.mark.parametrize("page", ["install", "slow"])
 def test_page(page, fast, capsys):
     Run(page, fast)
     assert "-bound: " in capsys.readouterr().out
