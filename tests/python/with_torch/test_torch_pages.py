@@ -30,6 +30,8 @@ def fast(tmp_path):
     conftest.convert("demo", tmp_path / "pictures", "--classes", 4, "--images", 60, "--val-images", 21, "--size", 48, "--quiet")
     for name in ("imagenet", "pictures-400", "imagenet-wds", "mds"):
         (tmp_path / name).symlink_to("pictures")
+    for seed, name in enumerate(("monday", "tuesday", "wednesday")):
+        conftest.convert("demo", tmp_path / name, "--classes", 4, "--images", 8, "--val-images", 4, "--size", 48, "--seed", seed, "--quiet")
     (tmp_path / "run").mkdir()
     yield tmp_path
     ffkit.set_cache()
@@ -68,10 +70,14 @@ def test_coming_from(fast):
     assert again.num_seen == (60 - 8) + 60 + 2 * (56 - 8)
 
 
-@pytest.mark.parametrize("page", ["install", "slow"])
+@pytest.mark.parametrize("page", ["install", "slow", "troubleshooting"])
 def test_page(page, fast, capsys):
-    Run(page, fast)
-    assert "-bound: " in capsys.readouterr().out
+    run = Run(page, fast)
+    if page == "troubleshooting":
+        assert len(run.names["both"]) == 8 + 8 + 8  # Monday's has Tuesday's
+        assert set(ffkit.Dataset(fast / "two-classes", "train").column("label")) == {0, 1}
+    else:
+        assert "-bound: " in capsys.readouterr().out
 
 
 def test_blocks_that_do_not_run_say_why():
