@@ -46,7 +46,8 @@ RENAMED = {"v1.0-trainval": "v1.0-mini", "nuscenes --split val": "nuscenes --spl
            "--record 17 --results": "--record 0 --results"}
 # Options of other programs that the documents name.
 OTHERS = {"--full", "--preset", "--build", "--target", "--install", "--prefix", "--no-torch", "--reference", "--work", "--nnodes",
-          "--nproc-per-node", "--model", "--ckpt", "--frameworks", "--bf16", "--python", "--rdzv-backend", "--rdzv-endpoint", "--no-python", "--requeue", "--signal", "--logdir"}
+          "--nproc-per-node", "--model", "--ckpt", "--frameworks", "--bf16", "--python", "--rdzv-backend", "--rdzv-endpoint", "--no-python", "--requeue", "--signal", "--logdir", "--nv",
+          "--bind", "--cpus-per-task", "--folder", "--record-bytes", "--batch", "--cold"}
 
 
 def call(*command, **options):

@@ -1,7 +1,7 @@
 """Checks the Markdown files: links_test.py SOURCE_DIR
 
 Every relative link leads to a file or folder that is there, and to a heading where it names one. README.md has at most 150 lines and one
-picture of less than 100 kB.
+picture of less than 100 kB. CITATION.cff names the version of the headers.
 """
 
 import pathlib
@@ -47,6 +47,10 @@ def main():
     if len(pictures) != 1:
         found.append(f"README.md has {len(pictures)} pictures; it should have one")
     found += [f"README.md: {name} has 100 kB or more" for name in pictures if (source / name).exists() and (source / name).stat().st_size >= 100_000]
+    versions = [re.search(pattern, (source / name).read_text(), re.MULTILINE)[1]
+                for name, pattern in (("CITATION.cff", r"^version: (.+)$"), ("format/include/ffkit/format/version.h", r'FFKIT_VERSION "(.+)"'))]
+    if versions[0] != versions[1]:
+        found.append(f"CITATION.cff has the version {versions[0]}, and the headers {versions[1]}")
     if found:
         sys.exit("\n".join(["FAILED", *found]))
     print(f"{len(files)} files")
