@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include <ffkit/converter/registry.h>
+#include <ffkit/format/dataset.h>
 #include <ffkit/format/option_names.h>
 
+#include "format/file/file.h"
 #include "format/make_error.h"
 
 namespace ffkit {
@@ -64,6 +66,8 @@ void KindConversion::check() {
 std::unique_ptr<Source> KindConversion::open(const std::filesystem::path& path,
                                              const std::filesystem::path& destination,
                                              bool is_dry_run) const {
+  // What is no address and no path says what it is: "az://container", "s3:/bucket".
+  if (is_local(path) && !std::filesystem::exists(path)) require_local(path);
   return own_->open({.path = path,
                      .conversion = options_,
                      .is_dry_run = is_dry_run,

@@ -10,6 +10,7 @@
 
 #include "dataset/v1_dataset.h"
 #include "errors_only.h"
+#include "file/file.h"
 #include "make_error.h"
 #include "reader/open_shards.h"
 #include "reader/reader_of.h"
@@ -226,6 +227,7 @@ DatasetFiles open_dataset_files(const fs::path& path, const std::string& split,
                                 const ShardReaderOptions& options) {
   if (is_address(path)) return open_address(path, split, options);
   if (!fs::exists(path)) {
+    require_local(path);      // an address that has lost a slash is none
     refuse_unfinished(path);  // such as a split that gets its name in the end
     throw Error(ErrorCode::not_found,
                 "there is no such folder or file; give the folder that ffconvert wrote",

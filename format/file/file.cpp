@@ -225,13 +225,19 @@ void require_local(const std::filesystem::path& path) {
   const size_t colon = text.find(":/");
   constexpr const char* kLetters = "abcdefghijklmnopqrstuvwxyz0123456789";
   if (colon == std::string::npos || colon == 0 || text.find_first_not_of(kLetters) != colon) return;
+  constexpr std::array<std::string_view, 6> kSchemes = {"s3", "gs", "https", "http", "hf", "file"};
+  const bool is_known = std::ranges::find(kSchemes, text.substr(0, colon)) != kSchemes.end();
   if (text.compare(colon, 3, "://") == 0) {
+    if (!is_known) {
+      throw error_at(path, ErrorCode::unsupported,
+                     "is an address of a kind that is not known; known are s3, gs, https, http, hf "
+                     "and file");
+    }
     throw error_at(path, ErrorCode::unsupported,
                    "is an address, but this is written to disks of this machine alone; give a "
                    "path, and copy the result");
   }
-  constexpr std::array<std::string_view, 6> kSchemes = {"s3", "gs", "https", "http", "hf", "file"};
-  if (std::ranges::find(kSchemes, text.substr(0, colon)) == kSchemes.end()) return;
+  if (!is_known) return;
   throw error_at(path, ErrorCode::invalid_argument,
                  "is an address that has lost a slash, as happens to one that is made a path; give "
                  "it as text: {}:/{}",

@@ -78,7 +78,7 @@ int open_descriptor(const std::filesystem::path& path, int flags);
 // durable as it gets.
 bool has_no_fsync(int error);
 
-// Throws Error(unsupported) for an address of a store ("s3://bucket/x"), and
+// Throws Error(unsupported) for an address ("s3://bucket/x"), of whatever kind, and
 // Error(invalid_argument) for one that lost a slash ("s3:/bucket/x", as Python's Path makes it): it
 // would become a folder that is called "s3:". For what is written to disks of this machine alone.
 void require_local(const std::filesystem::path& path);
