@@ -64,6 +64,7 @@ class ClassNumbers {
   [[noreturn]] void refuse_shared_name(const std::string& name,
                                        const std::vector<size_t>& numbers) const {
     std::vector<std::string> identifiers;
+    identifiers.reserve(numbers.size());
     for (const size_t number : numbers) identifiers.push_back(manifest_.classes[number]);
     throw error_of(ErrorCode::invalid_argument,
                    "'{}' is the name of {} classes: '{}'; choose them by these identifiers", name,
@@ -106,6 +107,7 @@ Filter with_labels_for_classes(const Filter& filter, const Manifest& manifest) {
   }
   const ClassNumbers numbers(manifest);
   Filter result;
+  result.conditions.reserve(filter.conditions.size());
   for (const FilterCondition& condition : filter.conditions) {
     result.conditions.push_back(is_on_class(condition) ? on_label(condition, numbers) : condition);
   }
