@@ -33,16 +33,17 @@ def names_arguments(elsewhere: Mapping[str, str]) -> Callable[[_Class], _Class]:
     return with_names
 
 
+# What of ffkit.Loader does the same as an argument of torch's DataLoader.
 LOADER_OF_TORCH = {
-    "batch_sampler": "batch_size, order and tail say what batches are, and `groups` keeps records together",
-    "collate_fn": "batches are put together in C++; `fields` adds arrays, and `mixing` is MixUp and CutMix",
+    "batch_sampler": "batch_size says how large batches are, and `groups` keeps records together",
+    "collate_fn": "batches are put together in C++; `fields` adds arrays, ffkit.Mixing in `mixing` is MixUp and CutMix, and what needs whole batches goes into the loop",
     "drop_last": "tail='drop' leaves the rest out, 'exact' has it in a smaller batch",
     "generator": "all random numbers come from `seed`",
     "multiprocessing_context": "there are no worker processes; threads decode",
     "num_workers": "num_threads is the number of threads that decode; there are no worker processes",
     "persistent_workers": "threads stay from epoch to epoch, and there are no worker processes",
     "prefetch_factor": "prefetch_batches is the number of batches that are prepared ahead, in all",
-    "sampler": "rank and world_size share an epoch, order='weighted' with `weights` draws by weights, and Dataset.subset() chooses",
+    "sampler": "rank and world_size are those of the launcher, or arguments; order='weighted' with `weights` draws by weights, and Dataset.subset() chooses",
     "shuffle": "order='shuffle' is shuffle=True, and order='sequential' is shuffle=False",
     "timeout": "io=ffkit.IO(read_timeout_s=...) is the limit of a read",
     "transform": "`image` is the transform, ffkit's or torchvision's",

@@ -9,6 +9,7 @@ import torch
 from . import _share, _torchvision
 from ._batch import Batch
 from ._dataset import Dataset, PathLike, dataset_of
+from ._errors import LOADER_OF_TORCH
 from ._image import ImageOptions
 from ._loader import IO, EpochSampler, Loader
 from ._arrays import pinned_allocator
@@ -237,7 +238,7 @@ class DataLoader:
         given = {"collate_fn": collate_fn, "sampler": sampler, "batch_sampler": batch_sampler, "worker_init_fn": worker_init_fn, "multiprocessing_context": multiprocessing_context}
         for name, value in given.items():
             if value is not None:
-                raise TypeError(f"ffkit.torch.DataLoader takes no {name}: {_INSTEAD_OF[name]}")
+                raise TypeError(f"ffkit.torch.DataLoader takes no {name}: {LOADER_OF_TORCH[name]}")
         if seed is None:
             seed = 0 if generator is None else generator.initial_seed()
         if prefetch_factor is not None:
@@ -297,15 +298,6 @@ class DataLoader:
 
     def __repr__(self) -> str:
         return f"<ffkit.torch.DataLoader of {self.loader!r}>"
-
-
-_INSTEAD_OF = {
-    "collate_fn": "batches are put together in C++; `fields` adds arrays, ffkit.Mixing in `mixing` is MixUp and CutMix, and what needs whole batches goes into the loop",
-    "sampler": "rank and world_size are those of the launcher, or arguments; order='weighted' with `weights` draws by weights, and Dataset.subset() chooses",
-    "batch_sampler": "batch_size, shuffle and drop_last say what batches are, and `groups` keeps records together",
-    "worker_init_fn": "there are no worker processes, and all random numbers come from `seed`",
-    "multiprocessing_context": "there are no worker processes; threads decode",
-}
 
 
 class _Pairs(Iterator[tuple[Any, Any]]):

@@ -77,8 +77,8 @@ class Dataset {
   // records have a label and no field "class", and the manifest has classes, the filter may have
   // conditions on "class": by identifier, by name, or by one of several names ("tench, Tinca
   // tinca"). Throws as matching_records(); Error(not_found) for a class that there is not,
-  // Error(invalid_argument) for a name that several classes have; for a chain also when a source lacks a field of the filter: filter that
-  // source before you chain it.
+  // Error(invalid_argument) for a name that several classes have; for a chain
+  // also when a source lacks a field of the filter: filter that source before you chain it.
   [[nodiscard]] Dataset where(const Filter& filter) const;
   [[nodiscard]] bool is_subset() const noexcept;
   // All records of the split that this is a subset of; itself unless it is one.
