@@ -19,14 +19,21 @@ namespace {
 // at once.
 constexpr int64_t kMaxMergedBytes = 512 << 10;
 
-// Of a data set in a store: the blocks are fetched that have the records of so many bytes ahead.
-// As much as a link of 10 Gb/s brings in a fifth of a second, and a window of usual pictures.
+// Of a data set in a store: the blocks are fetched that have the records of so many bytes ahead,
+// as many as a link of 10 Gb/s brings in a fifth of a second, or those of a window, if that is
+// more. A window is not needed before all of it is there. So the next one comes while this one is
+// decoded; else the link would rest.
 constexpr int64_t kAheadBytes = 256 << 20;
+// To draw them takes time, which the first batch waits for: so many more for each batch.
+constexpr int64_t kMostAnnouncedAtOnce = 64;
+constexpr int64_t kMostAnnouncedAhead = 4096;
 
 // Of a data set in a store: records whose blocks are on their way are read alone for the first
-// batch, or of a share of the epoch where that batch is a larger part of it; then a few at a time.
-constexpr int64_t kSmallBatchShare = 16;
+// batch, then a few at a time. They come twice. So where a batch is much of the epoch, it is this
+// share at most; of a small set, whose bytes cost little, the larger one.
 constexpr int64_t kMostComingShare = 32;
+constexpr int64_t kMostComingShareOfSmall = 8;
+constexpr int64_t kSmallBytes = 64 << 20;  // that are read twice, by all ranks together
 constexpr int kFewComing = 4;
 
 // Samples this small are handed over several at a time: one of 1 kB takes about 10 us, handing it
@@ -34,6 +41,21 @@ constexpr int kFewComing = 4;
 constexpr size_t kChunkBytes = 16 << 10;
 // Reads this small complete faster than a thread is woken for one of them: several are waited for.
 constexpr int64_t kSmallReadBytes = 16 << 10;
+
+// What this rank reads of the windows that are read at a time; 0 in other orders.
+int64_t window_bytes_on_rank(const Sampler& sampler, int64_t record_bytes) {
+  const SamplerOptions& options = sampler.options();
+  if (options.order != Order::windowed) return 0;
+  // As double, because what was asked for may be more than 64 bits hold.
+  const double block_bytes =
+      options.window_block_bytes > 0
+          ? static_cast<double>(options.window_block_bytes)
+          : static_cast<double>(options.window_block) * static_cast<double>(record_bytes);
+  const double share = static_cast<double>(std::max<int64_t>(options.num_streams, 1)) /
+                       static_cast<double>(options.world_size);
+  const double bytes = block_bytes * static_cast<double>(options.window_blocks) * share;
+  return static_cast<int64_t>(std::min(bytes, 1e15));
+}
 
 }  // namespace
 
@@ -59,12 +81,17 @@ ReadLoop::ReadLoop(LoaderParts& parts, BatchQueue& queue, int64_t epoch, int64_t
   const Order order = parts.sampler.options().order;
   if (!parts.files.are_local() && (order == Order::windowed || order == Order::sequential)) {
     const int64_t num_records = std::max<int64_t>(parts.dataset.num_records(), 1);
-    const int64_t batch_bytes =
-        parts.dataset.manifest().record_bytes() / num_records * parts.options.batch_size;
-    num_announced_ahead_ =
-        std::clamp<int64_t>(kAheadBytes / std::max<int64_t>(batch_bytes, 1), 1, 256);
+    const int64_t record_bytes = parts.dataset.manifest().record_bytes() / num_records;
+    const int64_t batch_bytes = record_bytes * parts.options.batch_size;
+    const int64_t ahead_bytes =
+        std::max(kAheadBytes, window_bytes_on_rank(parts.sampler, record_bytes));
+    num_announced_ahead_ = std::clamp<int64_t>(ahead_bytes / std::max<int64_t>(batch_bytes, 1), 1,
+                                               kMostAnnouncedAhead);
+    const int64_t epoch_bytes = batch_bytes * num_steps_;
     max_coming_bytes_ =
-        num_steps_ >= kSmallBatchShare ? batch_bytes : batch_bytes * num_steps_ / kMostComingShare;
+        std::min(batch_bytes, std::max(epoch_bytes / kMostComingShare,
+                                       std::min(epoch_bytes / kMostComingShareOfSmall,
+                                                kSmallBytes / parts.sampler.options().world_size)));
   }
 }
 
@@ -178,10 +205,12 @@ void ReadLoop::draw_ahead() {
 // A batch more each time, so that what is wanted first is asked for first.
 void ReadLoop::announce_ahead() {
   if (num_announced_ahead_ == 0) return;
-  const int64_t end = std::min(next_step_ + num_announced_ahead_, num_steps_);
+  const int64_t begin = std::max(num_announced_, next_step_);
+  const int64_t end =
+      std::min({next_step_ + num_announced_ahead_, num_steps_, begin + kMostAnnouncedAtOnce});
   Drawn drawn;
   std::vector<Sampler::Block> blocks;
-  for (int64_t step = std::max(num_announced_, next_step_); step < end; ++step) {
+  for (int64_t step = begin; step < end; ++step) {
     parts_.sampler.batch(epoch_, start_, step, drawn.records, drawn.repetitions);
     for (const int64_t record : drawn.records) parts_.dataset.will_locate(record);
     // A subset may have few records of a block.

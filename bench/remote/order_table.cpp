@@ -39,7 +39,8 @@ static_assert(kStoreBlockBytes == kBlockBytes, "the windows' blocks are the cach
 constexpr int64_t kShardBytes = 256 << 20;
 constexpr int64_t kHeaderBytes = 4096;
 constexpr int64_t kEndBytes = 256 << 10;
-constexpr int64_t kAheadBytes = 256 << 20;
+// Of usual windows, which are more than what is announced at least.
+constexpr int64_t kAheadBytes = 512 << 20;
 
 struct Record {
   int32_t shard = 0;
@@ -199,8 +200,9 @@ struct Start {
 Start simulate_start(const MadeSet& set, const Settings& settings, int world_size) {
   constexpr size_t kReadsInFlight = 64;
   constexpr size_t kFewComing = 4;
-  constexpr int64_t kSmallBatchShare = 16;
   constexpr int64_t kMostComingShare = 32;
+  constexpr int64_t kMostComingShareOfSmall = 8;
+  constexpr int64_t kSmallBytes = 64 << 20;
   struct Flight {
     double left = 0;     // bytes
     double begins = 0;   // when its bytes may flow
@@ -223,9 +225,11 @@ Start simulate_start(const MadeSet& set, const Settings& settings, int world_siz
   size_t num_reading = 0;
   size_t num_coming = 0;  // of them, of what is not there
   const int64_t batch_bytes = set.num_bytes / std::ssize(set.records) * settings.batch_size;
-  const int64_t most_at_once = sampler.num_batches() >= kSmallBatchShare
-                                   ? batch_bytes
-                                   : set.num_bytes / world_size / kMostComingShare;
+  const int64_t epoch_bytes = set.num_bytes / world_size;
+  const int64_t most_at_once =
+      std::min(batch_bytes,
+               std::max(epoch_bytes / kMostComingShare,
+                        std::min(epoch_bytes / kMostComingShareOfSmall, kSmallBytes / world_size)));
   int64_t coming_bytes = 0;
   size_t next = 0;
   int64_t num_left_of_first = settings.batch_size;

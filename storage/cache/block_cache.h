@@ -12,6 +12,8 @@
 #include <ffkit/format/error.h>
 #include <ffkit/storage/cache.h>
 
+#include "cache/block_memory.h"
+#include "cache/cache_file.h"
 #include "cache/cache_threads.h"
 #include "cache/cached_sets.h"
 #include "cache/fetch_queue.h"
@@ -44,8 +46,9 @@ class BlockCache {
   // Keeps the set in use as long as this process lives.
   void use_set(const std::string& address);
 
-  // The blocks underway.
+  // The blocks underway, and memory for them.
   FetchQueue& queue() { return queue_; }
+  const BlockMemory& memory() const { return memory_; }
 
   CacheThreads& threads() { return threads_; }
 
@@ -65,6 +68,7 @@ class BlockCache {
   bool has_said_broken_ = false;
   std::map<std::string, std::unique_ptr<SetInUse>> sets_;
   FetchQueue queue_;
+  const BlockMemory memory_{kBlockBytes};
   CacheThreads threads_;  // last, since they use what is above
 };
 

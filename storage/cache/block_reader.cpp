@@ -68,7 +68,7 @@ void BlockReader::announce(int64_t offset, int64_t num_bytes) {
   if (num_bytes <= 0) return;
   const int64_t last = (offset + num_bytes - 1) / kBlockBytes;
   for (int64_t block = offset / kBlockBytes; block <= last; ++block) {
-    announce_block(block, /*has_waited=*/false);
+    announce_block(block);
   }
 }
 
@@ -84,27 +84,48 @@ bool BlockReader::is_coming(int64_t offset, int64_t num_bytes) {
   return true;
 }
 
-void BlockReader::announce_block(int64_t block, bool has_waited) {
-  bool is_held = false;
+// What cannot be looked at is taken as there: the read says what is wrong.
+bool BlockReader::seems_held(int64_t block) const {
   try {
-    is_held = file_->holds_block(block);
+    return file_->holds_block(block);
   } catch (const Error&) {
-    is_held = true;  // the read says what is wrong
+    return true;
   }
+}
+
+void BlockReader::announce_block(int64_t block) {
+  if (seems_held(block)) return;
   {
     const std::scoped_lock lock(mutex_);
-    if (has_waited) announced_.erase(block);
-    if (is_held || underway_.contains(block) || announced_.contains(block)) return;
-    if (!cache_->queue().begin()) {
-      const bool waits = cache_->queue().when_may_begin([weak = weak_from_this(), block] {
-        if (const auto self = weak.lock()) self->announce_block(block, /*has_waited=*/true);
-      });
-      if (waits) announced_.insert(block);
-      return;
-    }
+    if (underway_.contains(block) || announced_.contains(block)) return;
+    const FetchQueue::Turn turn = cache_->queue().begin_or_wait(
+        [weak = weak_from_this(), weak_cache = std::weak_ptr(cache_), block] {
+          if (const auto self = weak.lock()) {
+            self->begin_announced(block);
+          } else if (const auto cache = weak_cache.lock()) {
+            cache->queue().end(/*has_come=*/false);
+          }
+        });
+    if (turn == FetchQueue::Turn::later) announced_.insert(block);
+    if (turn != FetchQueue::Turn::now) return;
     underway_[block];
   }
   start(block);
+}
+
+// It has begun, as the queue counts.
+void BlockReader::begin_announced(int64_t block) {
+  bool is_wanted = !seems_held(block);
+  {
+    const std::scoped_lock lock(mutex_);
+    announced_.erase(block);
+    if (is_wanted) is_wanted = underway_.try_emplace(block).second;
+  }
+  if (is_wanted) {
+    start(block);
+  } else {
+    cache_->queue().end(/*has_come=*/false);
+  }
 }
 
 void BlockReader::need(int64_t block, Waiter waiter) {
@@ -148,7 +169,7 @@ void BlockReader::start(int64_t block) {
       return fetch_alone(block);
     }
     const auto num_bytes = static_cast<size_t>(file_->block_size(block));
-    std::shared_ptr<std::byte[]> bytes = std::make_unique_for_overwrite<std::byte[]>(num_bytes);
+    std::shared_ptr<std::byte[]> bytes = cache_->memory().take();
     const std::span<std::byte> into(bytes.get(), num_bytes);
     fetch_(file_->block_begin(block), into,
            [self = shared_from_this(), block, bytes](const std::exception_ptr& error) {

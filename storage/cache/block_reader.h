@@ -44,7 +44,9 @@ class BlockReader : public std::enable_shared_from_this<BlockReader> {
   };
 
   void need(int64_t block, Waiter waiter);
-  void announce_block(int64_t block, bool has_waited);
+  bool seems_held(int64_t block) const;
+  void announce_block(int64_t block);
+  void begin_announced(int64_t block);
   void start(int64_t block);
   void arrived(int64_t block, const std::shared_ptr<std::byte[]>& bytes,
                const std::exception_ptr& error);

@@ -28,24 +28,29 @@ class FetchQueue {
     ++num_underway_;
     return true;
   }
+  enum class Turn { now, later, never };
+  // As begin(), and where enough are underway calls `work` in one of the threads when it has begun,
+  // in the order of these calls: it calls end(). Turn::never, and it is dropped, while many wait.
+  Turn begin_or_wait(std::function<void()> work) {
+    constexpr size_t kMostWaiting = 256;
+    const std::scoped_lock lock(mutex_);
+    if (num_underway_ < most_underway_) {
+      ++num_underway_;
+      return Turn::now;
+    }
+    if (waiting_.size() >= kMostWaiting) return Turn::never;
+    waiting_.push_back(std::move(work));
+    return Turn::later;
+  }
   void end(bool has_come) {
     const std::scoped_lock lock(mutex_);
     --num_underway_;
     if (has_come) most_underway_ = std::min(most_underway_ + 1, kMostUnderway);
-    // All that may begin now. One that finds no place any more waits again, behind the others.
-    for (int room = most_underway_ - num_underway_; room > 0 && !waiting_.empty(); --room) {
+    while (num_underway_ < most_underway_ && !waiting_.empty()) {
+      ++num_underway_;
       threads_.post(std::move(waiting_.front()));
       waiting_.pop_front();
     }
-  }
-  // Calls `work` in one of the threads when another may be underway: it calls begin(). In the order
-  // of these calls. False, and it is dropped, while many wait.
-  bool when_may_begin(std::function<void()> work) {
-    constexpr size_t kMostWaiting = 256;
-    const std::scoped_lock lock(mutex_);
-    if (waiting_.size() >= kMostWaiting) return false;
-    waiting_.push_back(std::move(work));
-    return true;
   }
 
  private:

@@ -88,22 +88,27 @@ void RangeMemory::announce(const void* object, int64_t offset, int64_t num_bytes
     ranges_.emplace(key, range);
     num_bytes_ += num_bytes;
   }
-  begin(key, range, fetch);
+  const FetchQueue::Turn turn = queue_.begin_or_wait([weak = weak_from_this(), key, range, fetch] {
+    if (const auto self = weak.lock()) self->begin(key, range, fetch);
+  });
+  if (turn == FetchQueue::Turn::now) begin(key, range, fetch);
+  if (turn != FetchQueue::Turn::never) return;
+  const std::scoped_lock lock(mutex_);
+  drop(key, range);
 }
 
+// It has begun, as the queue counts.
 void RangeMemory::begin(const Key& key, const std::shared_ptr<Range>& range, const Fetch& fetch) {
+  bool is_wanted = false;
   {
     const std::scoped_lock lock(mutex_);
     const auto found = ranges_.find(key);
-    if (found == ranges_.end() || found->second != range) return;  // it was forgotten
-    if (!queue_.begin()) {
-      const bool waits = queue_.when_may_begin([weak = weak_from_this(), key, range, fetch] {
-        if (const auto self = weak.lock()) self->begin(key, range, fetch);
-      });
-      if (!waits) erase(found);
-      return;
-    }
-    range->state = State::underway;
+    is_wanted = found != ranges_.end() && found->second == range;
+    if (is_wanted) range->state = State::underway;
+  }
+  if (!is_wanted) {  // it was forgotten, or read alone
+    queue_.end(/*has_come=*/false);
+    return;
   }
   const auto num_bytes = static_cast<size_t>(range->num_bytes);
   try {

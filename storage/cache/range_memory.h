@@ -25,8 +25,8 @@ class RangeMemory : public std::enable_shared_from_this<RangeMemory> {
   using Done = BlockReader::Done;
   using Fetch = BlockReader::Fetch;
 
-  // A window of 64 blocks of 8 MiB, and as much again.
-  static constexpr int64_t kMostBytes = int64_t{1} << 30;
+  // Two windows of 64 blocks of 8 MiB, one of which is read, and a little more: blocks differ.
+  static constexpr int64_t kMostBytes = int64_t{1280} << 20;
 
   explicit RangeMemory(int64_t max_bytes = kMostBytes,
                        int ranges_at_first = FetchQueue::kUnderwayAtFirst)

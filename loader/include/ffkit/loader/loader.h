@@ -87,7 +87,7 @@ class Loader {
   // pixel);
   // - for each of prefetch_batches + held_batches batches, up to four times the bytes of the texts
   //   (copy_string()) of the largest batch that was in its place so far. Half of that is touched;
-  // - of a data set in a store, blocks underway, and without a cache up to 1 GiB a process of
+  // - of a data set in a store, blocks underway, and without a cache up to 1.25 GiB a process of
   //   blocks that were announced and not read yet.
   [[nodiscard]] int64_t memory_bound() const;
   // Counted since the loader was made. Any thread may call this, also while another is in next().
