@@ -1,4 +1,4 @@
-# FFKIT_SELF_CONTAINED, for the Python package: what would bring dozens of shared libraries is linked from Debian's static ones. OpenCV's core and
+# FFKIT_SELF_CONTAINED, for what tools/gpu-check carries to another machine: what would bring dozens of shared libraries is linked from Debian's static ones. OpenCV's core and
 # imgproc need LAPACK, Fortran's runtime, OpenGL and X11, and libarchive needs libxml2 and ICU (31 MB): none of them for what ffkit calls. The
 # linker leaves out the functions that nobody calls (--gc-sections), and with them what only those need.
 function(ffkit_require_library variable)

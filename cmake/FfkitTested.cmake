@@ -1,15 +1,16 @@
-# What ffkit takes from the inside of other libraries, and the versions it was tested with. Other versions are refused here, with a sentence.
+# What ffkit takes from the inside of other libraries, and the versions that it fits. What does not fit is left out, or refused, with a sentence.
 
-# libjpeg-turbo whose entropy decoder image/codec/jpeg_huffman.cpp replaces (jpegint.h).
-set(FFKIT_TESTED_LIBJPEG_TURBO 2.1.5)
 # libtorch whose lack of gloo's headers trainer/gloo_headers makes up for.
 set(FFKIT_TESTED_GLOO_HEADERS 2.15.0 2.11.0)
 
-# ffkit_check_jpeg_huffman(<jconfig.h> <jpegint.h>): stops where the option FFKIT_JPEG_HUFFMAN cannot be on.
-function(ffkit_check_jpeg_huffman jconfig jpegint)
-  set(remedy "Install libjpeg-turbo ${FFKIT_TESTED_LIBJPEG_TURBO} with its development files, or let libjpeg decode alone, which is slower: -DFFKIT_JPEG_HUFFMAN=OFF")
+# ffkit_check_jpeg_huffman(<variable> <jconfig.h> <jpegint.h>): whether ffkit's Huffman decoder can be hooked into this libjpeg-turbo, whose inside has had the entry
+# point for it since 2.1. The decoder checks itself with a picture before its first use, too, and libjpeg decodes alone where that fails. Tested with 2.1.5 and 3.1.3.
+function(ffkit_check_jpeg_huffman variable jconfig jpegint)
+  set(${variable} OFF PARENT_SCOPE)
+  set(off "libjpeg decodes alone, which is slower (-DFFKIT_JPEG_HUFFMAN=OFF says nothing)")
   if(NOT EXISTS "${jpegint}")
-    message(FATAL_ERROR "FFKIT_JPEG_HUFFMAN needs libjpeg-turbo's header jpegint.h, which was not found. ${remedy}")
+    message(WARNING "ffkit's Huffman decoder needs libjpeg-turbo's header jpegint.h, which was not found: ${off}")
+    return()
   endif()
   set(version "an unknown version")
   if(EXISTS "${jconfig}")
@@ -18,10 +19,11 @@ function(ffkit_check_jpeg_huffman jconfig jpegint)
       set(version ${CMAKE_MATCH_1})
     endif()
   endif()
-  if(NOT version IN_LIST FFKIT_TESTED_LIBJPEG_TURBO)
-    message(FATAL_ERROR "FFKIT_JPEG_HUFFMAN reaches into libjpeg-turbo and was tested with ${FFKIT_TESTED_LIBJPEG_TURBO}; "
-      "this is ${version} (${jconfig}). ${remedy}")
+  if(NOT version MATCHES "^(2[.]1|3)[.]")
+    message(WARNING "ffkit's Huffman decoder fits libjpeg-turbo 2.1 and 3; this is ${version} (${jconfig}): ${off}")
+    return()
   endif()
+  set(${variable} ON PARENT_SCOPE)
 endfunction()
 
 # ffkit_gloo_headers(<variable> <libtorch's folder> <its version> <folder of the stand-ins>): the folder of gloo's headers to be added; empty where

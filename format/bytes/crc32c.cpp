@@ -11,7 +11,7 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
-#define FFKIT_CRC __attribute__((target("sse4.2,pclmul")))
+#define FFKIT_CRC __attribute__((target("sse4.2,crc32,pclmul")))
 #elif defined(__aarch64__)
 #include <arm_acle.h>
 #include <arm_neon.h>
@@ -141,8 +141,8 @@ FFKIT_CRC uint32_t extend_three_streams(uint32_t crc, const std::byte* p, size_t
 
 #if defined(__x86_64__)
 
-#define FFKIT_AVX2 __attribute__((target("sse4.2,pclmul,avx2,vpclmulqdq")))
-#define FFKIT_AVX512 __attribute__((target("sse4.2,pclmul,avx512f,vpclmulqdq")))
+#define FFKIT_AVX2 __attribute__((target("sse4.2,crc32,pclmul,avx2,vpclmulqdq")))
+#define FFKIT_AVX512 __attribute__((target("sse4.2,crc32,pclmul,avx512f,vpclmulqdq")))
 
 // Folding (Gopal et al., "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ
 // Instruction", Intel 2009), two or four 128-bit lanes to a register. A lane is L x^64 + H with L

@@ -145,7 +145,7 @@ class Batch(dict[str, Any]):
         if sizes.ndim > 2:
             raise InvalidArgumentError(f"view '{view}' has copies; index batch['{name}'] and batch.unpadded_sizes('{view}')")
         before = (slice(None),) * (axis - 1)
-        return [one[(*before, slice(0, int(height)), slice(0, int(width)))] for one, (height, width) in zip(self[name], sizes)]
+        return [one[before + (slice(0, int(height)), slice(0, int(width)))] for one, (height, width) in zip(self[name], sizes)]
 
     def replaced(self, arrays: dict[str, Any]) -> Batch:
         """The same batch with other arrays, such as copies on a device."""

@@ -15,6 +15,11 @@ from typing import Any, Literal, TypedDict, TypeVar
 
 from . import _ffkit
 
+if sys.version_info >= (3, 11):
+    from typing import Unpack as Unpack
+else:
+    from typing_extensions import Unpack as Unpack
+
 Progress = bool | Callable[["ProgressUpdate"], object]
 """True: a bar of tqdm, where that is installed, else nothing; False: nothing; or a function that is called with a ProgressUpdate."""
 Order = Literal["shuffled", "source"]

@@ -33,6 +33,16 @@ def names_arguments(elsewhere: Mapping[str, str]) -> Callable[[_Class], _Class]:
     return with_names
 
 
+def add_note(error: BaseException, text: str) -> None:
+    """BaseException.add_note(), which Python has from 3.11 on; before, the text goes behind the exception's own. An exception that takes neither comes without."""
+    if hasattr(error, "add_note"):
+        error.add_note(text)
+    elif error.args and isinstance(error.args[0], str):
+        error.args = (f"{error.args[0]}\n{text}", *error.args[1:])
+    elif not error.args:
+        error.args = (text,)
+
+
 # What of ffkit.Loader does the same as an argument of torch's DataLoader.
 LOADER_OF_TORCH = {
     "batch_sampler": "batch_size says how large batches are, and `groups` keeps records together",

@@ -6,12 +6,13 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Protocol, Unpack
+from typing import Any, Protocol
 
 from . import _ffkit
+from ._errors import add_note
 from ._samples import FieldSpec
 from ._hugging_face import Changes, StoredPictures, stored_pictures
-from ._convert_options import Order, PictureOptions, Pixels, Progress, ProgressBar
+from ._convert_options import Order, PictureOptions, Pixels, Progress, ProgressBar, Unpack
 from ._summary import SplitSummary
 from .writer import Writer
 
@@ -110,7 +111,7 @@ class _Samples:
             if self.to_sample is not None:
                 return self.to_sample(item), changes
         except Exception as error:
-            error.add_note(f"ffkit: while reading dataset[{index}]")
+            add_note(error, f"ffkit: while reading dataset[{index}]")
             raise
         if isinstance(item, Mapping):
             return item, changes

@@ -13,7 +13,7 @@ import sys
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias, Unpack
+from typing import Any, Literal, TypeAlias
 
 from . import _ffkit
 from ._samples import FieldSpec, parse_schema, prepare_sample
@@ -26,6 +26,7 @@ from ._convert_options import (
     Progress,
     ProgressBar,
     ProgressUpdate,
+    Unpack,
     document_options,
     documented,
     given_options,

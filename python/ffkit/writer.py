@@ -6,11 +6,10 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Unpack
 
 from . import _ffkit
 from ._samples import FieldSpec, FieldType, infer_schema, parse_schema, prepare_sample
-from ._convert_options import PictureOptions, Pixels, makes_jpegs_of_others, num_bytes, picture_options
+from ._convert_options import PictureOptions, Pixels, Unpack, makes_jpegs_of_others, num_bytes, picture_options
 from ._summary import SplitSummary
 
 __all__ = ["Writer"]

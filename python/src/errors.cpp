@@ -91,6 +91,10 @@ PythonFailure::PythonFailure(const nb::python_error& error)
         Py_DECREF(value);
       }) {}
 
+void add_note(nb::handle exception, const std::string& text) {
+  errors_module().attr("add_note")(exception, text_to_python(text));
+}
+
 nb::handle PythonFailure::value() const {
   return value_.get();
 }
@@ -99,7 +103,7 @@ void PythonFailure::happened_in(const std::string& place) const noexcept {
   if (Py_IsInitialized() == 0) return;
   const nb::gil_scoped_acquire gil;
   try {
-    value().attr("add_note")(text_to_python(place));
+    add_note(value(), place);
   } catch (const nb::python_error&) {  // NOLINT(bugprone-empty-catch)
     // An exception that takes no notes comes without.
   }

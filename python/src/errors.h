@@ -16,6 +16,9 @@ namespace ffkit::python {
 // The ffkit.Error of a C++ one. With the GIL.
 nb::object to_python(const Error& error);
 
+// Says more of a Python exception, as BaseException.add_note() does. With the GIL.
+void add_note(nb::handle exception, const std::string& text);
+
 // A Python exception on its way through threads of C++; out of a bound function it comes as the
 // object that was raised. Copies share it; the last one may go on any thread, with or without the
 // GIL.

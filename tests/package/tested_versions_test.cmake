@@ -1,10 +1,11 @@
-# Libraries whose inside ffkit uses: untested versions are refused with a sentence, tested ones are taken, others need nothing.
+# Libraries whose inside ffkit uses: what does not fit is left out or refused with a sentence, what fits is taken, others need nothing.
 cmake_minimum_required(VERSION 3.25)
 include(${SOURCE_DIR}/cmake/FfkitTested.cmake)
 
 if(CALL)  # in a process of its own: a refusal ends it
   if(CALL STREQUAL jpeg)
-    ffkit_check_jpeg_huffman(${WORK_DIR}/jconfig.h ${WORK_DIR}/${JPEGINT})
+    ffkit_check_jpeg_huffman(found ${WORK_DIR}/jconfig.h ${WORK_DIR}/${JPEGINT})
+    message(STATUS "found: ${found}")
   else()
     ffkit_gloo_headers(folder ${WORK_DIR}/${TORCH} ${VERSION} /stand-ins)
     message(STATUS "folder: '${folder}'")
@@ -31,13 +32,15 @@ function(expect pattern)
   endif()
 endfunction()
 
-file(WRITE ${WORK_DIR}/jconfig.h "#define JPEG_LIB_VERSION  62\n#define LIBJPEG_TURBO_VERSION  ${FFKIT_TESTED_LIBJPEG_TURBO}\n")
-expect("" -DCALL=jpeg -DJPEGINT=jpegint.h)
-expect("-jpegint.h, which was not found.*FFKIT_JPEG_HUFFMAN=OFF" -DCALL=jpeg -DJPEGINT=none.h)
-file(WRITE ${WORK_DIR}/jconfig.h "#define LIBJPEG_TURBO_VERSION  3.1.0\n")
-expect("-tested with 2[.]1[.]5; this is 3[.]1[.]0 .*FFKIT_JPEG_HUFFMAN=OFF" -DCALL=jpeg -DJPEGINT=jpegint.h)
+foreach(version 2.1.2 2.1.5 3.0.4 3.1.3)
+  file(WRITE ${WORK_DIR}/jconfig.h "#define JPEG_LIB_VERSION  62\n#define LIBJPEG_TURBO_VERSION  ${version}\n")
+  expect("^-- found: ON" -DCALL=jpeg -DJPEGINT=jpegint.h)
+endforeach()
+expect("jpegint.h, which was not found: libjpeg decodes alone.*found: OFF" -DCALL=jpeg -DJPEGINT=none.h)
+file(WRITE ${WORK_DIR}/jconfig.h "#define LIBJPEG_TURBO_VERSION  1.5.3\n")
+expect("this is 1[.]5[.]3 .*libjpeg decodes alone.*found: OFF" -DCALL=jpeg -DJPEGINT=jpegint.h)
 file(WRITE ${WORK_DIR}/jconfig.h "#define JPEG_LIB_VERSION 90\n")
-expect("-this is an unknown version" -DCALL=jpeg -DJPEGINT=jpegint.h)
+expect("this is an unknown version.*found: OFF" -DCALL=jpeg -DJPEGINT=jpegint.h)
 
 expect("folder: '/stand-ins'" -DCALL=gloo -DTORCH=bare -DVERSION=${FFKIT_TESTED_GLOO_HEADERS})
 expect("folder: ''" -DCALL=gloo -DTORCH=full -DVERSION=${FFKIT_TESTED_GLOO_HEADERS})

@@ -374,7 +374,7 @@ class Numbers(convert.Source):
 def test_a_source_of_python(tmp_path):
     with pytest.raises(LookupError, match="number 40 is missing") as caught:
         convert.from_source(Numbers(), tmp_path / "dst")
-    assert "train[40]" in caught.value.__notes__[0]
+    assert "train[40]" in "".join(getattr(caught.value, "__notes__", caught.value.args))  # Python 3.10 has no notes
     assert not (tmp_path / "dst").exists()
     for threads in (1, 3):
         summary = convert.from_source(Numbers(), tmp_path / str(threads), on_error="skip", threads=threads, seed=5)

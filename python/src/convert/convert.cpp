@@ -29,6 +29,7 @@
 #include "convert/summaries.h"
 #include "convert/table_values.h"
 #include "convert/watched.h"
+#include "errors.h"
 
 namespace nb = nanobind;
 
@@ -128,9 +129,7 @@ nb::dict convert_python_source(nb::object python_source, const std::string& dest
     const nb::object raised = raised_by(*source, error);
     if (raised.is_none()) throw;
     // Python's own exception, with what became of the conversion.
-    if (PyObject_HasAttrString(raised.ptr(), "add_note") != 0) {
-      raised.attr("add_note")("ffkit: " + error.text(OptionStyle::python));
-    }
+    add_note(raised, "ffkit: " + error.text(OptionStyle::python));
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(raised.ptr())), raised.ptr());
     throw nb::python_error();
   }

@@ -2,6 +2,9 @@
 
 #include <nanobind/stl/string.h>
 
+#include <exception>
+#include <thread>
+
 #include <ffkit/format/option_names.h>
 
 namespace nb = nanobind;
