@@ -8,7 +8,7 @@ import sysconfig
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 # Debian's Python without the packages of OpenSSL, bzip2, LZMA and so on, which ffkit must not need:
 # modules of Python that do are not imported.
 PACKAGES = ["libc6", "libgcc-s1", "libstdc++6", "python3.11-minimal", "libpython3.11-minimal", "libpython3.11-stdlib", "libexpat1", "zlib1g"]
