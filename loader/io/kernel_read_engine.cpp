@@ -1,9 +1,10 @@
 #include "io/kernel_read_engine.h"
 
 #include <fmt/format.h>
-#include <string.h>
 
 #include <mutex>
+#include <string>
+#include <system_error>
 
 #include <ffkit/format/error.h>
 
@@ -11,6 +12,10 @@
 
 namespace ffkit {
 namespace {
+
+std::string words_of(int error) {
+  return std::generic_category().message(error);
+}
 
 // A sink of the user's own hears it from each loader, the log of the process once.
 void warn_once(std::once_flag& said, const ReadEngineOptions& options, const std::string& message) {
@@ -41,7 +46,7 @@ std::unique_ptr<KernelReadEngine> make_read_engine(IoEngine engine, std::vector<
       warn_once(said, plain,
                 fmt::format("io_uring is not available any more ({}: {}); a pool of pread threads "
                             "goes on reading",
-                            refused.what, strerrordesc_np(refused.error)));
+                            refused.what, words_of(refused.error)));
       return make_pread_read_engine(files, plain);
     };
   }
@@ -60,7 +65,7 @@ std::unique_ptr<KernelReadEngine> make_read_engine(IoEngine engine, std::vector<
       static std::once_flag said;
       warn_once(said, options,
                 fmt::format("io.sqpoll is not available here ({}); io_uring is used without it",
-                            strerrordesc_np(refusal.error)));
+                            words_of(refusal.error)));
       return uring;
     }
     refusal = plain_refusal;
@@ -78,7 +83,7 @@ std::unique_ptr<KernelReadEngine> make_read_engine(IoEngine engine, std::vector<
   warn_once(said, options,
             fmt::format("io_uring is not available here ({}: {}); reading with a pool of pread "
                         "threads instead",
-                        refusal.what, strerrordesc_np(refusal.error)));
+                        refusal.what, words_of(refusal.error)));
   return make_pread_read_engine(std::move(files), plain);
 }
 
