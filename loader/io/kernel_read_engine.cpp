@@ -70,6 +70,12 @@ std::unique_ptr<KernelReadEngine> make_read_engine(IoEngine engine, std::vector<
     }
     refusal = plain_refusal;
   }
+  if (refusal.error == 0) {
+    if (engine != IoEngine::io_uring) return make_pread_read_engine(std::move(files), plain);
+    throw Error(ErrorCode::unsupported,
+                "io_uring was asked for, but ffkit was built without liburing; build it with "
+                "liburing 2.1 or newer or use the pread engine");
+  }
   if (engine == IoEngine::io_uring) {
     throw Error(
         ErrorCode::unsupported,

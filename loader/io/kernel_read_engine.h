@@ -46,7 +46,7 @@ std::unique_ptr<KernelReadEngine> make_read_engine(IoEngine engine, std::vector<
 
 // Why the kernel gives no ring.
 struct UringRefusal {
-  int error = 0;          // the errno; 0: it does not refuse
+  int error = 0;          // the errno; 0: it was not asked, there being no liburing
   const char* what = "";  // the system call, or what of it
 };
 

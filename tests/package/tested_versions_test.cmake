@@ -1,5 +1,5 @@
 # Libraries whose inside ffkit uses: what does not fit is left out or refused with a sentence, what fits is taken, others need nothing.
-cmake_minimum_required(VERSION 3.25)
+cmake_minimum_required(VERSION 3.22)
 include(${SOURCE_DIR}/cmake/FfkitTested.cmake)
 
 if(CALL)  # in a process of its own: a refusal ends it

@@ -73,6 +73,11 @@ class IoUringRefused : public ::testing::TestWithParam<RefusedCall> {
  protected:
   // The child starts afresh, so that it has no threads of other tests.
   IoUringRefused() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+  void SetUp() override {
+    UringRefusal refusal;
+    const bool has_ring = make_uring_read_engine({0}, {}, refusal) != nullptr;
+    if (!has_ring && refusal.error == 0) GTEST_SKIP() << "there is no liburing";
+  }
 };
 
 TEST_P(IoUringRefused, AutomaticFallsBackToPreadAndSaysSoOnce) {
