@@ -13,7 +13,6 @@ from pathlib import Path
 SUITES = ('bookworm', 'forky')
 # Package, suite, upstream version, SHA-256 of the upstream archive.
 SOURCES = json.loads((Path(__file__).parent / 'sources.json').read_text())
-MIRROR = 'http://deb.debian.org/debian'
 
 
 def run(command, **options):
@@ -24,11 +23,21 @@ def run(command, **options):
     return done.stdout
 
 
+def mirror():
+    """Where this machine's apt has Debian from."""
+    places = run(['apt-get', 'indextargets', '--format', '$(REPO_URI)', 'Created-By: Packages']).split()
+    found = next((place for place in places if place.rstrip('/').endswith('/debian')), None)
+    if found is None:
+        sys.exit('tools/wheel: error: apt knows no place of Debian here, whose source packages the wheel is built from; run it in a Debian 12, after apt-get update')
+    return found
+
+
 def fetch(folder):
     """The source packages, unpacked with Debian's patches in FOLDER/PACKAGE. Returns each one's full version."""
     downloads = folder / 'downloads'
     (downloads / 'lists/partial').mkdir(parents=True, exist_ok=True)
-    (downloads / 'sources.list').write_text(''.join(f'deb-src {MIRROR} {suite} main\n' for suite in SUITES))
+    place = mirror()
+    (downloads / 'sources.list').write_text(''.join(f'deb-src {place} {suite} main\n' for suite in SUITES))
     apt = ['apt-get', '-qq', '-o', f'Dir::Etc::sourcelist={downloads}/sources.list', '-o', 'Dir::Etc::sourceparts=-',
            '-o', f'Dir::State::lists={downloads}/lists', '-o', 'APT::Sandbox::User=root']
     missing = [source for source in SOURCES if not (folder / source['package'] / 'ffkit-version').exists()]
