@@ -32,7 +32,7 @@ class FetchQueue {
   // As begin(), and where enough are underway calls `work` in one of the threads when it has begun,
   // in the order of these calls: it calls end(). Turn::never, and it is dropped, while many wait.
   Turn begin_or_wait(std::function<void()> work) {
-    constexpr size_t kMostWaiting = 256;
+    constexpr size_t kMostWaiting = 4096;  // two windows of 2,048 blocks
     const std::scoped_lock lock(mutex_);
     if (num_underway_ < most_underway_) {
       ++num_underway_;

@@ -82,7 +82,7 @@ TEST(FetchQueueTest, TooManyDoNotWait) {
   EXPECT_TRUE(queue.begin());
   int num_waiting = 0;
   while (queue.begin_or_wait([] {}) == Turn::later) ++num_waiting;
-  EXPECT_EQ(num_waiting, 256);
+  EXPECT_EQ(num_waiting, 4096);
 }
 
 TEST(BlockMemoryTest, WhatIsGivenBackServesAgain) {
