@@ -1,16 +1,8 @@
 # FFKIT_ALL_STATIC, for the wheel: all libraries are static ones, of one prefix (packaging/README.md). What shared libraries say themselves, which others
 # they need, is said here. The linker leaves out the functions that nobody calls (--gc-sections).
-function(ffkit_require_static variable)
-  find_library(${variable} NAMES ${ARGN})
-  mark_as_advanced(${variable})
-  if(NOT ${variable})
-    list(GET ARGN 0 name)
-    message(FATAL_ERROR "FFKIT_ALL_STATIC needs ${name}, which was not found. tools/wheel builds it; without the option shared libraries are linked")
-  endif()
-endfunction()
-
-ffkit_require_static(FFKIT_LZMA liblzma.a)
-ffkit_require_static(FFKIT_BZ2 libbz2.a)
+set(FFKIT_LIBRARY_REMEDY "tools/wheel builds it; without -DFFKIT_ALL_STATIC=ON shared libraries are linked")
+ffkit_require_library(FFKIT_LZMA liblzma.a)
+ffkit_require_library(FFKIT_BZ2 libbz2.a)
 set_property(TARGET LibArchive::LibArchive APPEND PROPERTY INTERFACE_LINK_LIBRARIES ${FFKIT_LZMA} ${FFKIT_BZ2} PkgConfig::libzstd ZLIB::ZLIB)
 set_property(TARGET LibArchive::LibArchive APPEND PROPERTY INTERFACE_LINK_OPTIONS -Wl,--gc-sections)
 if(FFKIT_OPENCV)

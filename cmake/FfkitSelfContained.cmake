@@ -1,15 +1,7 @@
 # FFKIT_SELF_CONTAINED, for what tools/gpu-check carries to another machine: what would bring dozens of shared libraries is linked from Debian's static ones. OpenCV's core and
 # imgproc need LAPACK, Fortran's runtime, OpenGL and X11, and libarchive needs libxml2 and ICU (31 MB): none of them for what ffkit calls. The
 # linker leaves out the functions that nobody calls (--gc-sections), and with them what only those need.
-function(ffkit_require_library variable)
-  find_library(${variable} NAMES ${ARGN})
-  mark_as_advanced(${variable})
-  if(NOT ${variable})
-    list(GET ARGN 0 name)
-    message(FATAL_ERROR "FFKIT_SELF_CONTAINED needs ${name}, which was not found. Run tools/setup --no-torch, or build with -DFFKIT_SELF_CONTAINED=OFF")
-  endif()
-endfunction()
-
+set(FFKIT_LIBRARY_REMEDY "Run tools/setup --no-torch, or build with -DFFKIT_SELF_CONTAINED=OFF")
 ffkit_require_library(FFKIT_STATIC_LIBARCHIVE libarchive.a)
 # Of tar, gzip, bzip2, xz and zip; their -dev packages are not needed.
 ffkit_require_library(FFKIT_LZMA liblzma.so.5 lzma)
