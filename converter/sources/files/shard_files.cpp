@@ -39,34 +39,19 @@ std::string compressed_ending(const std::string& name, const std::string& ending
   return {};
 }
 
-struct Endings {
-  std::string plain;
-  bool takes_compressed = false;
-};
-
-std::string stem_of(const fs::path& file, const Endings& endings) {
+std::string stem_of(const fs::path& file, const ShardNames& names) {
   const std::string name = name_of_file(file);
-  const std::string compressed = compressed_ending(name, endings.plain);
-  const size_t length = name.ends_with(endings.plain) ? endings.plain.size() : compressed.size();
-  return name.substr(0, name.size() - length);
+  return names.stem(name).value_or(name);
 }
 
-std::vector<fs::path> files_with_ending(const fs::path& folder, const Endings& endings) {
+std::vector<fs::path> shards_in(const fs::path& folder, const ShardNames& names) {
   std::vector<fs::path> files;
   try {
     for (const FolderEntry& entry : FolderEntries(folder)) {
       const std::string name = entry.path().filename().string();
-      if (name.starts_with('.')) continue;
-      const bool is_compressed = !compressed_ending(name, endings.plain).empty();
-      if (!is_compressed && !name.ends_with(endings.plain)) continue;
+      if (name.starts_with('.') || !names.stem(name)) continue;
       refuse_dangling_link(entry.path());
       if (entry.is_directory()) continue;
-      if (is_compressed && !endings.takes_compressed) {
-        throw source_error(entry.path(), ErrorCode::unsupported,
-                           "is compressed, and samples can be read in place only from plain {} "
-                           "files; decompress it",
-                           endings.plain);
-      }
       files.push_back(entry.path());
     }
   } catch (const fs::filesystem_error& error) {
@@ -76,7 +61,7 @@ std::vector<fs::path> files_with_ending(const fs::path& folder, const Endings& e
   std::map<std::string, std::string> name_of_stem;
   for (const fs::path& file : files) {
     const std::string name = file.filename().string();
-    const auto [other, is_new] = name_of_stem.emplace(stem_of(file, endings), name);
+    const auto [other, is_new] = name_of_stem.emplace(stem_of(file, names), name);
     if (is_new) continue;
     throw source_error(
         folder, ErrorCode::invalid_argument,
@@ -88,12 +73,12 @@ std::vector<fs::path> files_with_ending(const fs::path& folder, const Endings& e
 
 // By the files' names. Those that tell no split are named by what is before the number, unless none
 // tells one.
-SplitFiles by_name(const std::vector<fs::path>& files, const Endings& endings) {
+SplitFiles by_name(const std::vector<fs::path>& files, const ShardNames& names) {
   const bool tell = std::ranges::any_of(
-      files, [&](const fs::path& file) { return !split_in_name(stem_of(file, endings)).empty(); });
+      files, [&](const fs::path& file) { return !split_in_name(stem_of(file, names)).empty(); });
   SplitFiles splits;
   for (const fs::path& file : files) {
-    const std::string stem = stem_of(file, endings);
+    const std::string stem = stem_of(file, names);
     std::string split = tell ? split_in_name(stem) : "train";
     if (split.empty()) split = stem_without_number(stem);
     splits[split.empty() ? "unnamed" : split].push_back(file);
@@ -150,36 +135,47 @@ ShardListing listing_of(const fs::path& path, const SplitFiles& splits) {
   return listing;
 }
 
-ShardListing find_shards(const fs::path& path, const std::string& ending, bool takes_compressed) {
-  const Endings endings{ending, takes_compressed};
+ShardNames names_ending_in(const std::string& ending) {
+  return {.stem = [ending](const std::string& name) -> std::optional<std::string> {
+            const size_t length =
+                name.ends_with(ending) ? ending.size() : compressed_ending(name, ending).size();
+            if (length == 0) return std::nullopt;
+            return name.substr(0, name.size() - length);
+          },
+          .noun = fmt::format("{} files", ending),
+          .example = fmt::format("train/*{}", ending)};
+}
+
+ShardListing find_shards(const fs::path& path, const ShardNames& names) {
   refuse_dangling_link(path);
   SplitFiles splits;
   if (is_brace_list(path)) {
-    splits = by_name(expand_braces(path), endings);
+    splits = by_name(expand_braces(path), names);
   } else if (is_folder_at(path)) {
-    const std::vector<fs::path> files = files_with_ending(path, endings);
-    splits = by_name(files, endings);
+    const std::vector<fs::path> files = shards_in(path, names);
+    splits = by_name(files, names);
     for (const std::string& folder : list_folders(path)) {
-      const std::vector<fs::path> in_folder = files_with_ending(path / folder, endings);
+      const std::vector<fs::path> in_folder = shards_in(path / folder, names);
       if (in_folder.empty()) continue;
       if (!files.empty()) {
         throw source_error(path, ErrorCode::invalid_argument,
-                           "holds {0} files, and its folder '{1}' holds some as well; give one of "
+                           "holds {0}, and its folder '{1}' holds some as well; give one of "
                            "them, or put all into folders",
-                           ending, folder);
+                           names.noun, folder);
       }
       const std::string split = split_called(folder);
       auto& all = splits[split.empty() ? folder : split];
       all.insert(all.end(), in_folder.begin(), in_folder.end());
     }
   } else if (exists_at(path)) {
-    splits = by_name({path}, endings);
+    splits = by_name({path}, names);
   } else {
     throw source_error(path, ErrorCode::not_found, "there is no such file or folder");
   }
   if (splits.empty()) {
     throw source_error(path, ErrorCode::not_found,
-                       "holds no {0} files, neither directly nor in folders (train/*{0})", ending);
+                       "holds no {}, neither directly nor in folders ({})", names.noun,
+                       names.example);
   }
   return listing_of(path, splits);
 }

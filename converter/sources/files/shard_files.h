@@ -7,7 +7,9 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,14 +31,22 @@ using SplitFiles = std::map<std::string, std::vector<std::filesystem::path>>;
 // Of the files of each split, found at `path`.
 ShardListing listing_of(const std::filesystem::path& path, const SplitFiles& splits);
 
-// The files below `path` whose names end with `ending` (".tar"), or `path` itself, whatever its
-// name, when it is a file. "validation" and "valid" become "val", which is what the trainer looks
-// for. Compressed ones (".tar.gz", ".tgz") belong to them when `takes_compressed`. Throws
-// Error(not_found) when there are none and for links to nothing, Error(unsupported) for compressed
-// ones otherwise, Error(invalid_argument) when there are files both in `path` and in its folders,
-// or a file and its compressed copy.
-ShardListing find_shards(const std::filesystem::path& path, const std::string& ending,
-                         bool takes_compressed = false);
+// Which files are shards of a source.
+struct ShardNames {
+  // The name of such a file without its ending, "train-00001" for "train-00001.tar.gz"; nothing for
+  // other files.
+  std::function<std::optional<std::string>(const std::string& name)> stem;
+  std::string noun;     // "no .tar files" in messages: ".tar files"
+  std::string example;  // in folders: "train/*.tar"
+};
+// Those that end in `ending` (".tar"), and compressed ones (".tar.gz", ".tgz").
+ShardNames names_ending_in(const std::string& ending);
+
+// The files below `path` that are shards, or `path` itself, whatever its name, when it is a file.
+// "validation" and "valid" become "val", which is what the trainer looks for. Throws
+// Error(not_found) when there are none and for links to nothing, Error(invalid_argument) when there
+// are files both in `path` and in its folders, or a file and its compressed copy.
+ShardListing find_shards(const std::filesystem::path& path, const ShardNames& names);
 
 // The split that a file's name (without its ending) tells: "train" for "imagenet-train-000003" and
 // "train_00-of-16", "train2017" for "train2017"; empty when it tells none.

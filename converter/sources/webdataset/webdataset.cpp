@@ -17,7 +17,8 @@
 #include "places/brace_list.h"
 #include "places/place.h"
 #include "sources/archives/parallel_io.h"
-#include "sources/files/decompressed_tars.h"
+#include "sources/files/class_list.h"
+#include "sources/files/decompressed_files.h"
 #include "sources/files/file_group.h"
 #include "sources/files/shard_files.h"
 #include "sources/numbers/npy_header.h"
@@ -45,13 +46,13 @@ struct Sample {
 struct WebDatasetSplit {
   std::string name;
   FileGroup files;
-  DecompressedTars decompressed;
+  DecompressedFiles decompressed;
   std::vector<Sample> samples;
   std::vector<Member> members;
 };
 
 std::vector<WebDatasetShard> list_shards(const FileGroup& files,
-                                         const DecompressedTars& decompressed) {
+                                         const DecompressedFiles& decompressed) {
   const std::vector<fs::path>& paths = files.paths();
   std::vector<WebDatasetShard> shards(paths.size());
   std::vector<std::optional<Error>> errors(paths.size());
@@ -92,31 +93,6 @@ void find_rivals(const WebDatasetShard& shard, std::set<std::string>& rivals) {
   }
 }
 
-std::vector<std::string> read_lines(const fs::path& path) {
-  constexpr int64_t kMaxBytes = 64 << 20;
-  const std::string text = read_source_text(path, kMaxBytes);
-  if (!simdjson::validate_utf8(text)) {
-    throw source_error(path, ErrorCode::invalid_argument,
-                       "is no UTF-8 text; it must have one class a line");
-  }
-  std::vector<std::string> lines;
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find('\n', begin), text.size());
-    std::string line = text.substr(begin, end - begin);
-    if (line.ends_with('\r')) line.pop_back();
-    if (line.empty()) {
-      throw source_error(path, ErrorCode::invalid_argument,
-                         "line {} is empty; it must have one class a line", lines.size() + 1);
-    }
-    lines.push_back(std::move(line));
-    begin = end + 1;
-  }
-  if (lines.empty()) {
-    throw source_error(path, ErrorCode::invalid_argument, "holds no classes");
-  }
-  return lines;
-}
-
 class WebDataset : public ListedSource {
  public:
   WebDataset(const fs::path& path, const WebDatasetOptions& options)
@@ -124,17 +100,17 @@ class WebDataset : public ListedSource {
         max_sample_bytes_(options.max_sample_bytes),
         takes_frames_(options.numbered_frames),
         storer_(as_they_are(options.store, options.exif)) {
-    ShardListing listing = find_shards(path, ".tar", /*takes_compressed=*/true);
+    ShardListing listing = find_shards(path, names_ending_in(".tar"));
     notes_ = std::move(listing.notes);
-    if (!options.classes.empty()) classes_ = read_lines(options.classes);
+    if (!options.classes.empty()) classes_ = read_class_list(options.classes);
     std::vector<std::vector<WebDatasetShard>> shards;
     std::set<std::string> extensions;
     std::set<std::string> rivals;
     std::vector<FileGroup> files;
-    std::vector<DecompressedTars> decompressed;
+    std::vector<DecompressedFiles> decompressed;
     for (ShardSplit& split : listing.splits) {
       files.emplace_back(std::move(split.files));
-      decompressed.emplace_back(files.back(), options.temporary_folder, options.cancel);
+      decompressed.emplace_back(files.back(), options.temporary_folder, options.cancel, "tar");
       shards.push_back(list_shards(files.back(), decompressed.back()));
       for (const WebDatasetShard& shard : shards.back()) {
         extensions.insert(shard.extensions.begin(), shard.extensions.end());
@@ -331,7 +307,7 @@ class WebDataset : public ListedSource {
   }
 
   void add_split(const ShardSplit& listed, FileGroup files, std::vector<WebDatasetShard> shards,
-                 DecompressedTars decompressed) {
+                 DecompressedFiles decompressed) {
     if (!decompressed.note().empty()) {
       notes_.push_back(
           fmt::format("{}: split '{}': {}", path_.string(), listed.name, decompressed.note()));

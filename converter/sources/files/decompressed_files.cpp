@@ -1,4 +1,4 @@
-#include "sources/files/decompressed_tars.h"
+#include "sources/files/decompressed_files.h"
 
 #include <fmt/format.h>
 
@@ -43,11 +43,11 @@ FileRange decompress(const InputFile& file, Spool& spool, const std::atomic<bool
 
 }  // namespace
 
-DecompressedTars::DecompressedTars(const FileGroup& files, const fs::path& temporary_folder,
-                                   const std::atomic<bool>* cancel)
-    : tars_(files.paths().size()) {
+DecompressedFiles::DecompressedFiles(const FileGroup& files, const fs::path& temporary_folder,
+                                     const std::atomic<bool>* cancel, std::string_view noun)
+    : decompressed_(files.paths().size()) {
   std::vector<size_t> compressed;
-  for (size_t i = 0; i < tars_.size(); ++i) {
+  for (size_t i = 0; i < decompressed_.size(); ++i) {
     if (is_compressed_stream(files.with(i, kind_of))) compressed.push_back(i);
   }
   if (compressed.empty()) return;
@@ -62,7 +62,8 @@ DecompressedTars::DecompressedTars(const FileGroup& files, const fs::path& tempo
     try {
       for (size_t i = s; i < compressed.size(); i += spools.size()) {
         files.with(compressed[i], [&](const InputFile& file) {
-          tars_[compressed[i]] = Tar{.spool = s, .range = decompress(file, spools[s], cancel)};
+          decompressed_[compressed[i]] =
+              Decompressed{.spool = s, .range = decompress(file, spools[s], cancel)};
         });
       }
     } catch (const Error& error) {
@@ -74,19 +75,19 @@ DecompressedTars::DecompressedTars(const FileGroup& files, const fs::path& tempo
   }
   int64_t num_bytes = 0;
   for (const Spool& spool : spools) num_bytes += spool.size();
-  note_ = fmt::format("{} compressed {} decompressed into temporary files of {} MB in {}",
-                      compressed.size(), compressed.size() == 1 ? "tar was" : "tars were",
+  note_ = fmt::format("{} compressed {}{} decompressed into temporary files of {} MB in {}",
+                      compressed.size(), noun, compressed.size() == 1 ? " was" : "s were",
                       (num_bytes + 999'999) / 1'000'000, spools.front().folder().string());
   for (Spool& spool : spools) {
     const fs::path folder = spool.folder();
-    spools_.push_back(spool.release(folder / "decompressed tars"));
+    spools_.push_back(spool.release(folder / fmt::format("decompressed {}s", noun)));
   }
 }
 
-std::optional<DecompressedTars::Place> DecompressedTars::find(size_t file) const {
-  const std::optional<Tar>& tar = tars_.at(file);
-  if (!tar) return std::nullopt;
-  return Place{spools_.at(tar->spool), tar->range};
+std::optional<DecompressedFiles::Place> DecompressedFiles::find(size_t file) const {
+  const std::optional<Decompressed>& found = decompressed_.at(file);
+  if (!found) return std::nullopt;
+  return Place{spools_.at(found->spool), found->range};
 }
 
 }  // namespace ffkit

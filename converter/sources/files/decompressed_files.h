@@ -1,11 +1,12 @@
-// DecompressedTars: compressed tars, each decompressed once from front to back into a temporary
-// file without a name, where members are read in place. Immutable, thread-safe.
+// DecompressedFiles: compressed files, each decompressed once from front to back into a temporary
+// file without a name, where what they hold is read in place. Immutable, thread-safe.
 #pragma once
 
 #include <atomic>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "input/input_file.h"
@@ -14,33 +15,34 @@
 
 namespace ffkit {
 
-class DecompressedTars {
+class DecompressedFiles {
  public:
   // Decompresses those of `files` that are compressed, by their first bytes. The temporary files
   // are where Spool has them. Throws Error(corrupt) for damaged data, Error(unsupported) for a
   // compression that is not known, Error(cancelled) once `cancel`, which may be null, is true.
-  DecompressedTars(const FileGroup& files, const std::filesystem::path& temporary_folder,
-                   const std::atomic<bool>* cancel);
+  // `noun`: what such a file is called in messages.
+  DecompressedFiles(const FileGroup& files, const std::filesystem::path& temporary_folder,
+                    const std::atomic<bool>* cancel, std::string_view noun = "file");
 
-  // Where a tar lies.
+  // Where the data of a file lie.
   struct Place {
     const InputFile& file;
     FileRange range;
   };
   // None for a file that is not compressed.
   std::optional<Place> find(size_t file) const;
-  // "2 compressed tars were decompressed into temporary files of 12 MB in FOLDER"; empty without
+  // "2 compressed files were decompressed into temporary files of 12 MB in FOLDER"; empty without
   // any.
   const std::string& note() const { return note_; }
 
  private:
-  struct Tar {
+  struct Decompressed {
     size_t spool = 0;
     FileRange range;
   };
 
   std::vector<InputFile> spools_;
-  std::vector<std::optional<Tar>> tars_;  // of each file
+  std::vector<std::optional<Decompressed>> decompressed_;  // of each file
   std::string note_;
 };
 

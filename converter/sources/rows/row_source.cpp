@@ -1,0 +1,465 @@
+#include "sources/rows/row_source.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <simdjson.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include <ffkit/format/option_names.h>
+
+#include "format/errors_only.h"
+#include "format/make_error.h"
+#include "input/listed_source.h"
+#include "input/names.h"
+#include "input/source_error.h"
+#include "sources/files/class_list.h"
+
+namespace ffkit {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_whole_number(const Field& field) {
+  return field.type == FieldType::scalar && field.dtype != DType::f16 &&
+         field.dtype != DType::bf16 && field.dtype != DType::f32 && field.dtype != DType::f64;
+}
+
+bool is_picture_column(const Field& field) {
+  return field.type == FieldType::image ||
+         (field.type == FieldType::list && field.item == FieldType::image);
+}
+
+// Of a scalar of `dtype`, whose bits stand in the low bytes.
+int64_t whole_number(DType dtype, uint64_t bits) {
+  switch (dtype) {
+    case DType::i8:
+      return static_cast<int8_t>(bits);
+    case DType::i16:
+      return static_cast<int16_t>(bits);
+    case DType::i32:
+      return static_cast<int32_t>(bits);
+    case DType::u64:
+      if (bits > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
+        throw error_of(ErrorCode::unsupported, "{} is more than 64 bits with a sign hold", bits);
+      }
+      return static_cast<int64_t>(bits);
+    default:
+      return static_cast<int64_t>(bits);
+  }
+}
+
+std::string_view row_text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+void require_utf8(std::span<const std::byte> bytes) {
+  if (!simdjson::validate_utf8(row_text(bytes))) {
+    throw Error(ErrorCode::corrupt, "is no UTF-8 text");
+  }
+}
+
+class RowSource final : public ListedSource {
+ public:
+  RowSource(std::unique_ptr<RowTable> table, const RowOptions& options)
+      : table_(std::move(table)),
+        label_offset_(options.label_offset),
+        storer_(as_they_are(options.store, options.exif)) {
+    infos_ = table_->splits();
+    notes_ = table_->notes();
+    for (const SourceSplit& split : infos_) {
+      if (split.num_samples > 0) continue;
+      throw source_error(path(), ErrorCode::not_found, "split '{}': there are no samples in it",
+                         split.name);
+    }
+    choose_columns(options);
+    make_schema();
+    find_classes(options);
+    note_columns();
+  }
+
+  std::map<std::string, std::string> facts(size_t split) const override {
+    return table_->facts(split);
+  }
+
+  std::map<std::string, std::string> options() const override {
+    std::map<std::string, std::string> options = manifest_options(storer_.storage());
+    if (label_offset_ != 0) options["label_offset"] = std::to_string(label_offset_);
+    return options;
+  }
+
+  bool checks_headers_only() const override {
+    return std::ranges::any_of(fields_, [&](size_t i) { return is_picture_column(column(i)); }) &&
+           storer_.checks_headers_only();
+  }
+
+  std::vector<fs::path> roots() const override { return table_->roots(); }
+
+  SampleIdentity identity(size_t split, int64_t index) const override {
+    return {.name = table_->name(split, index), .num_bytes = table_->row_bytes(split, index)};
+  }
+
+  std::vector<SourceInput> inputs(size_t split) const override { return table_->inputs(split); }
+
+  int64_t sample_bytes(size_t split, int64_t index) const override {
+    return table_->row_bytes(split, index);
+  }
+
+  void will_read(size_t split, int64_t index) const override { table_->will_read(split, index); }
+
+  std::string describe(size_t split, int64_t index) const override {
+    return table_->describe(split, index);
+  }
+
+  void read(size_t split, int64_t index, RecordBuilder& record,
+            SampleBuffers& buffers) const override {
+    try {
+      std::vector<RowValue> values(table_->columns().size());
+      table_->read(split, index, values, buffers);
+      const std::string_view id = id_of(split, index, values, buffers);
+      for (size_t position = 0; position < fields_.size(); ++position) {
+        const size_t from = fields_[position];
+        try {
+          set_field(record, position, values[from], id, buffers);
+        } catch (const Error& error) {
+          if (is_out_of_memory(error)) throw;
+          throw error.with_message(
+              fmt::format("column '{}': {}", column(from).name, error.message()));
+        }
+      }
+      record.set_string(fields_.size(), id);
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::io || is_out_of_memory(error)) throw;
+      throw error.within({.path = describe(split, index)});
+    }
+  }
+
+ private:
+  fs::path path() const { return table_->facts(0).at("path"); }
+  const Field& column(size_t i) const { return table_->columns()[i].field; }
+
+  std::optional<size_t> find(std::string_view name) const {
+    const auto& columns = table_->columns();
+    for (size_t i = 0; i < columns.size(); ++i) {
+      if (columns[i].field.name == name) return i;
+    }
+    return std::nullopt;
+  }
+
+  // The column that an option names.
+  std::optional<size_t> given(const char* option, const std::string& name) const {
+    if (name.empty()) return std::nullopt;
+    std::vector<std::string> names;
+    for (const RowColumn& column : table_->columns()) names.push_back(column.field.name);
+    require_names(option, {name}, names);
+    return find(name);
+  }
+
+  void choose_columns(const RowOptions& options) {
+    image_ = given("image_column", options.image_column);
+    label_ = given("label_column", options.label_column);
+    id_ = given("id_column", options.id_column);
+    if (image_ && column(*image_).type != FieldType::image) {
+      throw not_that("image_column", *image_, "pictures");
+    }
+    if (label_ && !is_whole_number(column(*label_)) && column(*label_).type != FieldType::string) {
+      throw not_that("label_column", *label_, "labels, which are one whole number or text a row");
+    }
+    if (id_ && !is_whole_number(column(*id_)) && column(*id_).type != FieldType::string) {
+      throw not_that("id_column", *id_, "ids, which are text or one whole number a row");
+    }
+    if (!image_) image_ = only_picture();
+    if (!label_) label_ = likely_label();
+    if (!id_) id_ = likely_id();
+    std::vector<std::string> names;
+    for (const RowColumn& column : table_->columns()) names.push_back(column.field.name);
+    require_names("columns", options.columns, names);
+    if (image_) fields_.push_back(*image_);
+    if (label_) fields_.push_back(*label_);
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (i == image_ || i == label_ || i == id_) continue;
+      const bool is_taken = options.columns.empty() ||
+                            std::ranges::find(options.columns, names[i]) != options.columns.end();
+      if (is_taken) fields_.push_back(i);
+      if (!is_taken) left_out_.push_back(names[i]);
+    }
+  }
+
+  Error not_that(const char* option, size_t column_number, const char* what) const {
+    return argument_error(option, fmt::format("{}: the column '{}' has {}, and no {}",
+                                              option_name(option), column(column_number).name,
+                                              ffkit::describe(column(column_number)), what));
+  }
+
+  std::optional<size_t> only_picture() const {
+    std::optional<size_t> found;
+    for (size_t i = 0; i < table_->columns().size(); ++i) {
+      if (column(i).type != FieldType::image) continue;
+      if (found) return std::nullopt;
+      found = i;
+    }
+    return found;
+  }
+
+  // The one that has classes; else one that is called so.
+  std::optional<size_t> likely_label() const {
+    std::optional<size_t> found;
+    size_t num_with_classes = 0;
+    for (size_t i = 0; i < table_->columns().size(); ++i) {
+      if (table_->columns()[i].class_names.empty() || !is_whole_number(column(i))) continue;
+      found = i;
+      ++num_with_classes;
+    }
+    if (num_with_classes == 1) return found;
+    for (const char* name : {"label", "labels", "cls", "class", "target", "y", "image/class/label"}) {
+      const std::optional<size_t> named = find(name);
+      if (named && is_whole_number(column(*named))) return named;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<size_t> likely_id() const {
+    for (const char* name : {"id", "__key__"}) {
+      const std::optional<size_t> named = find(name);
+      if (named && (column(*named).type == FieldType::string || is_whole_number(column(*named)))) {
+        return named;
+      }
+    }
+    return std::nullopt;
+  }
+
+  void make_schema() {
+    for (const size_t i : fields_) {
+      Field field = column(i);
+      field.column = field.type == FieldType::scalar;
+      if (i == image_) field.name = "image";
+      if (i == label_) field = {"label", FieldType::scalar, DType::i64, true};
+      add_field(std::move(field), column(i).name);
+    }
+    add_field({"id", FieldType::string, DType::u8, true},
+              id_ ? column(*id_).name : "the place of the row");
+    validate(schema_);
+    num_pictures_ = std::ranges::count_if(schema_.fields, is_picture_column);
+  }
+
+  void add_field(Field field, const std::string& from) {
+    if (schema_.index_of(field.name) >= 0) {
+      throw source_error(path(), ErrorCode::unsupported,
+                         "the column '{0}' and {1} would both be the field '{0}'; name the columns "
+                         "to take with {2}, {3} and {4}, or those beside them with {5}",
+                         field.name, from == field.name ? "another one" : fmt::format("'{}'", from),
+                         option_name("image_column"), option_name("label_column"),
+                         option_name("id_column"), option_name("columns"));
+    }
+    schema_.fields.push_back(std::move(field));
+  }
+
+  void find_classes(const RowOptions& options) {
+    if (!label_) {
+      if (!options.classes.empty() || options.label_offset != 0) {
+        const char* option = options.classes.empty() ? "label_offset" : "classes";
+        throw argument_error(option, fmt::format("{}: no column is known to be the label; name it "
+                                                 "with {}",
+                                                 option_name(option), option_name("label_column")));
+      }
+      return;
+    }
+    if (!options.classes.empty()) classes_ = read_class_list(options.classes);
+    if (column(*label_).type == FieldType::string) {
+      if (classes_.empty() || label_offset_ != 0) {
+        throw argument_error(
+            "label_column",
+            fmt::format("{}: the column '{}' has texts; give a file with all of them, in the order "
+                        "of their classes, with {}, and no {}",
+                        option_name("label_column"), column(*label_).name, option_name("classes"),
+                        option_name("label_offset")));
+      }
+      for (size_t i = 0; i < classes_.size(); ++i) {
+        class_numbers_.emplace(classes_[i], static_cast<int64_t>(i));
+      }
+      return;
+    }
+    const std::vector<std::string>& names = table_->columns()[*label_].class_names;
+    if (!classes_.empty() || names.empty()) return;
+    // Label 0 is what number -offset stands for in the files.
+    if (label_offset_ > 0 || static_cast<uint64_t>(-label_offset_) >= names.size()) {
+      throw argument_error(
+          "label_offset",
+          fmt::format("{}: the files name {} classes from 0; labels cannot begin elsewhere",
+                      option_set("label_offset", std::to_string(label_offset_)), names.size()));
+    }
+    classes_.assign(names.begin() - label_offset_, names.end());
+  }
+
+  void note_columns() {
+    std::vector<std::string> taken;
+    if (image_) taken.push_back(fmt::format("the picture is column '{}'", column(*image_).name));
+    if (label_) {
+      taken.push_back(fmt::format(
+          "the label is column '{}'{}", column(*label_).name,
+          classes_.empty() ? " (without names of classes)"
+                           : fmt::format(" ({} classes)", classes_.size())));
+    }
+    taken.push_back(id_ ? fmt::format("the id is column '{}'", column(*id_).name)
+                        : "the id is the row's place");
+    std::vector<std::string> others;
+    for (const size_t i : fields_) {
+      if (i != image_ && i != label_) others.push_back(fmt::format("'{}'", column(i).name));
+    }
+    std::string note = fmt::format("{}: {}", path().string(), fmt::join(taken, "; "));
+    if (!others.empty()) note += fmt::format("; also taken: {}", fmt::join(others, ", "));
+    if (!left_out_.empty()) {
+      note += fmt::format("; left out, as {} says: '{}'", option_name("columns"),
+                          fmt::join(left_out_, "', '"));
+    }
+    notes_.push_back(std::move(note));
+  }
+
+  std::string_view id_of(size_t split, int64_t index, std::span<const RowValue> values,
+                         SampleBuffers& buffers) const {
+    if (!id_) return buffers.text(table_->name(split, index));
+    const RowValue& value = values[*id_];
+    if (value.is_null) throw error_of(ErrorCode::invalid_argument, "has no id, which is column '{}'", column(*id_).name);
+    if (column(*id_).type == FieldType::string) {
+      require_utf8(value.bytes);
+      return row_text(value.bytes);
+    }
+    if (column(*id_).dtype == DType::u64) return buffers.text(std::to_string(value.bits));
+    return buffers.text(std::to_string(whole_number(column(*id_).dtype, value.bits)));
+  }
+
+  int64_t label_of(const RowValue& value) const {
+    if (!class_numbers_.empty()) {
+      const auto found = class_numbers_.find(row_text(value.bytes));
+      if (found != class_numbers_.end()) return found->second;
+      throw error_of(ErrorCode::invalid_argument, "'{}' is none of the {} classes",
+                     row_text(value.bytes).substr(0, 100), classes_.size());
+    }
+    const int64_t number = whole_number(column(*label_).dtype, value.bits);
+    if (number == kUnlabelled) return kUnlabelled;
+    int64_t label = 0;
+    if (__builtin_add_overflow(number, label_offset_, &label) || label < 0 ||
+        (!classes_.empty() && label >= std::ssize(classes_))) {
+      const std::string sum =
+          label_offset_ == 0 ? std::to_string(number)
+                             : fmt::format("{} with {}", number,
+                                           option_set("label_offset", std::to_string(label_offset_)));
+      throw error_of(ErrorCode::invalid_argument, "the label is {}, {}", sum,
+                     classes_.empty() || label < 0
+                         ? std::string("and labels are 0 and more, or -1 where there is none")
+                         : fmt::format("but there are {} classes", classes_.size()));
+    }
+    return label;
+  }
+
+  void set_field(RecordBuilder& record, size_t position, const RowValue& value,
+                 std::string_view id, SampleBuffers& buffers) const {
+    const size_t from = fields_[position];
+    if (value.is_null) {
+      if (from == image_ || from == label_) {
+        throw error_of(ErrorCode::invalid_argument, "has no {}",
+                       from == image_ ? "picture" : "label");
+      }
+      return;  // the field is null
+    }
+    if (from == label_) return record.set_scalar<int64_t>(position, label_of(value));
+    const Field& field = schema_.fields[position];
+    switch (field.type) {
+      case FieldType::image:
+        return record.set_bytes(position, store(value.bytes, field.name, id, buffers));
+      case FieldType::bytes:
+        return record.set_bytes(position, value.bytes);
+      case FieldType::string:
+        require_utf8(value.bytes);
+        return record.set_string(position, row_text(value.bytes));
+      case FieldType::scalar:
+        return record.set_scalar_bits(position, field.dtype, value.bits);
+      case FieldType::tensor:
+        return record.set_tensor(position, value.tensor);
+      case FieldType::list:
+        return set_list(record, position, value, id, buffers);
+    }
+  }
+
+  void set_list(RecordBuilder& record, size_t position, const RowValue& value, std::string_view id,
+                SampleBuffers& buffers) const {
+    const Field& field = schema_.fields[position];
+    if (field.item == FieldType::tensor) {
+      return record.set_list(position, std::span<const TensorView>(value.tensors));
+    }
+    if (field.item == FieldType::string) {
+      std::vector<std::string_view> texts;
+      texts.reserve(value.items.size());
+      for (const std::span<const std::byte> item : value.items) {
+        require_utf8(item);
+        texts.push_back(row_text(item));
+      }
+      return record.set_list(position, std::span<const std::string_view>(texts));
+    }
+    std::vector<std::span<const std::byte>> items = value.items;
+    if (field.item == FieldType::image) {
+      for (size_t i = 0; i < items.size(); ++i) {
+        items[i] = store(items[i], fmt::format("{}/{}", field.name, i), id, buffers);
+      }
+    }
+    record.set_list(position, std::span<const std::span<const std::byte>>(items));
+  }
+
+  std::span<const std::byte> store(std::span<const std::byte> image, const std::string& name,
+                                   std::string_view id, SampleBuffers& buffers) const {
+    return storer_.store(image, id, buffers, num_pictures_ > 1 ? name : "").bytes;
+  }
+
+  static constexpr int64_t kUnlabelled = -1;
+
+  const std::unique_ptr<RowTable> table_;
+  const int64_t label_offset_;
+  const ImageStorer storer_;
+  std::optional<size_t> image_;  // columns
+  std::optional<size_t> label_;
+  std::optional<size_t> id_;
+  std::vector<size_t> fields_;                // columns, but for the id
+  std::vector<std::string> left_out_;
+  std::map<std::string, int64_t, std::less<>> class_numbers_;  // where labels are texts
+  std::ptrdiff_t num_pictures_ = 0;                            // fields of pictures
+};
+
+}  // namespace
+
+std::unique_ptr<Source> make_row_source(std::unique_ptr<RowTable> table,
+                                        const RowOptions& options) {
+  return std::make_unique<RowSource>(std::move(table), options);
+}
+
+void describe(RowOptions& options, OptionTable& table) {
+  table
+      .add("image-column", options.image_column,
+           "The column of pictures that becomes the field 'image'")
+      .set_default("the only column of pictures");
+  table
+      .add("label-column", options.label_column,
+           "The column that becomes the field 'label': whole numbers, or texts of " +
+               option_name("classes"))
+      .set_default("the one with classes, or called label");
+  table
+      .add("id-column", options.id_column,
+           "The column that becomes the field 'id': text or whole numbers")
+      .set_default("id or __key__, else file and row");
+  table.add_names("columns", options.columns, "The columns to take beside these")
+      .set_default("all");
+  table.add("label-offset", options.label_offset,
+            "Is added to labels: -1 where the files count from 1");
+  table.add("classes", options.classes,
+            "Text file with one class name on each line; without it, those that the files name");
+  table
+      .add("max-sample-bytes", options.max_sample_bytes,
+           "Largest sample; a larger one counts as bad. Each thread holds one sample in memory")
+      .set_size()
+      .set_range(1 << 10, 1LL << 40);
+}
+
+}  // namespace ffkit
