@@ -1,7 +1,7 @@
 """Runs one file of tests by pytest: run.py FILE [pytest's arguments].
 
-test_torch*.py run in the Python that FFKIT_REFERENCE_PYTHON names, those of frameworks/ in that of FFKIT_FRAMEWORKS_PYTHON, with this Python's pytest behind its own
-packages. Exit status 77: skipped, for want of one.
+test_torch*.py run in the Python that FFKIT_REFERENCE_PYTHON names, those of frameworks/ in that of FFKIT_FRAMEWORKS_PYTHON, those of formats/ in that of
+FFKIT_FORMATS_PYTHON, with this Python's pytest behind its own packages. Exit status 77: skipped, for want of one.
 """
 import os
 import pathlib
@@ -22,6 +22,8 @@ def main() -> int:
     arguments = ["-q", "-p", "no:cacheprovider", "-ra", str(file), *sys.argv[2:]]
     if file.parent.name == "frameworks":
         name, packages, option = "FFKIT_FRAMEWORKS_PYTHON", "Lightning, Transformers and JAX", "--frameworks"
+    elif file.parent.name == "formats":
+        name, packages, option = "FFKIT_FORMATS_PYTHON", "the libraries whose files are converted", "--formats"
     elif file.name.startswith("test_torch"):
         name, packages, option = "FFKIT_REFERENCE_PYTHON", "torch", "--reference"
     else:
