@@ -36,7 +36,7 @@ from ._summary import CopySummary, Leftover, Leftovers, SplitSummary, Summary
 __all__ = [
     "ConvertOptions", "ConvertPictureOptions", "CopySummary", "Leftover", "Leftovers", "PictureOptions", "Progress", "ProgressUpdate", "RowOptions",
     "Source", "SplitSummary", "Summary", "append", "coco", "copy", "demo", "find_leftovers", "folder", "from_source", "from_torch", "imagenet", "jsonl",
-    "merge", "nuscenes", "pairs", "remove_leftovers", "text", "tfrecord", "transcode", "v1", "webdataset",
+    "merge", "nuscenes", "pairs", "parquet", "remove_leftovers", "text", "tfrecord", "transcode", "v1", "webdataset",
 ]  # fmt: skip
 
 
@@ -119,6 +119,12 @@ def webdataset(
 def tfrecord(src: Path, dst: Path, **options: Unpack[RowOptions]) -> Summary:
     """TFRecord files of tf.train.Example, as TensorFlow Datasets and others write them; compressed ones are decompressed once, into temporary files."""
     return _convert("tfrecord", locals())
+
+
+@documented("parquet")
+def parquet(src: Path, dst: Path, **options: Unpack[RowOptions]) -> Summary:
+    """Parquet files, as Hugging Face's datasets have them, or of any columns. pyarrow reads them."""
+    return _convert("parquet", locals())
 
 
 @documented("pairs")

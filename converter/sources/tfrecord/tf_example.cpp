@@ -105,8 +105,7 @@ void add_values(TfFeature& feature, std::span<const std::byte> list, TfKind kind
       return true;
     }
     if (kind == TfKind::floats && (wire_type == kLengthDelimited || wire_type == kFixed32)) {
-      const auto piece =
-          wire_type == kFixed32 ? reader.take(sizeof(float)) : reader.block();
+      const auto piece = wire_type == kFixed32 ? reader.take(sizeof(float)) : reader.block();
       if (piece.size() % sizeof(float) != 0) {
         throw broken_example("a list of floats has a part of one");
       }
@@ -181,21 +180,19 @@ void TfExample::parse(std::span<const std::byte> message) {
                   "is a tf.train.SequenceExample, whose lists of steps are not read; write its "
                   "steps as features of a tf.train.Example");
     }
-    for_each_field(reader.block(),
-                   [&](uint64_t entry, uint64_t entry_type, WireReader& entries) {
-                     if (entry != 1) return false;
-                     if (entry_type != kLengthDelimited) throw broken_example("it holds no map");
-                     features_.push_back(read_entry(entries.block()));
-                     return true;
-                   });
+    for_each_field(reader.block(), [&](uint64_t entry, uint64_t entry_type, WireReader& entries) {
+      if (entry != 1) return false;
+      if (entry_type != kLengthDelimited) throw broken_example("it holds no map");
+      features_.push_back(read_entry(entries.block()));
+      return true;
+    });
     return true;
   });
   std::ranges::stable_sort(features_, {}, &TfFeature::name);
   // The last of equal names.
   const auto rest =
-      std::unique(features_.rbegin(), features_.rend(), [](const TfFeature& a, const TfFeature& b) {
-        return a.name == b.name;
-      });
+      std::unique(features_.rbegin(), features_.rend(),
+                  [](const TfFeature& a, const TfFeature& b) { return a.name == b.name; });
   features_.erase(features_.begin(), rest.base());
 }
 

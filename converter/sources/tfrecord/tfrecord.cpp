@@ -124,10 +124,10 @@ class TfRecordRows final : public FileRows {
                  {.max_row_bytes = options.max_sample_bytes,
                   .temporary_folder = options.temporary_folder,
                   .cancel = options.cancel}) {
-    ShardListing listing = find_shards(
-        path, {.stem = tfrecord_stem,
-               .noun = "TFRecord files (*.tfrecord, *-00000-of-00010)",
-               .example = "train/*.tfrecord"});
+    ShardListing listing =
+        find_shards(path, {.stem = tfrecord_stem,
+                           .noun = "TFRecord files (*.tfrecord, *-00000-of-00010)",
+                           .example = "train/*.tfrecord"});
     notes_ = std::move(listing.notes);
     std::vector<std::pair<size_t, size_t>> places;  // split and file
     for (ShardSplit& split : listing.splits) {
@@ -196,7 +196,8 @@ class TfRecordRows final : public FileRows {
       ++found.num_seen;
       for (const TfFeature& feature : example.features()) {
         auto seen = found.seen.find(feature.name);
-        if (seen == found.seen.end()) seen = found.seen.try_emplace(std::string(feature.name)).first;
+        if (seen == found.seen.end())
+          seen = found.seen.try_emplace(std::string(feature.name)).first;
         seen->second.add(feature);
       }
     };
@@ -212,8 +213,9 @@ class TfRecordRows final : public FileRows {
     if (exists_at(features)) shapes = read_tfds_shapes(features, read_source_text(features));
     for (const auto& [name, feature] : seen) {
       if (feature.num_rows == 0) {
-        notes_.push_back(fmt::format("{}: the feature '{}' has no value in any row; it was left out",
-                                     shown_place(path()), printable(name)));
+        notes_.push_back(
+            fmt::format("{}: the feature '{}' has no value in any row; it was left out",
+                        shown_place(path()), printable(name)));
         continue;
       }
       RowColumn column{.field = field_of(name, feature)};
@@ -230,9 +232,9 @@ class TfRecordRows final : public FileRows {
       note_feature(name, feature, num_seen);
     }
     if (columns_.empty()) {
-      throw source_error(path(), ErrorCode::not_found,
-                         num_seen == 0 ? "there are no records in it"
-                                       : "its records hold no features");
+      throw source_error(
+          path(), ErrorCode::not_found,
+          num_seen == 0 ? "there are no records in it" : "its records hold no features");
     }
   }
 
@@ -258,16 +260,17 @@ class TfRecordRows final : public FileRows {
 
   void note_feature(const std::string& name, const SeenFeature& feature, int64_t num_seen) {
     if (feature.num_rows < num_seen) {
-      notes_.push_back(fmt::format("{}: the feature '{}' is {} in {} samples, which lack it or "
-                                   "have no value of it",
-                                   shown_place(path()), printable(name),
-                                   is_single(feature) ? "null" : "empty",
-                                   num_seen - feature.num_rows));
+      notes_.push_back(
+          fmt::format("{}: the feature '{}' is {} in {} samples, which lack it or "
+                      "have no value of it",
+                      shown_place(path()), printable(name), is_single(feature) ? "null" : "empty",
+                      num_seen - feature.num_rows));
     }
     if (feature.num_other > 0) {
-      notes_.push_back(fmt::format("{}: the feature '{}' is of another type in {} samples than in "
-                                   "the first; they count as bad",
-                                   shown_place(path()), printable(name), feature.num_other));
+      notes_.push_back(
+          fmt::format("{}: the feature '{}' is of another type in {} samples than in "
+                      "the first; they count as bad",
+                      shown_place(path()), printable(name), feature.num_other));
     }
   }
 

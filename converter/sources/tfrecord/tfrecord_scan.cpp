@@ -106,25 +106,25 @@ std::vector<FileRange> scan_tfrecords(const std::filesystem::path& path, int64_t
     if (!is_whole || masked_crc(header.first(sizeof(uint64_t))) !=
                          little_endian<uint32_t>(header.last(kTfRecordCrcBytes))) {
       if (offset == 0) throw no_tfrecord_error(path, window.at(0, kContentHeadBytes));
-      throw source_error(path, ErrorCode::corrupt, "record {} at byte {} {}; get the file again",
-                         records.size(), offset,
-                         is_whole ? "has a damaged length, so that what follows cannot be found"
-                                  : "is cut short");
+      throw source_error(
+          path, ErrorCode::corrupt, "record {} at byte {} {}; get the file again", records.size(),
+          offset,
+          is_whole ? "has a damaged length, so that what follows cannot be found" : "is cut short");
     }
     const auto length = little_endian<uint64_t>(header);
     const int64_t data = offset + static_cast<int64_t>(kTfHeaderBytes);
     const int64_t left = num_bytes - data;
     if (left < static_cast<int64_t>(kTfRecordCrcBytes) ||
         length > static_cast<uint64_t>(left) - kTfRecordCrcBytes) {
-      throw source_error(path, ErrorCode::corrupt,
-                         "record {} at byte {} is cut short: it has {} bytes and {} of checksum, and "
-                         "{} are left of the file; get the file again",
-                         records.size(), offset, length, kTfRecordCrcBytes, left);
+      throw source_error(
+          path, ErrorCode::corrupt,
+          "record {} at byte {} is cut short: it has {} bytes and {} of checksum, and "
+          "{} are left of the file; get the file again",
+          records.size(), offset, length, kTfRecordCrcBytes, left);
     }
     const FileRange range{data, static_cast<int64_t>(length + kTfRecordCrcBytes)};
-    use(std::ssize(records),
-        range.num_bytes > max_bytes ? std::span<const std::byte>()
-                                    : window.at(data, range.num_bytes));
+    use(std::ssize(records), range.num_bytes > max_bytes ? std::span<const std::byte>()
+                                                         : window.at(data, range.num_bytes));
     records.push_back(range);
     offset = data + range.num_bytes;
   }

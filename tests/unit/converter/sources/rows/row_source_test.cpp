@@ -1,3 +1,5 @@
+#include "sources/rows/row_source.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,7 +12,6 @@
 #include "expect_error.h"
 #include "pictures.h"
 #include "record_of.h"
-#include "sources/rows/row_source.h"
 #include "tar_builder.h"
 #include "temp_dir.h"
 
@@ -79,10 +80,9 @@ std::vector<std::string> row_field_names(const Source& source) {
 }
 
 TEST(RowSource, ColumnsAreFoundByTypeAndName) {
-  const auto source =
-      source_of({column("caption", FieldType::string), column("jpg", FieldType::image),
-                 column("cls", FieldType::scalar, DType::i32),
-                 column("__key__", FieldType::string)});
+  const auto source = source_of(
+      {column("caption", FieldType::string), column("jpg", FieldType::image),
+       column("cls", FieldType::scalar, DType::i32), column("__key__", FieldType::string)});
   EXPECT_THAT(row_field_names(*source), ElementsAre("image", "label", "caption", "id"));
   EXPECT_THAT(source->notes(),
               ElementsAre(HasSubstr("the picture is column 'jpg'; the label is column 'cls' "
@@ -96,6 +96,12 @@ TEST(RowSource, OfTwoPicturesNoneIsTheFirst) {
   EXPECT_THAT(row_field_names(*source_of(columns)), ElementsAre("left", "right", "id"));
   EXPECT_THAT(row_field_names(*source_of(columns, {.image_column = "right"})),
               ElementsAre("image", "left", "id"));
+}
+
+TEST(RowSource, BytesAreAPictureWhereThatIsSaid) {
+  const auto source = source_of({column("raw", FieldType::bytes)}, {.image_column = "raw"});
+  EXPECT_EQ(describe(source->schema().fields[0]), "'image' image");
+  EXPECT_TRUE(source->checks_headers_only());
 }
 
 TEST(RowSource, TheColumnWithClassesIsTheLabel) {
@@ -149,10 +155,10 @@ TEST(RowSource, TextsAreLabelsByAListOfClasses) {
   const auto make = [&](int64_t row, std::span<RowValue> values) {
     values[0].set_bytes(as_bytes_of(texts[static_cast<size_t>(row)]));
   };
-  const auto source = make_row_source(
-      std::make_unique<MadeRows>(std::vector<RowColumn>{column("kind", FieldType::string)}, make,
-                                 2),
-      {.label_column = "kind", .classes = dir / "classes.txt"});
+  const auto source =
+      make_row_source(std::make_unique<MadeRows>(
+                          std::vector<RowColumn>{column("kind", FieldType::string)}, make, 2),
+                      {.label_column = "kind", .classes = dir / "classes.txt"});
   const auto record = record_of(*source, 0, 0);
   EXPECT_EQ(RecordView(source->schema(), record).field(0).scalar<int64_t>(), 1);
   EXPECT_ERROR(record_of(*source, 0, 1), invalid_argument);
@@ -166,8 +172,7 @@ TEST(RowSource, NullsAreFieldsButNotPicturesAndLabels) {
   };
   const auto source = make_row_source(
       std::make_unique<MadeRows>(
-          std::vector<RowColumn>{column("jpg", FieldType::image),
-                                 column("y", FieldType::scalar),
+          std::vector<RowColumn>{column("jpg", FieldType::image), column("y", FieldType::scalar),
                                  column("caption", FieldType::string)},
           make, 3),
       {});
@@ -183,10 +188,9 @@ TEST(RowSource, NullsAreFieldsButNotPicturesAndLabels) {
 TEST(RowSource, TextThatIsNoneIsABadSample) {
   const std::string broken = "\xFF";
   const auto source = make_row_source(
-      std::make_unique<MadeRows>(std::vector<RowColumn>{column("caption", FieldType::string)},
-                                 [&](int64_t, std::span<RowValue> values) {
-                                   values[0].set_bytes(as_bytes_of(broken));
-                                 }),
+      std::make_unique<MadeRows>(
+          std::vector<RowColumn>{column("caption", FieldType::string)},
+          [&](int64_t, std::span<RowValue> values) { values[0].set_bytes(as_bytes_of(broken)); }),
       {});
   EXPECT_ERROR(record_of(*source, 0, 0), corrupt);
 }

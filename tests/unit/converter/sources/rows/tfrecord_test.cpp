@@ -18,11 +18,11 @@ namespace ffkit {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::ElementsAre;
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::Not;
 using testing::jpeg_picture;
+using ::testing::Not;
 using testing::record_of;
 using testing::TempDir;
 using testing::tf_bytes;
@@ -84,6 +84,20 @@ TEST(TfRecord, FilesThatTheNamesCountAreMissed) {
   EXPECT_THAT(one->notes(), Not(Contains(HasSubstr("their names count"))));
 }
 
+TEST(TfRecord, AFolderThatIsNoSplitMayHoldFilesOfSeveral) {
+  const TempDir dir;
+  fs::create_directories(dir / "data");
+  write_file(dir / "data/train-00000-of-00001", tf_record(labelled(0)));
+  write_file(dir / "data/test-00000-of-00001", tf_record(labelled(1)));
+  const auto source = open_tfrecord(dir.path());
+  ASSERT_EQ(source->splits().size(), 2U);
+  EXPECT_EQ(source->splits()[0].name, "train");
+  EXPECT_EQ(source->splits()[1].name, "test");
+  fs::create_directories(dir / "more");
+  write_file(dir / "more/train-00000-of-00001", tf_record(labelled(2)));
+  EXPECT_ERROR(open_tfrecord(dir.path()), invalid_argument);
+}
+
 TEST(TfRecord, TypesAreThoseOfAllRows) {
   const TempDir dir;
   write_file(dir / "a.tfrecord",
@@ -118,8 +132,7 @@ TEST(TfRecord, ShapesAndClassesAreThoseOfTensorFlowDatasets) {
   write_file(dir / "set-train.tfrecord-00000-of-00001",
              tf_record(tf_example(tf_floats("objects/bbox", {1, 2, 3, 4, 5, 6, 7, 8}) +
                                   tf_integers("label", {1}) + tf_integers("grid", {1, 2, 3, 4}))) +
-                 tf_record(tf_example(tf_integers("label", {0}) +
-                                      tf_integers("grid", {1, 2, 3}))));
+                 tf_record(tf_example(tf_integers("label", {0}) + tf_integers("grid", {1, 2, 3}))));
   write_file(dir / "features.json",
              R"({"featuresDict": {"features": {
   "label": {"classLabel": {"numClasses": "2"}},
@@ -190,8 +203,8 @@ TEST(TfRecord, RowsBeyondTheLimitAreBadSamples) {
 }
 
 TEST(TfExample, TheLastOfEqualNamesCounts) {
-  const std::string message = tf_example(tf_integers("a", {1}) + tf_integers("b", {2}) +
-                                         tf_integers("a", {3, 4}));
+  const std::string message =
+      tf_example(tf_integers("a", {1}) + tf_integers("b", {2}) + tf_integers("a", {3, 4}));
   TfExample example;
   example.parse(std::as_bytes(std::span(message)));
   ASSERT_EQ(example.features().size(), 2U);
@@ -205,7 +218,8 @@ TEST(TfExample, NumbersMayStandAlone) {
   using testing::message_field;
   using testing::varint;
   // Not packed: a key before each number.
-  const std::string integers = varint(8) + varint(300) + varint(8) + varint(static_cast<uint64_t>(-2));
+  const std::string integers =
+      varint(8) + varint(300) + varint(8) + varint(static_cast<uint64_t>(-2));
   const std::string floats = varint(13) + testing::little_bytes(2.5F);
   const std::string message =
       tf_example(testing::tf_feature("i", 3, integers) + testing::tf_feature("f", 2, floats));
