@@ -162,11 +162,11 @@ class ColumnFinder {
     return std::max<int64_t>(size, 0);
   }
 
-  void add_struct(const ArrowSchema& schema, const std::string& name,
-                  std::vector<ArrowStep> steps, const HfFeature* feature, int level) {
+  void add_struct(const ArrowSchema& schema, const std::string& name, std::vector<ArrowStep> steps,
+                  const HfFeature* feature, int level) {
     const std::string type = feature_type(feature);
-    const bool is_file = is_file_struct(schema) && (type.empty() || type == "Image" ||
-                                                    type == "Audio" || type == "Video");
+    const bool is_file = is_file_struct(schema) &&
+                         (type.empty() || type == "Image" || type == "Audio" || type == "Video");
     for (int64_t i = 0; i < schema.n_children; ++i) {
       const ArrowSchema& child = *schema.children[i];
       std::vector<ArrowStep> below = steps;

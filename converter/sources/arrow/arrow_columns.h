@@ -18,6 +18,7 @@
 #include <vector>
 
 #include <ffkit/converter/arrow_c.h>
+
 #include "sources/rows/row_table.h"
 
 namespace ffkit {
@@ -26,7 +27,7 @@ enum class ArrowLeaf : uint8_t { number, boolean, text, bytes };
 
 // From an array to an array below it.
 struct ArrowStep {
-  size_t child = 0;         // of a struct; 0 of a list
+  size_t child = 0;  // of a struct; 0 of a list
   bool is_list = false;
   bool has_wide_offsets = false;  // of a list: 64 bits
   int64_t fixed_size = 0;         // of a list whose lengths are all the same
@@ -35,13 +36,13 @@ struct ArrowStep {
 struct ArrowColumn {
   RowColumn column;
   ArrowLeaf leaf = ArrowLeaf::number;
-  std::vector<ArrowStep> steps;  // from the struct of all columns
-  int depth = 0;                 // lists among the steps
-  bool has_wide_offsets = false;  // of texts and bytes
-  bool is_view = false;           // texts and bytes in pieces
-  int64_t fixed_size = 0;         // of bytes
-  std::string index_format;       // of texts behind a dictionary; else empty
-  bool may_be_picture = false;    // bytes whose kind nothing tells
+  std::vector<ArrowStep> steps;      // from the struct of all columns
+  int depth = 0;                     // lists among the steps
+  bool has_wide_offsets = false;     // of texts and bytes
+  bool is_view = false;              // texts and bytes in pieces
+  int64_t fixed_size = 0;            // of bytes
+  std::string index_format;          // of texts behind a dictionary; else empty
+  bool may_be_picture = false;       // bytes whose kind nothing tells
   std::vector<int64_t> empty_shape;  // of a tensor without items: [0, 4] where others are [n, 4]
   // Whether rows are looked at for regular lists of lists.
   bool is_nested() const { return depth >= 2; }

@@ -110,10 +110,10 @@ std::span<const std::byte> numbers_of(const ArrowColumn& column, const ItemRange
   const size_t width = size_of(column.column.field.dtype);
   const std::span<std::byte> out = buffers.bytes(count * width);
   if (count > 0) {
-    std::memcpy(out.data(),
-                static_cast<const std::byte*>(range.array->buffers[1]) +
-                    static_cast<size_t>(first) * width,
-                out.size());
+    std::memcpy(
+        out.data(),
+        static_cast<const std::byte*>(range.array->buffers[1]) + static_cast<size_t>(first) * width,
+        out.size());
   }
   return out;
 }

@@ -1,5 +1,3 @@
-#include <ffkit/converter/parquet_file.h>
-
 #include <dlfcn.h>
 #include <fmt/format.h>
 
@@ -9,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include <ffkit/converter/parquet_file.h>
 #include <ffkit/format/error.h>
 
 #include "format/make_error.h"

@@ -190,8 +190,8 @@ class ParquetRows final : public RowTable {
       for (size_t group = 0; group < heads[i]->groups.size(); ++group) {
         const RowGroup& described = heads[i]->groups[group];
         if (described.num_rows <= 0) continue;
-        split.groups.push_back({described, i, static_cast<int64_t>(group), info.num_samples,
-                                in_file});
+        split.groups.push_back(
+            {described, i, static_cast<int64_t>(group), info.num_samples, in_file});
         in_file += described.num_rows;
         info.num_samples += described.num_rows;
         info.num_bytes += described.num_bytes;
@@ -228,9 +228,9 @@ class ParquetRows final : public RowTable {
     for (const ParquetSplit& split : splits_) {
       if (split.groups.empty()) continue;
       const ListedGroup& group = split.groups.front();
-      const auto batch =
-          in_file(split.files[group.file],
-                  [&] { return batches_.find(split.files[group.file], group.number, group.described, 0); });
+      const auto batch = in_file(split.files[group.file], [&] {
+        return batches_.find(split.files[group.file], group.number, group.described, 0);
+      });
       for (ArrowColumn* column : asked) ask_for_pictures(*column, *batch);
       return;
     }
@@ -289,9 +289,10 @@ class ParquetRows final : public RowTable {
     // What is neither regular nor a list of rows of numbers.
     std::erase_if(arrow_.columns, [&](const ArrowColumn& column) {
       if (column.depth <= 2 || column.column.field.type == FieldType::tensor) return false;
-      notes_.push_back(fmt::format("{}: column '{}' was left out: its lists of lists of lists are "
-                                   "of different lengths",
-                                   shown_place(path_), column.column.field.name));
+      notes_.push_back(
+          fmt::format("{}: column '{}' was left out: its lists of lists of lists are "
+                      "of different lengths",
+                      shown_place(path_), column.column.field.name));
       return true;
     });
   }

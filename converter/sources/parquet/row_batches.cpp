@@ -18,7 +18,8 @@ ArrowOwner<ArrowArray> next_batch(ArrowArrayStream& stream) {
 }
 
 int64_t RowBatches::batch_rows(const RowGroup& group) {
-  const int64_t row_bytes = std::max<int64_t>(1, group.num_bytes / std::max<int64_t>(1, group.num_rows));
+  const int64_t row_bytes =
+      std::max<int64_t>(1, group.num_bytes / std::max<int64_t>(1, group.num_rows));
   return std::clamp<int64_t>(kBatchBytes / row_bytes, 1, std::max<int64_t>(1, group.num_rows));
 }
 

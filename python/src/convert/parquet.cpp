@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include <ffkit/converter/parquet_file.h>
 #include <ffkit/format/error.h>
 
 #include "bindings.h"
-#include <ffkit/converter/parquet_file.h>
 
 namespace nb = nanobind;
 using namespace nb::literals;

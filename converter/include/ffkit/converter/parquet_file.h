@@ -43,8 +43,7 @@ class ParquetInput {
 };
 std::unique_ptr<ParquetInput> open_parquet_input(const std::filesystem::path& path);
 
-using OpenParquet =
-    std::function<std::unique_ptr<ParquetFile>(const std::filesystem::path& path)>;
+using OpenParquet = std::function<std::unique_ptr<ParquetFile>(const std::filesystem::path& path)>;
 
 // Files are read by `open` from then on, not by the module. Thread-safe.
 void set_parquet_opener(OpenParquet open);

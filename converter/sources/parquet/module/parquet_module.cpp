@@ -49,8 +49,7 @@ class BytesFile final : public arrow::io::RandomAccessFile {
   arrow::Result<std::shared_ptr<arrow::Buffer>> ReadAt(int64_t position,
                                                        int64_t num_bytes) override {
     ARROW_ASSIGN_OR_RAISE(auto buffer, arrow::AllocateResizableBuffer(num_bytes));
-    ARROW_ASSIGN_OR_RAISE(const int64_t count,
-                          ReadAt(position, num_bytes, buffer->mutable_data()));
+    ARROW_ASSIGN_OR_RAISE(const int64_t count, ReadAt(position, num_bytes, buffer->mutable_data()));
     ARROW_RETURN_NOT_OK(buffer->Resize(count));
     return std::shared_ptr<arrow::Buffer>(std::move(buffer));
   }

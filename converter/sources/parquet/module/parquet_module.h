@@ -28,8 +28,7 @@ struct FfkitParquetModule {
   // The rows of a group in batches of up to `batch_rows`. `columns`: names of top-level columns;
   // null: all.
   int (*read)(void* file, int64_t group, const char* const* columns, size_t num_columns,
-              int64_t batch_rows, struct ArrowArrayStream* stream, char* error,
-              size_t error_bytes);
+              int64_t batch_rows, struct ArrowArrayStream* stream, char* error, size_t error_bytes);
 };
 
 // The module's only function. The number is that of this interface.
