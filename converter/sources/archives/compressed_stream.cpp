@@ -19,14 +19,18 @@ namespace {
 
 constexpr size_t kCompressedChunkBytes = 256 << 10;
 
-// The file, a chunk at a time.
+// The range of the file, a chunk at a time.
 class Chunks {
  public:
-  explicit Chunks(const InputFile& file) : file_(file), buffer_(kCompressedChunkBytes) {}
+  Chunks(const InputFile& file, FileRange range)
+      : file_(file),
+        buffer_(kCompressedChunkBytes),
+        position_(range.offset),
+        end_(range.offset + range.num_bytes) {}
 
-  // Empty at the end of the file.
+  // Empty at the end.
   std::span<const std::byte> next() {
-    const auto num_bytes = std::min<int64_t>(file_.size() - position_, std::ssize(buffer_));
+    const auto num_bytes = std::min<int64_t>(end_ - position_, std::ssize(buffer_));
     const auto chunk = std::span(buffer_).first(static_cast<size_t>(num_bytes));
     if (num_bytes > 0) file_.read_at(position_, chunk);
     position_ += num_bytes;
@@ -41,7 +45,8 @@ class Chunks {
  private:
   const InputFile& file_;
   std::vector<std::byte> buffer_;
-  int64_t position_ = 0;
+  int64_t position_;
+  const int64_t end_;
 };
 
 }  // namespace
@@ -60,7 +65,7 @@ namespace {
 
 class GzipDecoder : public CompressedStream::Decoder {
  public:
-  explicit GzipDecoder(const InputFile& file) : chunks_(file) {
+  GzipDecoder(const InputFile& file, FileRange range) : chunks_(file, range) {
     constexpr int kGzipOnly = MAX_WBITS + 16;
     if (inflateInit2(&stream_, kGzipOnly) != Z_OK) throw std::bad_alloc();
   }
@@ -124,8 +129,8 @@ class GzipDecoder : public CompressedStream::Decoder {
 
 class ZstdDecoder : public CompressedStream::Decoder {
  public:
-  ZstdDecoder(const InputFile& file, int largest_window_log)
-      : chunks_(file), stream_(ZSTD_createDStream()) {
+  ZstdDecoder(const InputFile& file, FileRange range, int largest_window_log)
+      : chunks_(file, range), stream_(ZSTD_createDStream()) {
     if (stream_ == nullptr) throw std::bad_alloc();
     ZSTD_DCtx_setParameter(stream_.get(), ZSTD_d_windowLogMax, largest_window_log);
   }
@@ -181,8 +186,12 @@ class ZstdDecoder : public CompressedStream::Decoder {
 // bzip2 and xz: libarchive knows their ways to stand behind each other.
 class FilterDecoder : public CompressedStream::Decoder {
  public:
-  FilterDecoder(const InputFile& file, ContentKind kind)
-      : file_(file), chunks_(file), kind_(kind), archive_(archive_read_new()) {
+  FilterDecoder(const InputFile& file, FileRange range, ContentKind kind)
+      : file_(file),
+        range_(range),
+        chunks_(file, range),
+        kind_(kind),
+        archive_(archive_read_new()) {
     archive* const a = archive_.get();
     if (a == nullptr) throw std::bad_alloc();
     const int result = kind == ContentKind::xz ? archive_read_support_filter_xz(a)
@@ -239,9 +248,10 @@ class FilterDecoder : public CompressedStream::Decoder {
   // libarchive takes anything behind bzip2 data as its end, a damaged stream as well.
   void require_end() const {
     std::vector<std::byte> rest(kCompressedChunkBytes);
-    for (int64_t at = archive_filter_bytes(archive_.get(), -1); at < file_.size();) {
-      const auto piece = std::span(rest).first(
-          static_cast<size_t>(std::min<int64_t>(file_.size() - at, std::ssize(rest))));
+    const int64_t end = range_.offset + range_.num_bytes;
+    for (int64_t at = range_.offset + archive_filter_bytes(archive_.get(), -1); at < end;) {
+      const auto piece =
+          std::span(rest).first(static_cast<size_t>(std::min<int64_t>(end - at, std::ssize(rest))));
       file_.read_at(at, piece);
       if (std::ranges::any_of(piece, [](std::byte b) { return b != std::byte{0}; })) {
         chunks_.fail(fmt::format("has something else behind its {}", content_name(kind_)));
@@ -258,6 +268,7 @@ class FilterDecoder : public CompressedStream::Decoder {
   }
 
   const InputFile& file_;
+  const FileRange range_;
   Chunks chunks_;
   const ContentKind kind_;
   std::unique_ptr<archive, Free> archive_;
@@ -265,16 +276,16 @@ class FilterDecoder : public CompressedStream::Decoder {
   bool is_at_end_ = false;
 };
 
-std::unique_ptr<CompressedStream::Decoder> decoder_of(const InputFile& file, ContentKind kind,
-                                                      int largest_window_log) {
+std::unique_ptr<CompressedStream::Decoder> decoder_of(const InputFile& file, FileRange range,
+                                                      ContentKind kind, int largest_window_log) {
   switch (kind) {
     case ContentKind::gzip:
-      return std::make_unique<GzipDecoder>(file);
+      return std::make_unique<GzipDecoder>(file, range);
     case ContentKind::zstd:
-      return std::make_unique<ZstdDecoder>(file, largest_window_log);
+      return std::make_unique<ZstdDecoder>(file, range, largest_window_log);
     case ContentKind::bzip2:
     case ContentKind::xz:
-      return std::make_unique<FilterDecoder>(file, kind);
+      return std::make_unique<FilterDecoder>(file, range, kind);
     default:
       throw source_error(file.path(), ErrorCode::unsupported,
                          "is {}, and not gzip, zstd, bzip2 or xz data; decompress it",
@@ -285,7 +296,11 @@ std::unique_ptr<CompressedStream::Decoder> decoder_of(const InputFile& file, Con
 }  // namespace
 
 CompressedStream::CompressedStream(const InputFile& file, ContentKind kind, int largest_window_log)
-    : decoder_(decoder_of(file, kind, largest_window_log)) {}
+    : CompressedStream(file, {.offset = 0, .num_bytes = file.size()}, kind, largest_window_log) {}
+
+CompressedStream::CompressedStream(const InputFile& file, FileRange range, ContentKind kind,
+                                   int largest_window_log)
+    : decoder_(decoder_of(file, range, kind, largest_window_log)) {}
 
 CompressedStream::~CompressedStream() = default;
 

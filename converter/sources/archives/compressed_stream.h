@@ -12,6 +12,7 @@
 
 #include "format/content_kind.h"
 #include "input/input_file.h"
+#include "sources/archives/tar_index.h"
 
 namespace ffkit {
 
@@ -22,6 +23,9 @@ class CompressedStream {
   // `file` must outlive this. Throws Error(unsupported) for a `kind` that is none of the four.
   // Longer windows of zstd than 2^largest_window_log bytes are Error(corrupt).
   CompressedStream(const InputFile& file, ContentKind kind,
+                   int largest_window_log = kLargestWindowLog);
+  // The same of a stream that is a range of `file`, within its end.
+  CompressedStream(const InputFile& file, FileRange range, ContentKind kind,
                    int largest_window_log = kLargestWindowLog);
   ~CompressedStream();
   CompressedStream(const CompressedStream&) = delete;

@@ -19,20 +19,28 @@ namespace {
 
 namespace fs = std::filesystem;
 
-ContentKind kind_of(const InputFile& file) {
+ContentKind kind_of(const InputFile& file, FileRange stream) {
   std::array<std::byte, kContentHeadBytes> head{};
-  const auto num_bytes = std::min<int64_t>(file.size(), std::ssize(head));
+  const auto num_bytes = std::min<int64_t>(stream.num_bytes, std::ssize(head));
   const auto bytes = std::span(head).first(static_cast<size_t>(num_bytes));
-  file.read_at(0, bytes);
+  file.read_at(stream.offset, bytes);
   return content_kind(bytes);
 }
 
+// The whole file, where its first bytes say that it is compressed.
+std::optional<FileRange> stream_by_content(size_t /*file*/, const InputFile& opened) {
+  const FileRange whole{.offset = 0, .num_bytes = opened.size()};
+  if (!is_compressed_stream(kind_of(opened, whole))) return std::nullopt;
+  return whole;
+}
+
 // Returns where it is in `spool`.
-FileRange decompress(const InputFile& file, Spool& spool, const std::atomic<bool>* cancel) {
+FileRange decompress(const InputFile& file, FileRange compressed, Spool& spool,
+                     const std::atomic<bool>* cancel) {
   constexpr size_t kChunkBytes = 1 << 20;
   FileRange range{.offset = spool.size()};
   std::vector<std::byte> chunk(kChunkBytes);
-  CompressedStream stream(file, kind_of(file));
+  CompressedStream stream(file, compressed, kind_of(file, compressed));
   while (const size_t num_bytes = stream.read(chunk)) {
     throw_if_cancelled(cancel);
     spool.append(std::span(chunk).first(num_bytes));
@@ -44,11 +52,19 @@ FileRange decompress(const InputFile& file, Spool& spool, const std::atomic<bool
 }  // namespace
 
 DecompressedFiles::DecompressedFiles(const FileGroup& files, const fs::path& temporary_folder,
-                                     const std::atomic<bool>* cancel, std::string_view noun)
+                                     const std::atomic<bool>* cancel, std::string_view noun,
+                                     const FindStream& find_stream)
     : decompressed_(files.paths().size()) {
-  std::vector<size_t> compressed;
+  struct Stream {
+    size_t file = 0;
+    FileRange range;
+  };
+  std::vector<Stream> compressed;
   for (size_t i = 0; i < decompressed_.size(); ++i) {
-    if (is_compressed_stream(files.with(i, kind_of))) compressed.push_back(i);
+    const auto range = files.with(i, [&](const InputFile& opened) {
+      return find_stream ? find_stream(i, opened) : stream_by_content(i, opened);
+    });
+    if (range) compressed.push_back({i, *range});
   }
   if (compressed.empty()) return;
   // A few files for all: a process may not have many open.
@@ -61,9 +77,10 @@ DecompressedFiles::DecompressedFiles(const FileGroup& files, const fs::path& tem
   parallel_io(spools.size(), [&](size_t s) {
     try {
       for (size_t i = s; i < compressed.size(); i += spools.size()) {
-        files.with(compressed[i], [&](const InputFile& file) {
-          decompressed_[compressed[i]] =
-              Decompressed{.spool = s, .range = decompress(file, spools[s], cancel)};
+        const Stream& stream = compressed[i];
+        files.with(stream.file, [&](const InputFile& file) {
+          decompressed_[stream.file] =
+              Decompressed{.spool = s, .range = decompress(file, stream.range, spools[s], cancel)};
         });
       }
     } catch (const Error& error) {

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,12 +18,18 @@ namespace ffkit {
 
 class DecompressedFiles {
  public:
+  // The range of file number `file` that is one compressed stream; nothing of a file that is to be
+  // read as it is.
+  using FindStream = std::function<std::optional<FileRange>(size_t file, const InputFile& opened)>;
+
   // Decompresses those of `files` that are compressed, by their first bytes. The temporary files
   // are where Spool has them. Throws Error(corrupt) for damaged data, Error(unsupported) for a
   // compression that is not known, Error(cancelled) once `cancel`, which may be null, is true.
-  // `noun`: what such a file is called in messages.
+  // `noun`: what such a file is called in messages. `find_stream`: where a format says itself what
+  // is compressed.
   DecompressedFiles(const FileGroup& files, const std::filesystem::path& temporary_folder,
-                    const std::atomic<bool>* cancel, std::string_view noun = "file");
+                    const std::atomic<bool>* cancel, std::string_view noun = "file",
+                    const FindStream& find_stream = {});
 
   // Where the data of a file lie.
   struct Place {

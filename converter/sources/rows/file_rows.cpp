@@ -18,8 +18,10 @@ namespace fs = std::filesystem;
 FileRows::FileRows(std::string kind, fs::path path, const Options& options)
     : kind_(std::move(kind)), path_(std::move(path)), options_(options) {}
 
-size_t FileRows::add_split(std::string name, bool is_training, FileGroup files) {
-  DecompressedFiles decompressed(files, options_.temporary_folder, options_.cancel);
+size_t FileRows::add_split(std::string name, bool is_training, FileGroup files,
+                           const DecompressedFiles::FindStream& find_stream) {
+  DecompressedFiles decompressed(files, options_.temporary_folder, options_.cancel, "file",
+                                 find_stream);
   if (!decompressed.note().empty()) {
     notes_.push_back(
         fmt::format("{}: split '{}': {}", shown_place(path_), name, decompressed.note()));
@@ -116,8 +118,8 @@ void FileRows::will_read(size_t split, int64_t row) const {
   will_read_file(split, file_of(from, row), range.offset, range.num_bytes);
 }
 
-void FileRows::read(size_t split, int64_t row, std::span<RowValue> values,
-                    SampleBuffers& buffers) const {
+std::span<const std::byte> FileRows::row_data(size_t split, int64_t row,
+                                              SampleBuffers& buffers) const {
   const Split& from = splits_.at(split);
   const FileRange& range = from.rows.at(static_cast<size_t>(row));
   if (range.num_bytes > options_.max_row_bytes) {
@@ -128,7 +130,12 @@ void FileRows::read(size_t split, int64_t row, std::span<RowValue> values,
   }
   const std::span<std::byte> bytes = buffers.bytes(static_cast<size_t>(range.num_bytes));
   read_file(split, file_of(from, row), range.offset, bytes);
-  parse(bytes, values, buffers);
+  return bytes;
+}
+
+void FileRows::read(size_t split, int64_t row, std::span<RowValue> values,
+                    SampleBuffers& buffers) const {
+  parse(row_data(split, row, buffers), values, buffers);
 }
 
 }  // namespace ffkit

@@ -47,8 +47,10 @@ class FileRows : public RowTable {
   FileRows(std::string kind, std::filesystem::path path, const Options& options);
 
   // A split with files, and no rows yet. Files of gzip, zstd, bzip2 and xz data are decompressed,
-  // each once, into temporary files. Returns its number.
-  size_t add_split(std::string name, bool is_training, FileGroup files);
+  // each once, into temporary files; so is what `find_stream` says, where it is given. Returns its
+  // number.
+  size_t add_split(std::string name, bool is_training, FileGroup files,
+                   const DecompressedFiles::FindStream& find_stream = {});
   // Of file number `file` of a split, once it is decompressed.
   int64_t file_bytes(size_t split, size_t file) const;
   // Bytes of that file; throws as InputFile::read_at().
@@ -58,6 +60,9 @@ class FileRows : public RowTable {
   const FileGroup& files(size_t split) const { return splits_.at(split).files; }
   // The rows of one file, in their order; files in their order. Not thread-safe.
   void add_rows(size_t split, std::span<const FileRange> ranges);
+
+  // The bytes of a row; throws Error(unsupported) for a row that is too large.
+  std::span<const std::byte> row_data(size_t split, int64_t row, SampleBuffers& buffers) const;
 
   // Sets `values` (columns().size() of them) to those of a row.
   virtual void parse(std::span<const std::byte> row, std::span<RowValue> values,
