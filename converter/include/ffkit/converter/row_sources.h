@@ -77,4 +77,19 @@ std::unique_ptr<Source> open_tfrecord(const std::filesystem::path& path,
 std::unique_ptr<Source> open_parquet(const std::filesystem::path& path,
                                      const RowOptions& options = {});
 
+// Shards of MosaicML Streaming (MDS), version 2: a folder with index.json, which is the split
+// 'train', or a folder of such folders, which are splits. The order is the index's. Compressed
+// shards (zstd, gz, bz2) are decompressed once; where both forms are there, the plain one is taken.
+// Encodings become:
+//
+//   jpeg, png, pil                image; pil's raw pixels as PPM or PNG
+//   jpeg_array, list[...]         lists of pictures
+//   int, uint8 ... float64        scalars; str_int i64, str_float f64
+//   bytes, str, str_decimal, json bytes, and texts as they are
+//   ndarray                       tensor; without a dtype in the index, that of the first sample
+//
+// Throws Error(unsupported) for pkl, which runs programs, unless columns leaves it out, and for
+// shards that are there in Brotli or Snappy alone. Hashes of the index are not checked; sizes are.
+std::unique_ptr<Source> open_mds(const std::filesystem::path& path, const RowOptions& options = {});
+
 }  // namespace ffkit
