@@ -92,4 +92,20 @@ std::unique_ptr<Source> open_parquet(const std::filesystem::path& path,
 // shards that are there in Brotli or Snappy alone. Hashes of the index are not checked; sizes are.
 std::unique_ptr<Source> open_mds(const std::filesystem::path& path, const RowOptions& options = {});
 
+// Chunks of LitData: folders as for open_mds(). Chunks may be compressed by zstd, as files, in
+// frames or by sample. Each leaf of the samples' structure is a column: "a/b" of dictionaries, "0"
+// of lists and tuples, "value" where the sample is one leaf. Formats become:
+//
+//   jpeg, image, pil                       image, as for open_mds(); jpeg_array a list of them
+//   int, float, bool                       scalars i64, f64, u8
+//   str, text, json                        texts; json as it is written in JSON
+//   tensor, numpy, no_header_...           tensors; without a dtype in the index, as for open_mds()
+//   bytes, file, video, audio, mesh, ...   bytes
+//
+// Samples of a TokensLoader are tensors as long as they were written. Throws Error(unsupported) for
+// pickle and graph, which run programs, unless columns leaves them out, and for encrypted chunks,
+// Arrow tables in chunks, and layouts of other item loaders.
+std::unique_ptr<Source> open_litdata(const std::filesystem::path& path,
+                                     const RowOptions& options = {});
+
 }  // namespace ffkit

@@ -1,0 +1,50 @@
+// What a LitData index says of the leaves of its samples: their formats, and their names by the
+// structure ("data_spec") that they are leaves of.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ffkit/format/schema.h>
+
+namespace ffkit {
+
+enum class LitDataKind : uint8_t {
+  plain,    // the bytes are the value: str, text, jpeg, image, bytes, and files of all kinds
+  number,   // int, float, bool: of the field's dtype
+  pillow,   // pil
+  jpeg_array,
+  tensor,   // u32 dtype, rank and shape, big-endian
+  numpy,    // the same, little-endian
+  numbers,  // one axis, without a header
+  json,     // lists and dictionaries in a binary form
+  refused,
+};
+
+struct LitDataFormat {
+  LitDataKind kind = LitDataKind::refused;
+  Field field;          // without its name; of tensors and numpy without a dtype
+  std::string refusal;  // of refused: "has the format ..."
+  const char* note = nullptr;  // what becomes of the values, where that is not plain
+};
+
+// "no_header_tensor:18".
+LitDataFormat parse_litdata_format(const std::string& name);
+
+// The dtype that stands for `number` in tensors of torch, or of NumPy; nothing for those that have
+// none here (complex numbers, objects, texts).
+std::optional<DType> torch_dtype(uint32_t number);
+std::optional<DType> numpy_dtype(uint32_t number);
+
+// The names of the leaves of a structure, in order: "a/b" for dictionaries, "0" for lists and
+// tuples, "value" for one leaf. `spec`: what torch's treespec_dumps() writes. Throws
+// Error(corrupt or unsupported) without a path.
+std::vector<std::string> leaf_names(std::string_view spec);
+
+// A value of the format "json" as JSON text. Throws Error(corrupt).
+std::string litdata_json(std::string_view bytes);
+
+}  // namespace ffkit
