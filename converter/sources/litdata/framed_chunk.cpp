@@ -26,10 +26,9 @@ FramedChunk read_framed_chunk(const InputFile& file) {
   std::vector<std::byte> head(static_cast<size_t>(std::min(file.size(), kFramedHeadBytes)));
   file.read_at(0, head);
   StoredBytes from(head);
-  const bool is_framed =
-      std::ssize(head) == kFramedHeadBytes &&
-      std::memcmp(from.take(kFramedMagic.size()).data(), kFramedMagic.data(),
-                  kFramedMagic.size()) == 0;
+  const bool is_framed = std::ssize(head) == kFramedHeadBytes &&
+                         std::memcmp(from.take(kFramedMagic.size()).data(), kFramedMagic.data(),
+                                     kFramedMagic.size()) == 0;
   if (!is_framed) {
     throw Error(ErrorCode::corrupt,
                 "is no chunk with frames of zstd, which index.json says it is; copy it again");
@@ -80,8 +79,7 @@ FramedChunk read_framed_chunk(const InputFile& file) {
     chunk.frames.num_bytes += num_bytes;
     chunk.num_bytes += frames.number<uint32_t>();
   }
-  if (next_sample != num_samples ||
-      chunk.frames.offset + chunk.frames.num_bytes != file.size()) {
+  if (next_sample != num_samples || chunk.frames.offset + chunk.frames.num_bytes != file.size()) {
     throw error_of(ErrorCode::corrupt,
                    "its frames end at sample {} and byte {}, and it has {} samples and {} bytes; "
                    "copy it again",

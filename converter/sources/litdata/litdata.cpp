@@ -74,9 +74,10 @@ LitDataConfig config_of(const IndexValue& config) {
     throw spec.error(error.code(), error.message());
   }
   if (read.names.size() != read.formats.size() || (read.are_tokens && read.names.size() != 1)) {
-    throw config.error(ErrorCode::corrupt,
-                       fmt::format("has {} formats for {} values of a sample; write the index again",
-                                   read.formats.size(), read.names.size()));
+    throw config.error(
+        ErrorCode::corrupt,
+        fmt::format("has {} formats for {} values of a sample; write the index again",
+                    read.formats.size(), read.names.size()));
   }
   if (const auto compression = config.find("compression")) read.compression = compression->text();
   if (!read.compression.empty() && read.compression != "zstd" &&
@@ -220,8 +221,8 @@ class LitDataRows final : public IndexedRows {
       if (format.kind == LitDataKind::refused) continue;
       const char* const note = format.kind == LitDataKind::pillow ? kPillowStored : format.note;
       if (note != nullptr) {
-        notes_.push_back(fmt::format("{}: the column '{}' {}", shown_place(path()),
-                                     config_->names[i], note));
+        notes_.push_back(
+            fmt::format("{}: the column '{}' {}", shown_place(path()), config_->names[i], note));
       }
       format.field.name = config_->names[i];
       positions_[i] = columns_.size();
@@ -320,8 +321,8 @@ class LitDataRows final : public IndexedRows {
         value.items = stored_items(cell);
         return;
       case LitDataKind::json: {
-        const std::string text = litdata_json(
-            {reinterpret_cast<const char*>(cell.data()), cell.size()});
+        const std::string text =
+            litdata_json({reinterpret_cast<const char*>(cell.data()), cell.size()});
         return value.set_bytes(std::as_bytes(std::span(buffers.text(text))));
       }
       case LitDataKind::numbers: {
@@ -350,7 +351,8 @@ class LitDataRows final : public IndexedRows {
     const uint32_t num_axes = next();
     constexpr uint32_t kMaxAxes = 64;  // NumPy's and torch's limit
     if (num_axes > kMaxAxes) {
-      throw error_of(ErrorCode::corrupt, "is an array of {} axes, more than there can be", num_axes);
+      throw error_of(ErrorCode::corrupt, "is an array of {} axes, more than there can be",
+                     num_axes);
     }
     std::vector<int64_t> shape(num_axes);
     for (int64_t& side : shape) side = next();

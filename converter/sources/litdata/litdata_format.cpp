@@ -52,11 +52,11 @@ void add_leaves(simdjson::dom::element spec, const std::string& prefix, int dept
   simdjson::dom::element type;
   simdjson::dom::element context;
   simdjson::dom::array children;
-  const bool is_spec = spec.get_object().get(object) == simdjson::SUCCESS &&
-                       object.at_key("type").get(type) == simdjson::SUCCESS &&
-                       object.at_key("context").get(context) == simdjson::SUCCESS &&
-                       object.at_key("children_spec").get_array().get(children) ==
-                           simdjson::SUCCESS;
+  const bool is_spec =
+      spec.get_object().get(object) == simdjson::SUCCESS &&
+      object.at_key("type").get(type) == simdjson::SUCCESS &&
+      object.at_key("context").get(context) == simdjson::SUCCESS &&
+      object.at_key("children_spec").get_array().get(children) == simdjson::SUCCESS;
   if (!is_spec || depth > kMaxSpecDepth) {
     throw Error(ErrorCode::corrupt, "is no structure of samples; write the index again");
   }
@@ -145,8 +145,8 @@ LitDataFormat parse_litdata_format(const std::string& name) {
     return format;
   }
   if (base == "pickle" || base == "graph") {
-    return refused_format(
-        name, "it holds pickled Python objects, which run programs when they are read");
+    return refused_format(name,
+                          "it holds pickled Python objects, which run programs when they are read");
   }
   return refused_format(name, "it is none of LitData's own");
 }
@@ -156,8 +156,8 @@ std::optional<DType> torch_dtype(uint32_t number) {
   // litdata/constants.py, _TORCH_DTYPES_MAPPING. Names of one type have a number each. bool is u8.
   constexpr auto kNone = std::optional<DType>();
   constexpr std::array<std::optional<DType>, 21> kTypes = {
-      f32, f32,  f64, f64, kNone, kNone, kNone, kNone, f16, f16, bf16,
-      u8,  i8,   i16, i16, i32,   i32,   i64,   i64,   u8,  u16};
+      f32, f32, f64, f64, kNone, kNone, kNone, kNone, f16, f16, bf16,
+      u8,  i8,  i16, i16, i32,   i32,   i64,   i64,   u8,  u16};
   return number < kTypes.size() ? kTypes[number] : kNone;
 }
 
@@ -165,8 +165,8 @@ std::optional<DType> numpy_dtype(uint32_t number) {
   using enum DType;
   // litdata/constants.py, _NUMPY_SCTYPES. bool is u8.
   constexpr auto kNone = std::optional<DType>();
-  constexpr std::array<std::optional<DType>, 14> kTypes = {
-      i8, i16, i32, i64, u8, u16, u32, u64, f16, f32, f64, kNone, kNone, u8};
+  constexpr std::array<std::optional<DType>, 14> kTypes = {i8,  i16, i32, i64, u8,    u16,   u32,
+                                                           u64, f16, f32, f64, kNone, kNone, u8};
   return number < kTypes.size() ? kTypes[number] : kNone;
 }
 

@@ -13,9 +13,9 @@
 namespace ffkit {
 
 enum class LitDataKind : uint8_t {
-  plain,    // the bytes are the value: str, text, jpeg, image, bytes, and files of all kinds
-  number,   // int, float, bool: of the field's dtype
-  pillow,   // pil
+  plain,   // the bytes are the value: str, text, jpeg, image, bytes, and files of all kinds
+  number,  // int, float, bool: of the field's dtype
+  pillow,  // pil
   jpeg_array,
   tensor,   // u32 dtype, rank and shape, big-endian
   numpy,    // the same, little-endian
@@ -26,8 +26,8 @@ enum class LitDataKind : uint8_t {
 
 struct LitDataFormat {
   LitDataKind kind = LitDataKind::refused;
-  Field field;          // without its name; of tensors and numpy without a dtype
-  std::string refusal;  // of refused: "has the format ..."
+  Field field;                 // without its name; of tensors and numpy without a dtype
+  std::string refusal;         // of refused: "has the format ..."
   const char* note = nullptr;  // what becomes of the values, where that is not plain
 };
 

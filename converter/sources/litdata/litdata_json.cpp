@@ -36,8 +36,8 @@ enum class NestedTag : uint8_t {
   record_flag,
 };
 constexpr uint8_t kFirstTextByte = 0x20;  // tags are below
-// As much as a record has by default: keys of records are there once, and in JSON in each of them.
-constexpr size_t kMaxJsonBytes = 256 << 20;
+// Keys of records are there once, and in JSON in each record.
+constexpr size_t kMaxJsonBytes = 64 << 20;
 
 class NestedReader {
  public:
@@ -183,7 +183,8 @@ class NestedReader {
     }
     add_list(num_rows, [&](uint32_t) {
       if (out_.size() > kMaxJsonBytes) {
-        throw error_of(ErrorCode::unsupported, "has more than {} bytes as JSON", kMaxJsonBytes);
+        throw error_of(ErrorCode::unsupported,
+                       "has more than {} bytes as JSON; take the sample away", kMaxJsonBytes);
       }
       out_ += '{';
       for (size_t i = 0; i < keys.size(); ++i) {

@@ -79,9 +79,10 @@ class MdsRows final : public IndexedRows {
     }
     set_columns(options);
     if (has_hashes_) {
-      notes_.push_back(fmt::format("{}: the hashes in index.json are not checked; sizes and tables "
-                                   "of samples are",
-                                   shown_place(path)));
+      notes_.push_back(
+          fmt::format("{}: the hashes in index.json are not checked; sizes and tables "
+                      "of samples are",
+                      shown_place(path)));
     }
   }
 
@@ -261,7 +262,7 @@ class MdsRows final : public IndexedRows {
   bool has_columns_ = false;
   bool has_hashes_ = false;
   std::vector<MdsColumn> mds_columns_;
-  std::vector<MdsEncoding> encodings_;           // of mds_columns_
+  std::vector<MdsEncoding> encodings_;            // of mds_columns_
   std::vector<std::optional<size_t>> positions_;  // of mds_columns_ in columns_
 };
 

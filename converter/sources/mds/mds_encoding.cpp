@@ -18,10 +18,10 @@ struct NumberType {
   uint8_t number;  // in arrays that say their dtype
 };
 constexpr NumberType kNumberTypes[] = {
-    {"uint8", DType::u8, 8},     {"int8", DType::i8, 9},      {"uint16", DType::u16, 16},
-    {"int16", DType::i16, 17},   {"float16", DType::f16, 18}, {"uint32", DType::u32, 32},
-    {"int32", DType::i32, 33},   {"float32", DType::f32, 34}, {"uint64", DType::u64, 64},
-    {"int64", DType::i64, 65},   {"float64", DType::f64, 66},
+    {"uint8", DType::u8, 8},   {"int8", DType::i8, 9},      {"uint16", DType::u16, 16},
+    {"int16", DType::i16, 17}, {"float16", DType::f16, 18}, {"uint32", DType::u32, 32},
+    {"int32", DType::i32, 33}, {"float32", DType::f32, 34}, {"uint64", DType::u64, 64},
+    {"int64", DType::i64, 65}, {"float64", DType::f64, 66},
 };
 
 std::optional<DType> dtype_called(std::string_view name) {
@@ -72,8 +72,7 @@ MdsEncoding parse_mds_encoding(const std::string& name) {
     return MdsEncoding{.kind = kind, .field = {.type = FieldType::scalar, .dtype = dtype}};
   };
   const auto pictures = [](MdsKind kind) {
-    return MdsEncoding{.kind = kind,
-                       .field = {.type = FieldType::list, .item = FieldType::image}};
+    return MdsEncoding{.kind = kind, .field = {.type = FieldType::list, .item = FieldType::image}};
   };
   if (name == "bytes") return plain(FieldType::bytes);
   if (name == "str" || name == "json" || name == "str_decimal") return plain(FieldType::string);

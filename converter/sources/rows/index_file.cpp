@@ -68,8 +68,9 @@ std::vector<IndexValue> IndexValue::list() const {
 
 fs::path IndexValue::relative_path() const {
   const fs::path path = text();
-  const bool leads_out = path.empty() || path.is_absolute() ||
-                         std::ranges::any_of(path, [](const fs::path& name) { return name == ".."; });
+  const bool leads_out =
+      path.empty() || path.is_absolute() ||
+      std::ranges::any_of(path, [](const fs::path& name) { return name == ".."; });
   if (leads_out) {
     throw error(ErrorCode::unsupported,
                 fmt::format("is '{}', and no name of a file below the folder; copy the file there, "
@@ -122,8 +123,8 @@ std::vector<IndexedFolder> find_indexed_folders(const fs::path& path, const char
     for (const auto& [split, folders] : found) {
       for (const fs::path& folder : folders) names.push_back(folder.filename().string());
     }
-    notes.push_back(fmt::format("{}: all that index.json lists is the split 'train'",
-                                shown_place(path)));
+    notes.push_back(
+        fmt::format("{}: all that index.json lists is the split 'train'", shown_place(path)));
     if (!names.empty()) {
       notes.push_back(fmt::format(
           "{}: the folders '{}' have an index.json of their own, which was not read; where they "

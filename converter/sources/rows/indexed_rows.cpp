@@ -55,10 +55,11 @@ FoundFiles find_files(const fs::path& folder, const std::vector<const IndexedFil
     found.are_compressed.push_back(is_compressed);
   }
   if (num_missing > 0) {
-    throw source_error(folder, ErrorCode::not_found,
-                       "'{}' is not there, as {} of {} files that index.json lists are not; copy "
-                       "them too",
-                       first_missing, num_missing, files.size());
+    throw source_error(
+        folder, ErrorCode::not_found,
+        "{} of {} files that index.json lists are not there, '{}' for one; copy them "
+        "too",
+        num_missing, files.size(), first_missing);
   }
   return found;
 }
@@ -89,14 +90,16 @@ void IndexedRows::add_indexed_split(const IndexedFolder& folder, const IndexFile
   }
   if (with_rows.size() < files.size()) {
     notes_.push_back(fmt::format("{}: split '{}': {} of {} files have no samples by index.json",
-                                 shown_place(path()), folder.split,
-                                 files.size() - with_rows.size(), files.size()));
+                                 shown_place(path()), folder.split, files.size() - with_rows.size(),
+                                 files.size()));
   }
   FoundFiles found = find_files(folder.folder, with_rows);
   const std::vector<bool> are_compressed = std::move(found.are_compressed);
-  const size_t split = add_split(
-      folder.split, folder.is_training, FileGroup(std::move(found.paths), std::move(found.stamps)),
-      [&](size_t file, const InputFile& opened) { return find_stream(opened, are_compressed[file]); });
+  const size_t split = add_split(folder.split, folder.is_training,
+                                 FileGroup(std::move(found.paths), std::move(found.stamps)),
+                                 [&](size_t file, const InputFile& opened) {
+                                   return find_stream(opened, are_compressed[file]);
+                                 });
   indexes_.push_back(index.input(name_below(path(), index.path())));
 
   std::vector<std::vector<FileRange>> tables(with_rows.size());
@@ -117,9 +120,9 @@ void IndexedRows::add_indexed_split(const IndexedFolder& folder, const IndexFile
                        tables[i].size(), file.num_rows);
       }
     } catch (const Error& error) {
-      errors[i] = std::make_exception_ptr(
-          error.within({.path = this->files(split).paths()[i].string()})
-              .with_subject(ErrorSubject::source));
+      errors[i] =
+          std::make_exception_ptr(error.within({.path = this->files(split).paths()[i].string()})
+                                      .with_subject(ErrorSubject::source));
     } catch (...) {
       errors[i] = std::current_exception();
     }
@@ -132,9 +135,10 @@ void IndexedRows::add_indexed_split(const IndexedFolder& folder, const IndexFile
     add_rows(split, std::span(tables[i]).first(num_rows));
   }
   if (num_left_out > 0) {
-    notes_.push_back(fmt::format(
-        "{}: split '{}': {} samples of its files are left out, since index.json does not count them",
-        shown_place(path()), folder.split, num_left_out));
+    notes_.push_back(
+        fmt::format("{}: split '{}': {} samples are left out: its files have them, and index.json "
+                    "does not count them",
+                    shown_place(path()), folder.split, num_left_out));
   }
 }
 
@@ -147,8 +151,8 @@ void IndexedRows::refuse(const std::vector<RefusedColumn>& columns, const RowOpt
         column.name == options.id_column;
     if (is_wanted) {
       throw source_error(path(), ErrorCode::unsupported,
-                         "the column '{}' {}; name the other columns with {}", column.name,
-                         column.reason, option_name("columns"));
+                         "the column '{}' {}; name the others in {}", column.name, column.reason,
+                         option_name("columns"));
     }
     notes_.push_back(fmt::format("{}: the column '{}' is left out: it {}", shown_place(path()),
                                  column.name, column.reason));

@@ -17,9 +17,9 @@ namespace {
 // Pixels of a mode of Pillow, as tobytes() packs them.
 struct PillowMode {
   std::string_view name;
-  size_t num_bits;       // of a pixel; rows end at whole bytes
-  size_t num_channels;   // of the picture that it becomes
-  const char* lost;      // what is not stored; null: nothing
+  size_t num_bits;      // of a pixel; rows end at whole bytes
+  size_t num_channels;  // of the picture that it becomes
+  const char* lost;     // what is not stored; null: nothing
 };
 constexpr PillowMode kPillowModes[] = {
     {"RGB", 24, 3, nullptr},
@@ -61,8 +61,9 @@ PillowPixels read_pillow(std::span<const std::byte> bytes) {
   const bool fits = width > 0 && height > 0 && width <= kMaxSide && height <= kMaxSide &&
                     row_bytes * height == from.size();
   if (!fits) {
-    throw error_of(ErrorCode::corrupt, "is a picture of {} x {} pixels of mode {}, but has {} bytes",
-                   width, height, mode->name, from.size());
+    throw error_of(ErrorCode::corrupt,
+                   "is a picture of {} x {} pixels of mode {}, but has {} bytes", width, height,
+                   mode->name, from.size());
   }
   return {*mode, static_cast<int>(width), static_cast<int>(height), from.rest()};
 }

@@ -211,7 +211,7 @@ def test_an_index_that_was_edited(tmp_path):
     edited["shards"][0]["samples"] = first - 2  # fewer: the library reads as many as the index says
     index.write_text(json.dumps(edited))
     notes = convert(tmp_path / "mds", tmp_path / "fewer")
-    assert "2 samples of its files are left out" in notes
+    assert "2 samples are left out: its files have them" in notes
     assert compare(tmp_path / "mds", tmp_path / "fewer") == 28
     edited["shards"][0]["samples"] = first + 2
     index.write_text(json.dumps(edited))
@@ -227,7 +227,7 @@ def test_an_index_that_was_edited(tmp_path):
 def test_a_missing_shard_is_named(tmp_path):
     write(tmp_path / "mds", range(30), size_limit=1 << 15)
     (tmp_path / "mds" / "shard.00001.mds").unlink()
-    with pytest.raises(Refused, match="'shard.00001.mds' is not there, as 1 of .* files"):
+    with pytest.raises(Refused, match="1 of .* files that index.json lists are not there, 'shard.00001.mds'"):
         convert(tmp_path / "mds", tmp_path / "data")
 
 
