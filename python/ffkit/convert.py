@@ -36,7 +36,7 @@ from ._summary import CopySummary, Leftover, Leftovers, SplitSummary, Summary
 __all__ = [
     "ConvertOptions", "ConvertPictureOptions", "CopySummary", "Leftover", "Leftovers", "PictureOptions", "Progress", "ProgressUpdate", "RowOptions",
     "Source", "SplitSummary", "Summary", "append", "coco", "copy", "demo", "find_leftovers", "folder", "from_source", "from_torch", "imagenet", "jsonl",
-    "merge", "nuscenes", "pairs", "parquet", "remove_leftovers", "text", "tfrecord", "transcode", "v1", "webdataset",
+    "litdata", "mds", "merge", "nuscenes", "pairs", "parquet", "remove_leftovers", "text", "tfrecord", "transcode", "v1", "webdataset",
 ]  # fmt: skip
 
 
@@ -125,6 +125,18 @@ def tfrecord(src: Path, dst: Path, **options: Unpack[RowOptions]) -> Summary:
 def parquet(src: Path, dst: Path, **options: Unpack[RowOptions]) -> Summary:
     """Parquet files, as Hugging Face's datasets have them, or of any columns. pyarrow reads them."""
     return _convert("parquet", locals())
+
+
+@documented("mds")
+def mds(src: Path, dst: Path, **options: Unpack[RowOptions]) -> Summary:
+    """MDS shards of MosaicML Streaming: a folder with index.json, or one of such folders; compressed shards are decompressed once, into temporary files."""
+    return _convert("mds", locals())
+
+
+@documented("litdata")
+def litdata(src: Path, dst: Path, **options: Unpack[RowOptions]) -> Summary:
+    """Chunks of LitData: a folder with index.json, or one of such folders; compressed chunks are decompressed once, into temporary files."""
+    return _convert("litdata", locals())
 
 
 @documented("pairs")

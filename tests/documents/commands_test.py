@@ -101,6 +101,9 @@ def make_data(root):
         tar.add(root / "label.cls", "a.cls")
     (data / "imagenet-tfrecord").mkdir()
     (data / "imagenet-tfrecord/train-00000-of-00001").write_bytes(other_files.tfrecord(picture.read_bytes(), 1))
+    for split in ("train", "val"):
+        other_files.write_mds(data / "imagenet-mds" / split, picture.read_bytes(), 1)
+        other_files.write_litdata(data / "imagenet-chunks" / split, picture.read_bytes(), 1)
     (data / "tokens").mkdir()
     (data / "tokens/train.jsonl").write_text('{"tokens": [1, 2]}\n{"tokens": [3]}\n')
     (data / "coco/annotations").mkdir(parents=True)

@@ -143,7 +143,8 @@ class LitDataRows final : public IndexedRows {
       throw Error(ErrorCode::unsupported,
                   "holds its samples as an Arrow table, which LitData writes where pyarrow is "
                   "installed and no value is a picture or an array; write the samples where it is "
-                  "not installed, or read them with LitData and write them with ffkit.Writer");
+                  "not installed, or convert a litdata.StreamingDataset of them with "
+                  "ffkit.convert.from_torch()");
     }
     return IndexedRows::read_table(split, file);
   }

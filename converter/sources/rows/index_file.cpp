@@ -102,7 +102,8 @@ SourceInput IndexFile::input(std::string name) const {
 
 std::vector<IndexedFolder> find_indexed_folders(const fs::path& path, const char* writer,
                                                 std::vector<std::string>& notes) {
-  if (!is_folder_at(path)) {
+  const bool is_one = exists_at(path / "index.json");
+  if (!is_one && !is_folder_at(path)) {
     throw source_error(path, ErrorCode::not_found,
                        "is no folder; give the one in which {} has written index.json", writer);
   }
@@ -117,8 +118,11 @@ std::vector<IndexedFolder> find_indexed_folders(const fs::path& path, const char
     }
   } catch (const fs::filesystem_error& error) {
     throw source_io_error(path, "cannot be listed", error.code().value());
+  } catch (const Error& error) {
+    // A web server lists no folders, and the index is enough.
+    if (!is_one || error.code() != ErrorCode::unsupported) throw;
   }
-  if (exists_at(path / "index.json")) {
+  if (is_one) {
     std::vector<std::string> names;
     for (const auto& [split, folders] : found) {
       for (const fs::path& folder : folders) names.push_back(folder.filename().string());

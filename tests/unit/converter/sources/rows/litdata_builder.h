@@ -70,13 +70,13 @@ class LitDataBuilder {
     const std::vector<std::string> leaves(
         names_.size(), R"({\"type\": null, \"context\": null, \"children_spec\": []})");
     const std::string spec =
-        spec_.empty()
-            ? fmt::format(R"([1, {{\"type\": \"builtins.dict\", \"context\": \"[{}]\", )"
-                          R"(\"children_spec\": [{}]}}])",
-                          fmt::join(names_, ", "), fmt::join(leaves, ", "))
-            : spec_;
-    return fmt::format(R"({{"chunks": [{}], "config": {{"data_format": [{}], "data_spec": "{}"{}}}}})",
-                       fmt::join(entries, ", "), fmt::join(formats_, ", "), spec, more_);
+        spec_.empty() ? fmt::format(R"([1, {{\"type\": \"builtins.dict\", \"context\": \"[{}]\", )"
+                                    R"(\"children_spec\": [{}]}}])",
+                                    fmt::join(names_, ", "), fmt::join(leaves, ", "))
+                      : spec_;
+    return fmt::format(
+        R"({{"chunks": [{}], "config": {{"data_format": [{}], "data_spec": "{}"{}}}}})",
+        fmt::join(entries, ", "), fmt::join(formats_, ", "), spec, more_);
   }
 
   // Writes a chunk and its index into `folder`.

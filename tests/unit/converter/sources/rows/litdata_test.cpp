@@ -1,5 +1,3 @@
-#include "sources/litdata/litdata_format.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,16 +6,17 @@
 #include "expect_error.h"
 #include "pictures.h"
 #include "record_of.h"
+#include "sources/litdata/litdata_format.h"
 #include "sources/rows/litdata_builder.h"
 #include "temp_dir.h"
 
 namespace ffkit {
 namespace {
 
+using testing::bytes_of_number;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using testing::bytes_of_number;
 using testing::jpeg_picture;
 using testing::LitDataBuilder;
 using testing::pillow_picture;
@@ -66,20 +65,18 @@ TEST(LitData, LeavesBecomeFields) {
       .add_leaf("pixels", "pil")
       .add_leaf("frames", "jpeg_array")
       .add_leaf("clip", "video:mp4")
-      .write(dir.path(),
-             {LitDataBuilder::row({jpeg, bytes_of_number<int64_t>(7), "\x02",
-                                   u32s({15, 2, 1, 2}, true) + u32s({5, 6}), "abcd",
-                                   pillow_picture(1, 1, "RGB", "abc"),
-                                   u32s({1}) + sizes_and_items({jpeg}), "mp4"})});
+      .write(dir.path(), {LitDataBuilder::row({jpeg, bytes_of_number<int64_t>(7), "\x02",
+                                               u32s({15, 2, 1, 2}, true) + u32s({5, 6}), "abcd",
+                                               pillow_picture(1, 1, "RGB", "abc"),
+                                               u32s({1}) + sizes_and_items({jpeg}), "mp4"})});
   const auto source = open_litdata(dir.path(), {.image_column = "image"});
   const Schema schema = source->schema();
   std::vector<std::string> fields;
   for (const Field& field : schema.fields) fields.push_back(describe(field));
-  EXPECT_THAT(fields,
-              ElementsAre("'image' image", "'label' scalar i64 with column",
-                          "'flag' scalar u8 with column", "'t' tensor i32", "'n' tensor f16",
-                          "'pixels' image", "'frames' list of image", "'clip' bytes",
-                          "'id' string with column"));
+  EXPECT_THAT(fields, ElementsAre("'image' image", "'label' scalar i64 with column",
+                                  "'flag' scalar u8 with column", "'t' tensor i32",
+                                  "'n' tensor f16", "'pixels' image", "'frames' list of image",
+                                  "'clip' bytes", "'id' string with column"));
   const std::vector<std::byte> bytes = record_of(*source, 0, 0);
   const RecordView record(schema, bytes);
   EXPECT_EQ(litdata_string(record.bytes(0)), jpeg);
@@ -124,36 +121,40 @@ TEST(LitData, StructuresNameTheirLeaves) {
 }
 
 TEST(LitData, NestedValuesBecomeJson) {
-  const auto text = [](const std::string& value) { return u32s({static_cast<uint32_t>(value.size())}) + value; };
+  const auto text = [](const std::string& value) {
+    return u32s({static_cast<uint32_t>(value.size())}) + value;
+  };
   const std::string one = bytes_of_number<int64_t>(1);
   const std::string half = bytes_of_number(0.5);
   const OneLeaf json(
-      "json", {"[1, {\"a\": null}]", std::string("\x01") + u32s({2}) + text("a\"\\\n\x01") + text(""),
-               "\x02" + u32s({1}) + one, "\x03" + u32s({2}) + half + bytes_of_number(2.0),
-               "\x04" + u32s({2}) + std::string("\x01\0", 2),
-               "\x05" + u32s({1}) + text("k") + "\x0b",
-               "\x06" + u32s({2, 2}) + text("a") + text("b") + "\x12" + one + "\x10" + "\x11" +
-                   text("t") + "\x14\x01",
-               "\x07" + text("\xC3\xBC"), "\x08" + bytes_of_number<int64_t>(-5),
-               "\x09" + bytes_of_number(1e300), std::string("\x0a\0", 2),
-               std::string("\0", 1) + text("[1, \"x\"]"),
-               "\x09" + bytes_of_number(-std::numeric_limits<double>::infinity())});
+      "json",
+      {"[1, {\"a\": null}]", std::string("\x01") + u32s({2}) + text("a\"\\\n\x01") + text(""),
+       "\x02" + u32s({1}) + one, "\x03" + u32s({2}) + half + bytes_of_number(2.0),
+       "\x04" + u32s({2}) + std::string("\x01\0", 2), "\x05" + u32s({1}) + text("k") + "\x0b",
+       "\x06" + u32s({2, 2}) + text("a") + text("b") + "\x12" + one + "\x10" + "\x11" + text("t") +
+           "\x14\x01",
+       "\x07" + text("\xC3\xBC"), "\x08" + bytes_of_number<int64_t>(-5),
+       "\x09" + bytes_of_number(1e300), std::string("\x0a\0", 2),
+       std::string("\0", 1) + text("[1, \"x\"]"),
+       "\x09" + bytes_of_number(-std::numeric_limits<double>::infinity())});
   EXPECT_THAT(std::vector({json.text(0), json.text(1), json.text(2), json.text(3)}),
               ElementsAre("[1, {\"a\": null}]", R"(["a\"\\\n\u0001", ""])", "[1]", "[0.5, 2.0]"));
   EXPECT_THAT(std::vector({json.text(4), json.text(5), json.text(6), json.text(7)}),
               ElementsAre("[true, false]", R"({"k": null})",
                           R"([{"a": 1, "b": null}, {"a": "t", "b": true}])", "\"\xC3\xBC\""));
-  EXPECT_THAT(std::vector({json.text(8), json.text(9), json.text(10), json.text(11), json.text(12)}),
-              ElementsAre("-5", "1e+300", "false", R"([1, "x"])", "-Infinity"));
+  EXPECT_THAT(
+      std::vector({json.text(8), json.text(9), json.text(10), json.text(11), json.text(12)}),
+      ElementsAre("-5", "1e+300", "false", R"([1, "x"])", "-Infinity"));
 }
 
 TEST(LitData, NestedValuesThatAreDamagedAreBadSamples) {
   std::string deep;
   for (int i = 0; i < 100; ++i) deep += "\x05" + u32s({1, 0});
   const std::string huge = u32s({0xFFFFFFFF});
-  const OneLeaf json("json", {"", "\x02" + huge, "\x06" + huge + u32s({0}), "\x06" + huge + u32s({1, 1}) + "k\x10",
-                              "\x0c", "\x0b\x0b", "\x06" + u32s({1, 1, 1}) + "k\x15", deep,
-                              "\x07" + u32s({1}) + "\xFF", "\x01" + huge + "abcdefgh"});
+  const OneLeaf json(
+      "json", {"", "\x02" + huge, "\x06" + huge + u32s({0}), "\x06" + huge + u32s({1, 1}) + "k\x10",
+               "\x0c", "\x0b\x0b", "\x06" + u32s({1, 1, 1}) + "k\x15", deep,
+               "\x07" + u32s({1}) + "\xFF", "\x01" + huge + "abcdefgh"});
   for (const int64_t row : {0, 1, 2, 3, 4, 5, 6, 8, 9}) EXPECT_ERROR(json.record(row), corrupt);
   EXPECT_ERROR(json.record(7), unsupported);
 }
@@ -168,11 +169,11 @@ TEST(LitData, KeysOfManyRecordsAreNotMoreThanARecordHolds) {
 }
 
 TEST(LitData, ArraysWithoutATypeAreOfTheFirstSamples) {
-  const OneLeaf tensors("tensor", {"", u32s({17, 1, 1}, true) + std::string(8, 'a'),
-                                   u32s({0, 1, 1}, true) + "abcd", u32s({4, 1, 1}, true) + "abcdefgh",
-                                   u32s({17, 1, 2}, true) + std::string(8, 'a'),
-                                   u32s({17, 3, 0xFFFFFFFF, 0xFFFFFFFF, 2}, true),
-                                   u32s({17, 0xFFFFFFFF}, true), u32s({17, 0}, true) + std::string(8, 'b')});
+  const OneLeaf tensors(
+      "tensor", {"", u32s({17, 1, 1}, true) + std::string(8, 'a'), u32s({0, 1, 1}, true) + "abcd",
+                 u32s({4, 1, 1}, true) + "abcdefgh", u32s({17, 1, 2}, true) + std::string(8, 'a'),
+                 u32s({17, 3, 0xFFFFFFFF, 0xFFFFFFFF, 2}, true), u32s({17, 0xFFFFFFFF}, true),
+                 u32s({17, 0}, true) + std::string(8, 'b')});
   const Schema schema = tensors.source().schema();
   EXPECT_EQ(schema.fields[0].dtype, DType::i64);
   EXPECT_THAT(RecordView(schema, tensors.record(1)).tensor(0).shape, ElementsAre(1));
@@ -195,7 +196,8 @@ TEST(LitData, WhatCannotBeTakenIsRefusedOrLeftOut) {
                              "no_header_tensor:x", "no_header_tensor:4", "tensor"}) {
     const TempDir dir;
     const LitDataBuilder builder = LitDataBuilder().add_leaf("x", format).add_leaf("y", "str");
-    builder.write(dir.path(), {LitDataBuilder::row({u32s({6, 0}, true) + std::string(16, 'a'), "b"})});
+    builder.write(dir.path(),
+                  {LitDataBuilder::row({u32s({6, 0}, true) + std::string(16, 'a'), "b"})});
     EXPECT_ERROR(open_litdata(dir.path()), unsupported, .subject = source);
     const auto source = open_litdata(dir.path(), {.columns = {"y"}});
     EXPECT_THAT(source->notes(), Contains(HasSubstr("the column 'x' is left out: it ")));
@@ -222,7 +224,8 @@ TEST(LitData, ConfigurationsThatAreNotReadAreRefused) {
   EXPECT_ERROR(open_litdata(dir.path()), corrupt, .subject = source);
   LitDataBuilder()
       .add_leaf("x", "str")
-      .set_spec(R"([1, {\"type\": \"builtins.list\", \"context\": \"null\", \"children_spec\": []}])")
+      .set_spec(
+          R"([1, {\"type\": \"builtins.list\", \"context\": \"null\", \"children_spec\": []}])")
       .write(dir.path(), rows);
   EXPECT_ERROR(open_litdata(dir.path()), corrupt, .subject = source);
   write_file(dir / "index.json", R"({"shards": []})");
@@ -329,8 +332,9 @@ TEST(LitData, ChunksThatDoNotFitTheIndexAreErrors) {
   const std::string chunk = LitDataBuilder::chunk({row, row});
   const auto open = [&](const std::string& file, int64_t num_rows = 2) {
     const TempDir dir;
-    LitDataBuilder().add_leaf("x", "str").write_chunk(dir.path(), file,
-                                                      static_cast<size_t>(num_rows));
+    LitDataBuilder()
+        .add_leaf("x", "str")
+        .write_chunk(dir.path(), file, static_cast<size_t>(num_rows));
     return open_litdata(dir.path())->splits().at(0).num_samples;
   };
   EXPECT_EQ(open(chunk), 2);
@@ -340,8 +344,9 @@ TEST(LitData, ChunksThatDoNotFitTheIndexAreErrors) {
   EXPECT_ERROR(open(chunk.substr(0, 5)), corrupt, .subject = source);
   EXPECT_ERROR(open(""), corrupt, .subject = source);
   const TempDir dir;
-  LitDataBuilder().add_leaf("x", "str").write(
-      dir.path(), {row, row + "x", row.substr(0, 6), "ab", u32s({0xFFFFFFFF})});
+  LitDataBuilder()
+      .add_leaf("x", "str")
+      .write(dir.path(), {row, row + "x", row.substr(0, 6), "ab", u32s({0xFFFFFFFF})});
   const auto source = open_litdata(dir.path());
   for (const int64_t at : {1, 2, 3, 4}) EXPECT_ERROR(record_of(*source, 0, at), corrupt);
 }

@@ -4,23 +4,23 @@
 #include <ffkit/converter/row_sources.h>
 #include <ffkit/image/image_codec.h>
 
-#include "sources/rows/mds_builder.h"
 #include "expect_error.h"
 #include "pictures.h"
 #include "record_of.h"
+#include "sources/rows/mds_builder.h"
 #include "temp_dir.h"
 
 namespace ffkit {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::bytes_of_number;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::Not;
-using testing::bytes_of_number;
 using testing::jpeg_picture;
 using testing::MdsBuilder;
+using ::testing::Not;
 using testing::pillow_picture;
 using testing::raw_zstd;
 using testing::record_of;
@@ -157,10 +157,10 @@ TEST(Mds, ListsOfPicturesKeepTheirBytes) {
 
 TEST(Mds, ArraysWithoutATypeAreOfTheFirstSamples) {
   // The first two cannot be read; the third says i16.
-  const OneColumn arrays("ndarray", {"", "\x07", std::string("\x11\x04\x02", 3) + "abcd",
-                                     std::string("\x08\x04\x02", 3) + "ab",
-                                     std::string("\x11\x04\x03", 3) + "abcd",
-                                     "\x11\x07" + std::string(7, '\xFF') + "\x7F"});
+  const OneColumn arrays(
+      "ndarray",
+      {"", "\x07", std::string("\x11\x04\x02", 3) + "abcd", std::string("\x08\x04\x02", 3) + "ab",
+       std::string("\x11\x04\x03", 3) + "abcd", "\x11\x07" + std::string(7, '\xFF') + "\x7F"});
   const Schema schema = arrays.source().schema();
   EXPECT_EQ(schema.fields[0].dtype, DType::i16);
   EXPECT_THAT(arrays.source().notes(), Contains(HasSubstr("they are i16, as in the first sample")));
@@ -214,15 +214,15 @@ TEST(Mds, ShardsThatDoNotFitTheIndexAreErrors) {
     (void)open_mds(dir.path());
   };
   open(shard);
-  open(shard, 1);                                                         // left out, with a note
-  EXPECT_ERROR(open(shard, 3), corrupt, .subject = source);                // fewer than counted
+  open(shard, 1);                                            // left out, with a note
+  EXPECT_ERROR(open(shard, 3), corrupt, .subject = source);  // fewer than counted
   EXPECT_ERROR(open(shard, 1LL << 60), corrupt, .subject = source);
-  EXPECT_ERROR(open(shard, 2, 1LL << 60), corrupt, .subject = source);     // of another size
+  EXPECT_ERROR(open(shard, 2, 1LL << 60), corrupt, .subject = source);  // of another size
   EXPECT_ERROR(open(shard.substr(0, shard.size() - 1)), corrupt, .subject = source);  // cut
   EXPECT_ERROR(open(shard.substr(0, 10)), corrupt, .subject = source);
   EXPECT_ERROR(open(shard.substr(0, 3)), corrupt, .subject = source);
   EXPECT_ERROR(open(shard + "x"), corrupt, .subject = source);
-  EXPECT_ERROR(open(jpeg_picture(1)), corrupt, .subject = source);         // no shard
+  EXPECT_ERROR(open(jpeg_picture(1)), corrupt, .subject = source);  // no shard
   EXPECT_ERROR(open(u32s({2, 16, 9, 40}) + std::string(30, 'x')), corrupt, .subject = source);
   EXPECT_ERROR(open(u32s({2, 3, 30, 46}) + std::string(30, 'x')), corrupt, .subject = source);
 }
@@ -247,8 +247,8 @@ TEST(Mds, SamplesAndShardsThatTheIndexDoesNotCountAreSaid) {
 TEST(Mds, FilesThatAreNotThereAreCounted) {
   const TempDir dir;
   const MdsBuilder builder = one_column("str");
-  write_file(dir / "index.json", MdsBuilder::index({builder.entry("a.mds", 12, 1),
-                                                    builder.entry("sub/b.mds", 12, 1)}));
+  write_file(dir / "index.json",
+             MdsBuilder::index({builder.entry("a.mds", 12, 1), builder.entry("sub/b.mds", 12, 1)}));
   EXPECT_ERROR(open_mds(dir.path()), not_found, .subject = source);
 }
 
@@ -290,9 +290,9 @@ TEST(Mds, CompressedShardsAreTakenWhereThePlainOneIsNotThere) {
   };
   write_index("zstd:7");
   write_file(dir / "a.mds.zip", raw_zstd(shard));
-  EXPECT_EQ(RecordView(open_mds(dir.path())->schema(), record_of(*open_mds(dir.path()), 0, 0))
-                .string(0),
-            "abc");
+  EXPECT_EQ(
+      RecordView(open_mds(dir.path())->schema(), record_of(*open_mds(dir.path()), 0, 0)).string(0),
+      "abc");
   write_file(dir / "a.mds.zip", raw_zstd(shard).substr(0, 20));
   EXPECT_ERROR(open_mds(dir.path()), corrupt);
   write_file(dir / "a.mds.zip", raw_zstd(shard + "x"));
