@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <exception>
 #include <utility>
@@ -184,17 +183,27 @@ std::vector<FileRange> IndexedRows::read_table(size_t split, size_t file) const 
 
 std::vector<FileRange> IndexedRows::ranges_of(std::span<const std::byte> table, int64_t first,
                                               int64_t end) {
+  constexpr int64_t kWrap = int64_t{1} << 32;
+  // Writers let offsets in larger files begin at 0 again. They ascend, so nothing is lost by it.
+  int64_t wrapped = 0;
+  const auto offset_at = [&](size_t i, int64_t before) {
+    uint32_t low = 0;
+    std::memcpy(&low, table.data() + 4 * i, sizeof(low));
+    if (end >= kWrap && wrapped + low < before) wrapped += kWrap;
+    return wrapped + low;
+  };
   std::vector<FileRange> ranges(table.size() / 4 - 1);
+  int64_t begin = offset_at(0, 0);
   for (size_t i = 0; i < ranges.size(); ++i) {
-    std::array<uint32_t, 2> offsets{};
-    std::memcpy(offsets.data(), table.data() + 4 * i, sizeof(offsets));
-    if (offsets[0] < first || offsets[1] < offsets[0] || offsets[1] > end) {
+    const int64_t next = offset_at(i + 1, begin);
+    if (begin < first || next < begin || next > end) {
       throw error_of(ErrorCode::corrupt,
                      "sample {} begins at byte {} and ends at byte {}, which is no place between "
                      "{} and {}; copy it again",
-                     i, offsets[0], offsets[1], first, end);
+                     i, begin, next, first, end);
     }
-    ranges[i] = {.offset = offsets[0], .num_bytes = int64_t{offsets[1]} - offsets[0]};
+    ranges[i] = {.offset = begin, .num_bytes = next - begin};
+    begin = next;
   }
   const int64_t last = ranges.empty() ? first : ranges.back().offset + ranges.back().num_bytes;
   if (last != end) {

@@ -60,7 +60,7 @@ class IndexedRows : public FileRows {
   // The rows of a file, `num_rows` by its index; checks all but that number.
   virtual std::vector<FileRange> read_table(size_t split, size_t file) const;
   // The ranges between the u32 offsets of `table`, one or more, which must ascend from `first` to
-  // `end`, where the last one must be.
+  // `end`, where the last one must be. Beyond 4 GiB they are those that the low 32 bits tell.
   static std::vector<FileRange> ranges_of(std::span<const std::byte> table, int64_t first,
                                           int64_t end);
 

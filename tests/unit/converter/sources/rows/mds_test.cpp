@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include <ffkit/converter/row_sources.h>
 #include <ffkit/image/image_codec.h>
 
@@ -225,6 +227,28 @@ TEST(Mds, ShardsThatDoNotFitTheIndexAreErrors) {
   EXPECT_ERROR(open(jpeg_picture(1)), corrupt, .subject = source);  // no shard
   EXPECT_ERROR(open(u32s({2, 16, 9, 40}) + std::string(30, 'x')), corrupt, .subject = source);
   EXPECT_ERROR(open(u32s({2, 3, 30, 46}) + std::string(30, 'x')), corrupt, .subject = source);
+}
+
+// What MDSWriter made without a size_limit, until it refused it.
+TEST(Mds, OffsetsBeyond4GiBAreCompleted) {
+  const TempDir dir;
+  const MdsBuilder builder = one_column("bytes");
+  constexpr int64_t kLarge = (int64_t{1} << 32) - 20;
+  const std::string last = builder.row({"the last one"});
+  const auto end = static_cast<int64_t>(16 + kLarge + last.size());
+  const auto write = [&](uint32_t low_end) {
+    write_file(dir / "s.mds", u32s({2, 16, static_cast<uint32_t>(16 + kLarge), low_end}));
+    fs::resize_file(dir / "s.mds", static_cast<uintmax_t>(16 + kLarge));  // with a hole
+    std::ofstream(dir / "s.mds", std::ios::binary | std::ios::app) << last;
+    write_file(dir / "index.json", MdsBuilder::index({builder.entry("s.mds", end, 2)}));
+    return open_mds(dir.path());
+  };
+  const auto source = write(static_cast<uint32_t>(end));
+  EXPECT_EQ(source->sample_bytes(0, 0), kLarge);
+  const std::vector<std::byte> record = record_of(*source, 0, 1);
+  EXPECT_EQ(mds_string(RecordView(source->schema(), record).bytes(0)), "the last one");
+  EXPECT_ERROR(write(static_cast<uint32_t>(end) + 1), corrupt, .subject = source);
+  EXPECT_ERROR(write(static_cast<uint32_t>(end) - 1), corrupt, .subject = source);
 }
 
 TEST(Mds, SamplesAndShardsThatTheIndexDoesNotCountAreSaid) {
