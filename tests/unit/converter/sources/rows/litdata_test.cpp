@@ -129,7 +129,8 @@ TEST(LitData, NestedValuesBecomeJson) {
   const OneLeaf json(
       "json",
       {"[1, {\"a\": null}]", std::string("\x01") + u32s({2}) + text("a\"\\\n\x01") + text(""),
-       "\x02" + u32s({1}) + one, "\x03" + u32s({2}) + half + bytes_of_number(2.0),
+       "\x02" + u32s({1}) + one,
+       "\x03" + u32s({3}) + half + bytes_of_number(2.0) + bytes_of_number(10.0),
        "\x04" + u32s({2}) + std::string("\x01\0", 2), "\x05" + u32s({1}) + text("k") + "\x0b",
        "\x06" + u32s({2, 2}) + text("a") + text("b") + "\x12" + one + "\x10" + "\x11" + text("t") +
            "\x14\x01",
@@ -137,8 +138,9 @@ TEST(LitData, NestedValuesBecomeJson) {
        "\x09" + bytes_of_number(1e300), std::string("\x0a\0", 2),
        std::string("\0", 1) + text("[1, \"x\"]"),
        "\x09" + bytes_of_number(-std::numeric_limits<double>::infinity())});
-  EXPECT_THAT(std::vector({json.text(0), json.text(1), json.text(2), json.text(3)}),
-              ElementsAre("[1, {\"a\": null}]", R"(["a\"\\\n\u0001", ""])", "[1]", "[0.5, 2.0]"));
+  EXPECT_THAT(
+      std::vector({json.text(0), json.text(1), json.text(2), json.text(3)}),
+      ElementsAre("[1, {\"a\": null}]", R"(["a\"\\\n\u0001", ""])", "[1]", "[0.5, 2.0, 10.0]"));
   EXPECT_THAT(std::vector({json.text(4), json.text(5), json.text(6), json.text(7)}),
               ElementsAre("[true, false]", R"({"k": null})",
                           R"([{"a": 1, "b": null}, {"a": "t", "b": true}])", "\"\xC3\xBC\""));
