@@ -108,12 +108,14 @@ std::vector<IndexedFolder> find_indexed_folders(const fs::path& path, const char
                        "is no folder; give the one in which {} has written index.json", writer);
   }
   std::map<std::string, std::vector<fs::path>> found;  // by the split's name
+  bool is_any_named = false;                           // as splits are
   try {
     for (const FolderEntry& entry : FolderEntries(path)) {
       const std::string name = entry.path().filename().string();
       if (name.starts_with('.') || !entry.is_directory()) continue;
       if (!exists_at(entry.path() / "index.json")) continue;
       const std::string split = split_called(name);
+      is_any_named = is_any_named || !split.empty();
       found[split.empty() ? name : split].push_back(entry.path());
     }
   } catch (const fs::filesystem_error& error) {
@@ -150,8 +152,16 @@ std::vector<IndexedFolder> find_indexed_folders(const fs::path& path, const char
   if (folders.empty()) {
     throw source_error(path, ErrorCode::not_found,
                        "there is no index.json in it, nor in its folders; give the folder in which "
-                       "{} has written one",
+                       "{} has written one, or let it merge those of its workers",
                        writer);
+  }
+  if (!is_any_named) {
+    std::vector<std::string> names;
+    for (const IndexedFolder& folder : folders) names.push_back(folder.split);
+    notes.push_back(fmt::format(
+        "{}: the folders '{}' become splits of these names; where they are parts of one split, let "
+        "{} merge their indexes first",
+        shown_place(path), fmt::join(names, "', '"), writer));
   }
   std::ranges::stable_sort(folders, std::greater<>(), &IndexedFolder::is_training);
   return folders;

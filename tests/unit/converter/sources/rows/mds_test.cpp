@@ -356,6 +356,7 @@ TEST(Mds, AnIndexAboveOthersIsTheOneThatCounts) {
   const MdsBuilder builder = one_column("str");
   builder.write(dir / "0", {builder.row({"a"})});
   builder.write(dir / "1", {builder.row({"b"})});
+  EXPECT_THAT(open_mds(dir.path())->notes(), Contains(HasSubstr("'0', '1' become splits")));
   const auto size = static_cast<int64_t>(MdsBuilder::shard({builder.row({"a"})}).size());
   write_file(dir / "index.json", MdsBuilder::index({builder.entry("0/shard.00000.mds", size, 1),
                                                     builder.entry("1/shard.00000.mds", size, 1)}));
