@@ -78,7 +78,7 @@ void add_leaves(simdjson::dom::element spec, const std::string& prefix, int dept
   for (const simdjson::dom::element child : children) {
     if (is_dictionary && i >= keys.size()) break;
     const std::string key = is_dictionary ? keys[i] : std::to_string(i);
-    add_leaves(child, prefix.empty() ? key : prefix + "/" + key, depth + 1, names);
+    add_leaves(child, prefix.empty() ? key : fmt::format("{}/{}", prefix, key), depth + 1, names);
     ++i;
   }
   if (is_dictionary && (i != keys.size() || children.size() != i)) {

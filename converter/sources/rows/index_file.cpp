@@ -60,6 +60,7 @@ std::vector<IndexValue> IndexValue::list() const {
     throw error(ErrorCode::corrupt, "is no list; write the index again");
   }
   std::vector<IndexValue> values;
+  values.reserve(array.size());
   for (const simdjson::dom::element item : array) {
     values.emplace_back(item, *file_, fmt::format("{}[{}]", where_, values.size()));
   }
@@ -67,7 +68,7 @@ std::vector<IndexValue> IndexValue::list() const {
 }
 
 fs::path IndexValue::relative_path() const {
-  const fs::path path = text();
+  fs::path path = text();
   const bool leads_out =
       path.empty() || path.is_absolute() ||
       std::ranges::any_of(path, [](const fs::path& name) { return name == ".."; });
@@ -85,6 +86,9 @@ IndexFile::IndexFile(const fs::path& folder) : path_(folder / "index.json") {
   const std::vector<std::byte> bytes = read_source_bytes(path_, kMaxIndexBytes);
   num_bytes_ = std::ssize(bytes);
   crc32c_ = crc32c(bytes);
+  if (bytes.empty()) {
+    throw source_error(path_, ErrorCode::corrupt, "is empty; copy or write it again");
+  }
   simdjson::dom::element value;
   const auto status =
       parser_.parse(reinterpret_cast<const char*>(bytes.data()), bytes.size()).get(value);
@@ -157,6 +161,7 @@ std::vector<IndexedFolder> find_indexed_folders(const fs::path& path, const char
   }
   if (!is_any_named) {
     std::vector<std::string> names;
+    names.reserve(folders.size());
     for (const IndexedFolder& folder : folders) names.push_back(folder.split);
     notes.push_back(fmt::format(
         "{}: the folders '{}' become splits of these names; where they are parts of one split, let "
