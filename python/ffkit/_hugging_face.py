@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,12 +42,7 @@ class StoredPictures:
         return len(self._dataset)
 
     def get(self, index: int) -> tuple[Any, Changes]:
-        sample = dict(self._dataset[index])
-        changes = Changes()
-        for name, feature in self._features.items():
-            if sample.get(name) is not None:
-                sample[name] = _picture(feature, sample[name], changes)
-        return sample, changes
+        return _with_pictures(self._dataset[index], self._features)
 
 
 def stored_pictures(dataset: Any) -> tuple[StoredPictures | None, Sequence[str] | None]:
@@ -55,10 +50,7 @@ def stored_pictures(dataset: Any) -> tuple[StoredPictures | None, Sequence[str] 
     datasets = sys.modules.get("datasets")
     if datasets is None or not isinstance(dataset, datasets.Dataset):
         return None, None
-    names = None
-    for name, feature in dataset.features.items():
-        if isinstance(feature, datasets.ClassLabel) and (names is None or name == "label"):
-            names = feature.names
+    names = _names_of_classes(dataset.features, datasets)
     form = dataset.format
     if form["type"] == "custom":  # set_transform()
         return None, names
@@ -67,6 +59,35 @@ def stored_pictures(dataset: Any) -> tuple[StoredPictures | None, Sequence[str] 
     for name, feature in features.items():
         dataset = dataset.cast_column(name, datasets.Image(mode=feature.mode, decode=False))
     return StoredPictures(dataset, features), names
+
+
+def stored_iterable(samples: Any) -> tuple[Iterator[tuple[Any, Changes]], Sequence[str] | None]:
+    """The samples, and those of Hugging Face's IterableDataset with stored pictures; and the names of its classes."""
+    datasets = sys.modules.get("datasets")
+    if datasets is None or not isinstance(samples, datasets.IterableDataset) or samples.features is None:
+        return ((sample, Changes()) for sample in samples), None
+    names = _names_of_classes(samples.features, datasets)
+    features = {name: feature for name, feature in samples.features.items() if isinstance(feature, datasets.Image) and feature.decode}
+    for name, feature in features.items():
+        samples = samples.cast_column(name, datasets.Image(mode=feature.mode, decode=False))
+    return (_with_pictures(sample, features) for sample in samples), names
+
+
+def _names_of_classes(features: Mapping[str, Any], datasets: Any) -> Sequence[str] | None:
+    names: Sequence[str] | None = None
+    for name, feature in features.items():
+        if isinstance(feature, datasets.ClassLabel) and (names is None or name == "label"):
+            names = feature.names
+    return names
+
+
+def _with_pictures(sample: Mapping[str, Any], features: Mapping[str, Any]) -> tuple[dict[str, Any], Changes]:
+    sample = dict(sample)
+    changes = Changes()
+    for name, feature in features.items():
+        if sample.get(name) is not None:
+            sample[name] = _picture(feature, sample[name], changes)
+    return sample, changes
 
 
 def _picture(feature: Any, stored: Mapping[str, Any], changes: Changes) -> object:
