@@ -25,6 +25,16 @@ struct ExportFile {
   int64_t record_index = 0;  // of the split
 };
 
+// Whether `path` is relative and leads nowhere but down.
+bool is_safe_path(std::string_view path);
+// Throws Error(invalid_argument) unless it is; `what` begins the sentence: "the id".
+void require_safe_path(const Dataset& dataset, std::string_view path, std::string_view what,
+                       int64_t record_index = -1);
+// Whether the name ends as picture files do, "a.JPEG".
+bool has_image_extension(std::string_view name);
+// Whether there are an image, an integer 'label' and at most a string 'id'.
+bool is_classification_schema(const Schema& schema);
+
 // Names the files of one split's records, which must come in order. Not thread-safe.
 class ExportNames {
  public:
@@ -43,7 +53,6 @@ class ExportNames {
   std::string classified_path(int64_t record_index, const RecordView& record);
   std::string unique(int64_t record_index, const std::string& path);
   std::string record_number(int64_t record_index) const;
-  void require_safe(std::string_view path, std::string_view what, int64_t record_index) const;
 
   Dataset dataset_;
   bool is_classification_ = false;
