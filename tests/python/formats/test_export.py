@@ -1,0 +1,279 @@
+"""`ffinspect export --as webdataset` and `--as mds`: what WebDataset and MosaicML Streaming read is what the data set holds, and what `ffconvert webdataset` makes
+of it again."""
+
+import io
+import json
+import os
+import pathlib
+import shlex
+import subprocess
+
+import ml_dtypes
+import numpy as np
+import PIL.Image
+import pytest
+
+import ffkit
+
+NUMBERS = ["u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f16", "bf16", "f32", "f64"]
+COUNT = 1200
+
+
+def picture(number, kind="JPEG"):
+    values = np.random.default_rng(number).integers(0, 255, (2, 3, 3), np.uint8).repeat(8, 0).repeat(8, 1)
+    file = io.BytesIO()
+    PIL.Image.fromarray(values).save(file, kind)
+    return file.getvalue()
+
+
+def id_of(number):
+    """Names of files, plain ones, ones that are no keys, long and foreign ones, and a repeated one."""
+    kinds = [
+        f"cat/{number}.JPEG", f"plain/{number}", f"two.dots.{number}.jpg", f"../out/{number}.jpg", f"größe/{number}.jpg", f"{'long/' * 40}{number}.jpg",
+        f"{number + 1:04}", "again.jpg", f"__meta__/{number}", f"a folder.with a dot/{number}.jpg",
+    ]  # fmt: skip
+    return kinds[number % len(kinds)]
+
+
+def sample(number, lists=True):
+    made = {
+        "image": picture(number, "PNG" if number % 100 == 7 else "JPEG"),
+        "left/image": picture(number + 1, "PNG"),
+        "label": number % 3,
+        "id": id_of(number),
+        "caption/txt": f"Nummer {number}: \"größer\"\n\t",
+        "meta/json": json.dumps({"number": number}),
+        "note": "" if number % 5 == 0 else f"n{number}",
+        "blob": bytes([number % 256, 0, 255]) * (number % 4),
+        "boxes/npy": np.full((number % 4, 4), number, np.float32),
+        "points": np.arange(6, dtype=np.int16).reshape(1, 2, 3) + number,
+        "frames": [picture(number + i) for i in range(1 + number % 3)],
+        "tags": ["ä", "b\"", ""][: number % 4],
+    }
+    for i, name in enumerate(NUMBERS):
+        dtype = ml_dtypes.bfloat16 if name == "bf16" else numpy_name(name)
+        made[f"n/{name}"] = np.array(number % 100 + (0 if name[0] in "ui" else 0.5)).astype(dtype)
+        made[f"t/{name}"] = np.full((2, number % 3), number % 100 + i).astype(dtype)
+    made["n/i64"] = -(1 << 62) + number
+    made["n/u64"] = (1 << 63) + number
+    if lists:
+        made["parts"] = [np.full((2,), i, np.float64) for i in range(2)]
+        made["raw parts"] = [b"", bytes([number % 256])]
+    return made
+
+
+def numpy_name(dtype):
+    """Of the arrays in files, where bf16 is float32."""
+    return {"u": "uint", "i": "int"}.get(dtype[0], "float") + (dtype.lstrip("uif") if dtype != "bf16" else "32")
+
+
+SCHEMA = {
+    "image": "image", "left/image": "image", "label": "i64", "id": "string", "caption/txt": "string", "meta/json": "string", "note": "string", "blob": "bytes",
+    "boxes/npy": "tensor[f32]", "points": "tensor[i16]", "frames": "list[image]", "tags": "list[string]",
+    **{f"n/{name}": name for name in NUMBERS}, **{f"t/{name}": f"tensor[{name}]" for name in NUMBERS},
+}  # fmt: skip
+LISTS = {"parts": "list[tensor[f64]]", "raw parts": "list[bytes]"}
+
+
+def written(folder, schema, samples):
+    with ffkit.Writer(folder, "train", schema, classes=["c0", "c 1", "größe"], class_names=["zero", "one", "two"]) as writer:
+        for made in samples:
+            writer.write(made)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory):
+    """Every type of field, in records that lack nothing."""
+    return written(tmp_path_factory.mktemp("everything") / "set", {**SCHEMA, **LISTS}, (sample(i) for i in range(COUNT)))
+
+
+@pytest.fixture(scope="module")
+def without_lists(tmp_path_factory):
+    """What MDS can hold."""
+    return written(tmp_path_factory.mktemp("without_lists") / "set", SCHEMA, (sample(i, lists=False) for i in range(COUNT)))
+
+
+def export(data, out, form, *options):
+    command = [os.environ["FFKIT_FFINSPECT"], "export", str(data), str(out), "--as", form, "--json", *options]
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def tars(folder):
+    return [str(file) for file in sorted(pathlib.Path(folder).glob("*.tar"))]
+
+
+def samples_of_tars(folder):
+    wds = pytest.importorskip("webdataset")
+    return wds.WebDataset(tars(folder), shardshuffle=False, empty_check=False)
+
+
+def check(found, stored):
+    """Equal values, where arrays have the same type and shape."""
+    if isinstance(stored, np.ndarray):
+        assert isinstance(found, np.ndarray) and found.dtype == stored.dtype and found.shape == stored.shape
+        assert found.tobytes() == stored.tobytes()
+    else:
+        assert type(found) is type(stored) and found == stored
+
+
+def as_numbers(value):
+    """bf16 as float32."""
+    if isinstance(value, np.ndarray) and value.dtype.name == "bfloat16":
+        return value.astype(np.float32)
+    return value
+
+
+def test_webdataset_reads_every_type(everything, tmp_path):
+    result = export(everything, tmp_path / "out", "webdataset", "--shard-size", "1M")
+    files = tars(tmp_path / "out/train")
+    assert len(files) == result["splits"][0]["num_files"] > 5
+    assert all(os.path.getsize(file) <= 1 << 20 for file in files)
+    assert (tmp_path / "out/classes.txt").read_text().splitlines() == ["c0", "c 1", "größe"]
+    assert (tmp_path / "out/class_names.txt").read_text().splitlines() == ["zero", "one", "two"]
+    dataset = ffkit.Dataset(everything, "train")
+    raw = list(samples_of_tars(tmp_path / "out/train"))
+    decoded = list(samples_of_tars(tmp_path / "out/train").decode())
+    assert len(raw) == len(decoded) == len(dataset) == COUNT
+    assert len({found["__key__"] for found in raw}) == COUNT
+    moved = 0
+    for number, (bare, found) in enumerate(zip(raw, decoded)):
+        stored = dataset[number]
+        kind = "png" if number % 100 == 7 else "jpg"
+        assert bare[kind] == stored["image"] and bare["left.png"] == stored["left/image"]
+        assert found["cls"] == stored["label"]
+        assert found["caption.txt"] == stored["caption/txt"] and found["note.txt"] == stored["note"]
+        assert bare["meta.json"].decode() == stored["meta/json"] and found["meta.json"] == {"number": number}
+        assert bare["blob"] == stored["blob"]
+        check(found["boxes.npy"], stored["boxes/npy"])
+        check(found["points.npy"], stored["points"])
+        assert [bare[f"{i:06}.jpg"] for i in range(len(stored["frames"]))] == stored["frames"]
+        assert found["tags.json"] == stored["tags"]
+        for i, part in enumerate(stored["parts"]):
+            check(found[f"parts.{i:06}.npy"], part)
+        assert [bare[f"raw parts.{i:06}.bin"] for i in range(2)] == stored["raw parts"]
+        for name in NUMBERS:
+            check(found[f"t.{name}.npy"], as_numbers(stored[f"t/{name}"]))
+            assert found[f"n.{name}.npy"].shape == () and found[f"n.{name}.npy"].item() == stored[f"n/{name}"]
+            assert found[f"n.{name}.npy"].dtype == numpy_name(name)
+        if "id.txt" in found:
+            moved += 1
+            assert found["id.txt"] == stored["id"] != bare["__key__"]
+        else:
+            assert bare["__key__"] == stored["id"]
+    assert any(f": {moved:,} " in note or f" {moved:,} (" in note for note in result["splits"][0]["notes"]), result["splits"][0]["notes"]
+
+
+def back(result, tmp_path, name="back"):
+    """The data set that the command makes which the export names."""
+    command = shlex.split(result["way_back"].replace(" DST ", f" {shlex.quote(str(tmp_path / name))} "))
+    command[0] = os.environ["FFKIT_FFCONVERT"]
+    subprocess.run([*command, "--quiet"], check=True)
+    return ffkit.Dataset(tmp_path / name, "train")
+
+
+def test_pictures_labels_and_ids_come_back_as_the_same_records(tmp_path):
+    data = tmp_path / "data"
+    schema = {name: SCHEMA[name] for name in ("image", "label", "id")}
+    made = [{name: sample(i)[name] for name in schema} for i in range(COUNT)]
+    dataset = ffkit.Dataset(written(data, {**schema, "id": ffkit.Field("string", column=True)}, made), "train")
+    again = back(export(data, tmp_path / "out", "webdataset"), tmp_path)
+    assert again.fingerprint == dataset.fingerprint
+    assert again.schema == dataset.schema and again.classes == dataset.classes
+    assert all(again[i] == dataset[i] for i in range(COUNT))
+
+
+def test_the_dct_code_comes_back_as_its_jpegs(tmp_path):
+    subprocess.run([os.environ["FFKIT_FFCONVERT"], "demo", tmp_path / "plain", "--images", "50", "--val-images", "0", "--size", "64", "--quiet"], check=True)
+    subprocess.run([os.environ["FFKIT_FFCONVERT"], "transcode", tmp_path / "plain", tmp_path / "dct", "--store", "dct", "--quiet"], check=True)
+    plain = ffkit.Dataset(tmp_path / "plain", "train")
+    for form in ("webdataset", "mds"):
+        for data in ("plain", "dct"):
+            export(tmp_path / data, tmp_path / f"{form}-{data}", form)
+        subprocess.run(["diff", "-r", tmp_path / f"{form}-plain", tmp_path / f"{form}-dct"], check=True)
+    assert [found["jpg"] for found in samples_of_tars(tmp_path / "webdataset-dct/train")] == [record["image"] for record in plain]
+
+
+def test_every_type_comes_back_as_is_said(everything, tmp_path):
+    result = export(everything, tmp_path / "out", "webdataset")
+    dataset = ffkit.Dataset(everything, "train")
+    again = back(result, tmp_path)
+    said = " ".join(result["splits"][0]["notes"])
+    same = ["image", "left/image", "label", "id", "caption/txt", "meta/json", "blob", "boxes/npy", "frames"]
+    assert not [name for name in same if f"'{name}' is then" in said]
+    assert "'note' is then 'note/txt'" in said and "'tags' is then the string 'tags/json', a JSON array" in said
+    assert "'t/bf16' is then the tensor 't/bf16/npy' of f32" in said and "'n/u8' is then the tensor 'n/u8/npy' without a dimension;" in said
+    for number in range(COUNT):
+        stored, found = dataset[number], again[number]
+        for name in same:
+            check(found[name], stored[name])
+        assert found["note/txt"] == stored["note"] and json.loads(found["tags/json"]) == stored["tags"]
+        check(found["points/npy"], stored["points"])
+        for name in NUMBERS:
+            check(found[f"t/{name}/npy"], as_numbers(stored[f"t/{name}"]))
+            assert found[f"n/{name}/npy"].item() == stored[f"n/{name}"]
+        for i in range(2):
+            check(found[f"parts/{i:06}/npy"], stored["parts"][i])
+            assert found[f"raw parts/{i:06}/bin"] == stored["raw parts"][i]
+
+
+def test_streaming_reads_every_type(without_lists, tmp_path):
+    streaming = pytest.importorskip("streaming")
+    result = export(without_lists, tmp_path / "out", "mds", "--shard-size", "1M")
+    assert result["splits"][0]["num_files"] > 3
+    assert all(file.stat().st_size <= 1 << 20 for file in (tmp_path / "out/train").glob("*.mds"))
+    streaming.base.util.clean_stale_shared_memory()
+    found_set = streaming.StreamingDataset(local=str(tmp_path / "out/train"), batch_size=1, shuffle=False)
+    dataset = ffkit.Dataset(without_lists, "train")
+    assert len(found_set) == len(dataset) == COUNT
+
+    def same_picture(found, stored):
+        assert found.format == ("PNG" if stored.startswith(b"\x89PNG") else "JPEG")
+        assert found.fp.getvalue() == stored
+
+    for number in range(COUNT):
+        stored, found = dataset[number], found_set[number]
+        assert set(found) == set(stored)
+        same_picture(found["image"], stored["image"])
+        same_picture(found["left/image"], stored["left/image"])
+        assert len(found["frames"]) == len(stored["frames"])
+        for one, other in zip(found["frames"], stored["frames"]):
+            same_picture(one, other)
+        for name in ("label", "id", "caption/txt", "meta/json", "note", "blob", "tags", "n/i64"):
+            check(found[name], stored[name])
+        for name in ("boxes/npy", "points", *(f"t/{name}" for name in NUMBERS)):
+            check(found[name], as_numbers(stored[name]))
+        for name in NUMBERS:
+            assert found[f"n/{name}"] == stored[f"n/{name}"]
+            assert name == "i64" or found[f"n/{name}"].dtype == numpy_name(name)
+    assert any("'image' that are not what its encoding, jpeg, says" in note and note.endswith(f": {COUNT // 100}") for note in result["splits"][0]["notes"])
+
+
+def test_streamings_own_shards_have_the_same_bytes(tmp_path):
+    """But for the JSON of the config, in which Python puts spaces."""
+    streaming = pytest.importorskip("streaming")
+    schema = {name: SCHEMA[name] for name in ("image", "label", "id", "points", "n/f32", "tags")}
+    made = [{name: sample(i)[name] for name in schema} for i in range(300) if i % 100 != 7]
+    export(written(tmp_path / "data", schema, made), tmp_path / "out", "mds", "--shard-size", "100000")
+    columns = {"image": "jpeg", "label": "int", "id": "str", "points": "ndarray:int16", "n/f32": "float32", "tags": "json"}
+    with streaming.MDSWriter(columns=columns, out=str(tmp_path / "own"), size_limit=100000) as writer:
+        for one in made:
+            writer.write({**one, "n/f32": np.float32(one["n/f32"])})
+    ours, own = (json.loads((folder / "index.json").read_text()) for folder in (tmp_path / "out/train", tmp_path / "own"))
+    assert len(ours["shards"]) > 2
+    for shard, others in zip(ours["shards"], own["shards"]):
+        assert {key: value for key, value in shard.items() if key not in ("raw_data", "samples")} == {key: value for key, value in others.items() if key not in ("raw_data", "samples")}
+
+    def sample_bytes(folder, index):
+        for shard in index["shards"]:
+            data = (folder / shard["raw_data"]["basename"]).read_bytes()
+            assert len(data) == shard["raw_data"]["bytes"]
+            count = np.frombuffer(data[:4], np.uint32)[0]
+            offsets = np.frombuffer(data[4 : 8 + 4 * count], np.uint32)
+            yield from (data[begin:end] for begin, end in zip(offsets, offsets[1:]))
+
+    ours, own = list(sample_bytes(tmp_path / "out/train", ours)), list(sample_bytes(tmp_path / "own", own))
+    # NumPy writes JSON's non-ASCII letters as escapes.
+    assert len(ours) == len(own) == len(made)
+    plain = [i for i, one in enumerate(made) if one["tags"] == []]
+    assert len(plain) > 50 and all(ours[i] == own[i] for i in plain)
