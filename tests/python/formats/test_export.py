@@ -9,7 +9,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from export_samples import COUNT, LISTS, NUMBERS, SCHEMA, as_numbers, check, numpy_name, sample, written
+from export_samples import COUNT, LISTS, NUMBERS, SCHEMA, as_numbers, check, numpy_name, picture, sample, written
 
 import ffkit
 
@@ -131,6 +131,21 @@ def test_every_type_comes_back_as_is_said(everything, tmp_path):
         for i in range(2):
             check(found[f"parts/{i:06}/npy"], stored["parts"][i])
             assert found[f"raw parts/{i:06}/bin"] == stored["raw parts"][i]
+
+
+def test_fields_that_would_be_one_member_are_told_apart(tmp_path):
+    schema = {"note": "string", "note/txt": "string", "Note": "string", "image": "image", "IMAGE": "image", "id/txt": "string", "jpg": "bytes", "n.i": "i32", "n/i": "i32"}
+    made = {name: picture(i) if kind == "image" else i if kind == "i32" else f"{name}" for i, (name, kind) in enumerate(schema.items())}
+    written(tmp_path / "set", schema, [{**made, "jpg": b"jpg"}])
+    result = export(tmp_path / "set", tmp_path / "out", "webdataset")
+    (found,) = samples_of_tars(tmp_path / "out/train").decode(only=["txt", "npy"])
+    assert sorted(key for key in found if not key.startswith("__")) == [
+        "id.txt-2.txt", "image-2.jpg", "jpg", "jpg.bin", "n.i-2.npy", "n.i.npy", "note-2.txt", "note.txt", "note.txt-2.txt",
+    ]  # fmt: skip
+    assert found["note.txt"] == "note" and found["note.txt-2.txt"] == "note/txt" and found["note-2.txt"] == "Note" and found["id.txt-2.txt"] == "id/txt"
+    assert found["jpg"] == made["image"] and found["image-2.jpg"] == made["IMAGE"] and (found["n.i.npy"], found["n.i-2.npy"]) == (made["n.i"], made["n/i"])
+    again = back(result, tmp_path)[0]
+    assert again["note/txt-2/txt"] == "note/txt" and "'note/txt' is then 'note/txt-2/txt'" in result["splits"][0]["notes"][0]
 
 
 def test_streaming_reads_every_type(without_lists, tmp_path):

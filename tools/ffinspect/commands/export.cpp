@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <csignal>
 #include <filesystem>
 #include <memory>
 #include <set>
@@ -130,6 +131,8 @@ Json whole_to_json(const ExportOptions& options, const Exported& exported) {
 
 int export_tree(const ExportOptions& options) {
   catch_stop_signals();
+  // A file that gets longer than allowed (ulimit -f) is an error, after which what was written goes.
+  std::signal(SIGXFSZ, SIG_IGN);
   const ExportChoice choice = {parse_export_form(options.form), options.shard_bytes};
   if (is_packed(options.target)) {
     if (choice.form != ExportForm::files || choice.shard_bytes > 0) {

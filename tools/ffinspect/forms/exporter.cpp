@@ -27,11 +27,12 @@ bool is_of_files(ExportForm form) {
 int64_t shard_bytes_of(const ExportChoice& choice) {
   constexpr int64_t kMaxMdsBytes = std::numeric_limits<uint32_t>::max();
   if (choice.shard_bytes > 0 && is_of_files(choice.form)) {
-    throw argument_error("shard_size",
-                         "is for forms that hold many records in a file; leave it out");
+    throw argument_error(
+        "shard_size", "--shard-size is for forms that hold many records in a file; leave it out");
   }
   if (choice.form == ExportForm::mds && choice.shard_bytes > kMaxMdsBytes) {
-    throw argument_error("shard_size", "must be below 4 GiB for MDS, whose offsets have 32 bits");
+    throw argument_error("shard_size",
+                         "--shard-size must be below 4 GiB for MDS, whose offsets have 32 bits");
   }
   if (choice.shard_bytes > 0) return choice.shard_bytes;
   return choice.form == ExportForm::mds ? 64LL << 20 : 256LL << 20;
