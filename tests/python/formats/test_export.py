@@ -140,10 +140,10 @@ def test_fields_that_would_be_one_member_are_told_apart(tmp_path):
     result = export(tmp_path / "set", tmp_path / "out", "webdataset")
     (found,) = samples_of_tars(tmp_path / "out/train").decode(only=["txt", "npy"])
     assert sorted(key for key in found if not key.startswith("__")) == [
-        "id.txt-2.txt", "image-2.jpg", "jpg", "jpg.bin", "n.i-2.npy", "n.i.npy", "note-2.txt", "note.txt", "note.txt-2.txt",
+        "id.txt-2.txt", "image.jpg", "jpg", "jpg.bin", "n.i-2.npy", "n.i.npy", "note-2.txt", "note.txt", "note.txt-2.txt",
     ]  # fmt: skip
     assert found["note.txt"] == "note" and found["note.txt-2.txt"] == "note/txt" and found["note-2.txt"] == "Note" and found["id.txt-2.txt"] == "id/txt"
-    assert found["jpg"] == made["image"] and found["image-2.jpg"] == made["IMAGE"] and (found["n.i.npy"], found["n.i-2.npy"]) == (made["n.i"], made["n/i"])
+    assert found["jpg"] == made["image"] and found["image.jpg"] == made["IMAGE"] and (found["n.i.npy"], found["n.i-2.npy"]) == (made["n.i"], made["n/i"])
     again = back(result, tmp_path)[0]
     assert again["note/txt-2/txt"] == "note/txt" and "'note/txt' is then 'note/txt-2/txt'" in result["splits"][0]["notes"][0]
 
