@@ -47,7 +47,7 @@ mds: MosaicML Streaming's shards, OUT/<split>/index.json, shard.00000.mds, ... A
 bytes, list[jpeg], json for lists of strings. Null fields and lists of tensors or bytes are refused, since MDS has nothing for them.
 
 webdataset and mds write the classes into OUT/classes.txt, one a line, and readable names into OUT/class_names.txt. The bytes of pictures are kept in
-all forms.
+all forms. Parquet is written by Python's ffkit.Dataset.to_parquet().
 
 Nothing is overwritten. The files are first written to OUT.ffinspect-export, or to OUT/.ffinspect-export when OUT is an empty folder. They are moved
 to OUT when they are complete. An export that fails, or that is stopped by Ctrl-C, removes them. The next export removes what a killed one left.
