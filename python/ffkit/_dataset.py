@@ -255,6 +255,7 @@ class Dataset(Sequence[dict[str, Any]]):
         folder: PathLike,
         *,
         name: str | None = None,
+        fields: Sequence[str] = (),
         file_size: int | str = "500M",
         row_group_size: int = 1000,
         compression: str = "snappy",
@@ -271,6 +272,7 @@ class Dataset(Sequence[dict[str, Any]]):
         Args:
             folder: where they are written; other files in it are left alone, so that several splits may stand side by side.
             name: the beginning of their names; None: that of the split.
+            fields: those that are written, in this order; empty: all.
             file_size: a file ends where it holds this many bytes: a number, or a text such as "64M".
             row_group_size: the most records of a group of rows, which a reader takes at once. A group also ends with 64 MiB, and is held in memory.
             compression: as pyarrow.parquet knows it: "snappy", "zstd", "none", ...
@@ -280,6 +282,7 @@ class Dataset(Sequence[dict[str, Any]]):
 
         Raises:
             ImportError: without pyarrow.
+            FieldNotFoundError: (a KeyError) there is no such field.
             InvalidArgumentError: (a ValueError) files of that name are there, or another process writes them; or the arrays of a field have different numbers of dimensions.
             UnsupportedError: a label has no class.
             IoError: (an OSError) the files cannot be written.
@@ -287,7 +290,7 @@ class Dataset(Sequence[dict[str, Any]]):
         from ._export.parquet import write_parquet
 
         return write_parquet(
-            self, folder, name=name, file_size=file_size, row_group_size=row_group_size, compression=compression, classes=classes, threads=threads, progress=progress
+            self, folder, name=name, fields=fields, file_size=file_size, row_group_size=row_group_size, compression=compression, classes=classes, threads=threads, progress=progress
         )  # fmt: skip
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -9,7 +9,7 @@ import pathlib
 import shutil
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from .._errors import Error, InvalidArgumentError, add_note, make_error
 from .arrow import Column, metadata_of, require_label, require_pyarrow
 
 if TYPE_CHECKING:
-    from .._dataset import Dataset
+    from .._dataset import Dataset, Field
 
 _GROUP_BYTES = 64 << 20
 
@@ -41,6 +41,7 @@ def write_parquet(
     folder: str | os.PathLike[str],
     *,
     name: str | None,
+    fields: Sequence[str],
     file_size: int | str,
     row_group_size: int,
     compression: str,
@@ -58,8 +59,9 @@ def write_parquet(
     if not stem or "/" in stem or stem.startswith("."):
         raise InvalidArgumentError(f"name is '{stem}'; expected the beginning of the files' names, such as 'train'")
     out = pathlib.Path(folder)
+    schema = _schema(dataset, fields)
     with _unfinished(out, stem) as unfinished:
-        writer = _Files(dataset, unfinished, num_bytes("file_size", file_size), row_group_size, compression, classes, threads)
+        writer = _Files(dataset, schema, unfinished, num_bytes("file_size", file_size), row_group_size, compression, classes, threads)
         bar = ProgressBar(progress, "records")
         try:
             writer.write(stem, bar)
@@ -73,6 +75,18 @@ def write_parquet(
     for note in writer.notes:
         warnings.warn(f"{stem}: {note}", stacklevel=3)
     return ParquetSummary(tuple(str(file) for file in files), len(dataset), sum(file.stat().st_size for file in files), tuple(writer.notes))
+
+
+def _schema(dataset: Dataset, fields: Sequence[str]) -> dict[str, Field]:
+    """Of the chosen fields."""
+    schema = dataset.schema
+    for name in fields:
+        if name not in schema:
+            message = f"there is no field '{name}'; the records have {', '.join(schema)}"
+            raise make_error("not_found", message, "field", None, None, None, 0, name, None)
+    if len(set(fields)) < len(fields):
+        raise InvalidArgumentError(f"fields is {list(fields)}; each of them can be written once")
+    return {name: schema[name] for name in fields or schema}
 
 
 def _cannot_write(out: pathlib.Path, error: OSError) -> Error:
@@ -146,16 +160,24 @@ class _Files:
     """Writes the records of a data set, in groups of rows, into files of a bounded size."""
 
     def __init__(
-        self, dataset: Dataset, folder: pathlib.Path, file_bytes: int, group_rows: int, compression: str, with_classes: bool, threads: int
+        self,
+        dataset: Dataset,
+        schema: dict[str, Field],
+        folder: pathlib.Path,
+        file_bytes: int,
+        group_rows: int,
+        compression: str,
+        with_classes: bool,
+        threads: int,
     ) -> None:
         self._dataset = dataset
+        self._schema = schema
         self._folder = folder
         self._file_bytes = file_bytes
         self._group_rows = group_rows
         self._compression = compression
         self._threads = threads or len(os.sched_getaffinity(0))
         self.notes: list[str] = []
-        schema = dataset.schema
         self._classes = self._class_names() if with_classes else []
         self._columns = [
             Column(require_pyarrow(), name, field, self._num_dimensions(name), self._classes if name == "label" and field.type == "scalar" else [])
@@ -170,7 +192,7 @@ class _Files:
 
     def _class_names(self) -> list[str]:
         names, identifiers = self._dataset.class_names, self._dataset.classes
-        field = self._dataset.schema.get("label")
+        field = self._schema.get("label")
         if field is None or field.type != "scalar" or (field.dtype or "f")[0] not in "ui" or not identifiers:
             return []
         if names and len(set(names)) == len(names):
@@ -183,7 +205,7 @@ class _Files:
 
     def _num_dimensions(self, name: str) -> int:
         """Of the first array of the field."""
-        field = self._dataset.schema[name]
+        field = self._schema[name]
         if "tensor" not in (field.type, field.item):
             return 0
         for index in range(len(self._dataset)):
@@ -198,7 +220,7 @@ class _Files:
         pa = require_pyarrow()
         schema = pa.schema([(column.name, column.type) for column in self._columns], metadata=metadata_of(self._columns))
         # A dictionary of pictures would cost a hash of each, and hold none twice.
-        texts = [column.name for column in self._columns if self._dataset.schema[column.name].type in ("scalar", "string")]
+        texts = [column.name for column in self._columns if self._schema[column.name].type in ("scalar", "string")]
         writer: Any = None
         number = 0
         told = time.monotonic()
@@ -239,7 +261,7 @@ class _Files:
             for begin in range(0, len(self._dataset), step):
                 for row in pool.map(self._read, range(begin, min(begin + step, len(self._dataset)))):
                     rows.append(row)
-                    size += sum(_size(value) for value in row.values())
+                    size += sum(_size(row[name]) for name in self._schema)
                     if len(rows) >= self._group_rows or size >= _GROUP_BYTES:
                         yield rows
                         rows, size = [], 0

@@ -127,6 +127,13 @@ def test_what_cannot_be_is_refused_and_leaves_nothing(tmp_path):
     assert (tmp_path / "out/train-00000-of-00001.parquet").read_bytes() == before
     exported(first, tmp_path / "out", name="other")
     assert sorted(os.listdir(tmp_path / "out")) == ["other-00000-of-00001.parquet", "train-00000-of-00001.parquet"]
+    with pytest.raises(KeyError, match="there is no field 'nope'; the records have label, rows") as caught:
+        first.to_parquet(tmp_path / "more", fields=["nope"], progress=False)
+    assert isinstance(caught.value, ffkit.FieldNotFoundError) and caught.value.name == "nope"
+    with pytest.raises(ffkit.InvalidArgumentError, match="each of them can be written once"):
+        first.to_parquet(tmp_path / "more", fields=["rows", "rows"], progress=False)
+    exported(dataset, tmp_path / "more", fields=["label"], classes=False)
+    assert pq.read_table(tmp_path / "more/train-00000-of-00001.parquet").to_pydict() == {"label": [0, 2]}
     for options, words in {("name", "a/b"): "name is 'a/b'", ("row_group_size", 0): "row_group_size is 0"}.items():
         with pytest.raises(ffkit.InvalidArgumentError, match=words):
             first.to_parquet(tmp_path / "out", progress=False, **dict([options]))

@@ -2,11 +2,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -44,7 +46,8 @@ cannot be a key; the id is in a member .id.txt then. An image is .jpg, .png, ...
 way, and the options that it needs, are said at the end.
 
 mds: MosaicML Streaming's shards, OUT/<split>/index.json, shard.00000.mds, ... A field is a column: jpeg, png, str, int, uint8 .. float64, ndarray,
-bytes, list[jpeg], json for lists of strings. Null fields and lists of tensors or bytes are refused, since MDS has nothing for them.
+bytes, list[jpeg], json for lists of strings. Null fields and lists of tensors or bytes are refused, since MDS has nothing for them; --fields leaves
+fields out.
 
 webdataset and mds write the classes into OUT/classes.txt, one a line, and readable names into OUT/class_names.txt. The bytes of pictures are kept in
 all forms. Parquet is written by Python's ffkit.Dataset.to_parquet().
@@ -60,7 +63,18 @@ struct ExportOptions {
   std::string destination;
   std::string form = "files";
   int64_t shard_bytes = 0;
+  std::string fields;  // with commas between them
 };
+
+std::vector<std::string> names_in_list(const std::string& list) {
+  std::vector<std::string> names;
+  for (size_t begin = 0; !list.empty() && begin <= list.size();) {
+    const size_t end = std::min(list.find(',', begin), list.size());
+    names.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return names;
+}
 
 void print_export(const ExportedSplit& split, const std::string& destination) {
   fmt::print("{}: {} records to {} {} in {}/{}, {}\n", split.split, with_commas(split.num_records),
@@ -74,7 +88,9 @@ void print_export(const ExportedSplit& split, const std::string& destination) {
     fmt::print("{}: record {}: its name is taken; written as {}\n", split.split, record,
                escaped(path));
   }
-  for (const std::string& note : split.notes) fmt::print("{}: {}\n", split.split, escaped(note));
+  for (const ExportNote& note : split.notes) {
+    fmt::print("{}: {}\n", split.split, escaped(note.text(/*is_whole=*/false)));
+  }
 }
 
 Json export_to_json(const ExportedSplit& split) {
@@ -82,13 +98,15 @@ Json export_to_json(const ExportedSplit& split) {
   for (const auto& [record, path] : split.renamed) {
     renamed.push_back({{"record", record}, {"file", path}});
   }
+  Json notes = Json::array();
+  for (const ExportNote& note : split.notes) notes.push_back(note.text(/*is_whole=*/true));
   return {{"split", split.split},
           {"num_records", split.num_records},
           {"num_files", split.num_files},
           {"num_bytes", split.num_bytes},
           {"num_skipped", split.num_skipped},
           {"renamed", renamed},
-          {"notes", split.notes}};
+          {"notes", notes}};
 }
 
 // The command that makes a data set of tar files again, in the same order; empty for other forms.
@@ -133,12 +151,13 @@ int export_tree(const ExportOptions& options) {
   catch_stop_signals();
   // A file that gets longer than allowed (ulimit -f) is an error, after which what was written goes.
   std::signal(SIGXFSZ, SIG_IGN);
-  const ExportChoice choice = {parse_export_form(options.form), options.shard_bytes};
+  const ExportChoice choice = {parse_export_form(options.form), options.shard_bytes,
+                               names_in_list(options.fields)};
   if (is_packed(options.target)) {
-    if (choice.form != ExportForm::files || choice.shard_bytes > 0) {
+    if (choice.form != ExportForm::files || choice.shard_bytes > 0 || !choice.fields.empty()) {
       throw error_at(options.target.path, ErrorCode::invalid_argument,
-                     "is a packed folder, whose files are exported as they are; leave out --as and "
-                     "--shard-size");
+                     "is a packed folder, whose files are exported as they are; leave out --as, "
+                     "--shard-size and --fields");
     }
     export_packed(options.target, options.destination);
     return 0;
@@ -173,6 +192,9 @@ void add_export_command(CLI::App& app, Action& action) {
       ->transform(CLI::AsSizeValue(false))
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 40))
       ->option_text("SIZE");
+  command
+      ->add_option("--fields", options->fields, "Only these fields, in this order: image,label,id")
+      ->option_text("NAME,...");
   add_choice_options(*command, options->target);
   command->callback([options, &action] { action = [options] { return export_tree(*options); }; });
 }

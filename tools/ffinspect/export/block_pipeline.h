@@ -13,10 +13,10 @@
 #include <memory>
 #include <vector>
 
-#include <ffkit/format/dataset.h>
 #include <ffkit/format/error.h>
 #include <ffkit/format/machine.h>
 
+#include "export/export_source.h"
 #include "export/new_tree.h"
 #include "text/progress_line.h"
 
@@ -53,18 +53,19 @@ inline int64_t block_size(const Dataset& dataset, int64_t first) {
 // Runs the steps for all records. Throws what they throw, and Error(cancelled) once a signal has
 // asked to stop.
 template <typename Item>
-void export_records(const Dataset& dataset, ProgressLine& progress,
+void export_records(const ExportSource& source, ProgressLine& progress,
                     const ExportSteps<Item>& steps) {
   using Block = ExportBlock<Item>;
   using BlockPtr = std::shared_ptr<Block>;
+  const Dataset& dataset = source.dataset();
   // Calls `function` with number, view and position of every record of the block.
-  const auto for_each = [&dataset](Block& block, const auto& function) {
+  const auto for_each = [&](Block& block, const auto& function) {
     for (size_t i = 0; i < block.records.size(); ++i) {
       throw_if_stopped();
       const int64_t index = block.first + static_cast<int64_t>(i);
       const int64_t number = dataset.index_in_split(index);
       try {
-        function(number, RecordView(dataset.schema(), block.records[i], dataset.name(index)), i);
+        function(number, source.view(index, block.records[i]), i);
       } catch (const Error& error) {
         if (!error.context().path.empty() || error.code() == ErrorCode::cancelled) throw;
         throw error.within({.path = dataset.path().string(), .record = number});

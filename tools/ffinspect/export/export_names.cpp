@@ -87,31 +87,31 @@ bool is_classification_schema(const Schema& schema) {
          schema.fields.size() == (has_id ? 3U : 2U);
 }
 
-void require_safe_path(const Dataset& dataset, std::string_view path, std::string_view what,
+void require_safe_path(const ExportSource& source, std::string_view path, std::string_view what,
                        int64_t record_index) {
   if (is_safe_path(path)) return;
   throw Error(ErrorCode::invalid_argument,
               fmt::format("{} '{}' cannot be a file's path: it must be relative, without empty "
                           "parts, '.' and '..'; nothing is exported",
                           what, escaped(path)),
-              {.path = dataset.path().string(), .record = record_index});
+              {.path = source.dataset().path().string(), .record = record_index});
 }
 
-ExportNames::ExportNames(const Dataset& dataset)
-    : dataset_(dataset),
-      is_classification_(is_classification_schema(dataset.schema())),
-      is_encoded_anew_(may_be_encoded_anew(dataset.manifest())) {
-  const Schema& schema = dataset.schema();
-  require_safe_path(dataset, dataset.manifest().split, "the split's name");
+ExportNames::ExportNames(const ExportSource& source)
+    : source_(source),
+      is_classification_(is_classification_schema(source.schema())),
+      is_encoded_anew_(may_be_encoded_anew(source.dataset().manifest())) {
+  const Schema& schema = source.schema();
+  require_safe_path(source, source.split(), "the split's name");
   if (is_classification_) {
     image_field_ = static_cast<size_t>(
         std::ranges::find(schema.fields, FieldType::image, &Field::type) - schema.fields.begin());
   } else {
     for (const Field& field : schema.fields) {
-      require_safe_path(dataset, field.name, "the field's name");
+      require_safe_path(source, field.name, "the field's name");
     }
   }
-  const int64_t last = std::max<int64_t>(0, dataset.manifest().num_records() - 1);
+  const int64_t last = std::max<int64_t>(0, source.dataset().manifest().num_records() - 1);
   digits_ = static_cast<int>(std::to_string(last).size());
 }
 
@@ -120,12 +120,12 @@ std::string ExportNames::record_number(int64_t record_index) const {
 }
 
 std::string ExportNames::classified_path(int64_t record_index, const RecordView& record) {
-  const Schema& schema = dataset_.schema();
+  const Schema& schema = source_.schema();
   std::string folder = "unlabelled";
   if (const auto label = label_of(schema, record); label) {
-    folder = class_of(dataset_.manifest(), *label);
+    folder = class_of(source_.dataset().manifest(), *label);
     if (folder.empty()) folder = std::to_string(*label);
-    require_safe_path(dataset_, folder, "the class", record_index);
+    require_safe_path(source_, folder, "the class", record_index);
   }
   std::string name;
   const int id_field = schema.index_of("id");
@@ -135,7 +135,7 @@ std::string ExportNames::classified_path(int64_t record_index, const RecordView&
   if (name.empty()) {
     name = record_number(record_index);
   } else {
-    require_safe_path(dataset_, name, "the id", record_index);
+    require_safe_path(source_, name, "the id", record_index);
     // What is below the class' folder in the id stays below it: "cat/a/1.jpg" and "cat/b/1.jpg" of
     // class "cat" are two files.
     const bool is_in_class = name.starts_with(folder + "/");
@@ -148,7 +148,7 @@ std::string ExportNames::classified_path(int64_t record_index, const RecordView&
                .replace_extension(image_extension(record.bytes(image_field_)))
                .string();
   }
-  return unique(record_index, dataset_.manifest().split + "/" + folder + "/" + name);
+  return unique(record_index, source_.split() + "/" + folder + "/" + name);
 }
 
 std::string ExportNames::unique(int64_t record_index, const std::string& path) {
@@ -165,7 +165,7 @@ std::string ExportNames::unique(int64_t record_index, const std::string& path) {
 }
 
 std::vector<ExportFile> ExportNames::next(int64_t record_index, const RecordView& record) {
-  const Schema& schema = dataset_.schema();
+  const Schema& schema = source_.schema();
   std::vector<ExportFile> files;
   if (is_classification_) {
     if (record.is_null(image_field_)) return files;
@@ -173,7 +173,7 @@ std::vector<ExportFile> ExportNames::next(int64_t record_index, const RecordView
                      std::move(field_files(schema, record, image_field_).front()), record_index});
     return files;
   }
-  const std::string folder = dataset_.manifest().split + "/" + record_number(record_index) + "/";
+  const std::string folder = source_.split() + "/" + record_number(record_index) + "/";
   for (size_t i = 0; i < schema.fields.size(); ++i) {
     for (FieldFile& content : field_files(schema, record, i)) {
       files.push_back(

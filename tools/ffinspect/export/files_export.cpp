@@ -10,13 +10,14 @@
 
 namespace ffkit {
 
-ExportedSplit export_files(const Dataset& dataset, const std::filesystem::path& destination) {
+ExportedSplit export_files(const ExportSource& source, const std::filesystem::path& destination) {
   using Files = std::vector<ExportFile>;
-  ExportNames names(dataset);
-  ExportedSplit result{.split = dataset.manifest().split, .num_records = dataset.num_records()};
+  const Dataset& dataset = source.dataset();
+  ExportNames names(source);
+  ExportedSplit result{.split = source.split(), .num_records = dataset.num_records()};
   ProgressLine progress(result.split, dataset.manifest().file_bytes());
   std::atomic<int64_t> num_bytes = 0;
-  export_records<Files>(dataset, progress,
+  export_records<Files>(source, progress,
                         {.make = [](int64_t, const RecordView&) { return Files(); },
                          // In order, so that of two equal names always the same one is changed.
                          .place =

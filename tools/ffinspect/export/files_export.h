@@ -3,13 +3,12 @@
 
 #include <filesystem>
 
-#include <ffkit/format/dataset.h>
-
+#include "export/export_source.h"
 #include "export/exported.h"
 
 namespace ffkit {
 
 // Writes the records into folders below `destination`. Throws what ExportNames does, Error(io).
-ExportedSplit export_files(const Dataset& dataset, const std::filesystem::path& destination);
+ExportedSplit export_files(const ExportSource& source, const std::filesystem::path& destination);
 
 }  // namespace ffkit

@@ -39,24 +39,25 @@ int64_t shard_bytes_of(const ExportChoice& choice) {
 }
 
 // Before anything is written.
-void require_exportable(const Dataset& dataset, ExportForm form) {
+void require_exportable(const ExportSource& source, ExportForm form) {
   if (is_of_files(form)) {
-    const ExportNames names(dataset);
+    const ExportNames names(source);
   }
-  require_safe_path(dataset, dataset.manifest().split, "the split's name");
-  if (form == ExportForm::imagefolder && !is_classification_schema(dataset.schema())) {
-    throw dataset_error(dataset.path(), ErrorCode::invalid_argument,
+  require_safe_path(source, source.split(), "the split's name");
+  if (form == ExportForm::imagefolder && !is_classification_schema(source.schema())) {
+    throw dataset_error(source.dataset().path(), ErrorCode::invalid_argument,
                         "is no set for image classification: one has an image, an integer 'label' "
-                        "and at most a string 'id'; export with --as files, webdataset or mds");
+                        "and at most a string 'id'; choose these with --fields, or export with "
+                        "--as files, webdataset or mds");
   }
-  if (form == ExportForm::mds) const MdsColumns columns(dataset);
+  if (form == ExportForm::mds) const MdsColumns columns(source);
 }
 
-ExportedSplit export_split(const Dataset& dataset, const std::filesystem::path& folder,
+ExportedSplit export_split(const ExportSource& source, const std::filesystem::path& folder,
                            ExportForm form, int64_t shard_bytes) {
-  if (form == ExportForm::webdataset) return export_webdataset(dataset, folder, shard_bytes);
-  if (form == ExportForm::mds) return export_mds(dataset, folder, shard_bytes);
-  return export_files(dataset, folder);
+  if (form == ExportForm::webdataset) return export_webdataset(source, folder, shard_bytes);
+  if (form == ExportForm::mds) return export_mds(source, folder, shard_bytes);
+  return export_files(source, folder);
 }
 
 }  // namespace
@@ -76,11 +77,16 @@ ExportForm parse_export_form(std::string_view name) {
 Exported export_splits(const std::vector<Dataset>& splits, const std::filesystem::path& destination,
                        const ExportChoice& choice) {
   const int64_t shard_bytes = shard_bytes_of(choice);
-  for (const Dataset& dataset : splits) require_exportable(dataset, choice.form);
+  std::vector<ExportSource> sources;
+  sources.reserve(splits.size());
+  for (const Dataset& dataset : splits) {
+    sources.emplace_back(dataset, choice.fields);
+    require_exportable(sources.back(), choice.form);
+  }
   Exported exported;
   make_tree(destination, [&](const std::filesystem::path& folder) {
-    for (const Dataset& dataset : splits) {
-      exported.splits.push_back(export_split(dataset, folder, choice.form, shard_bytes));
+    for (const ExportSource& source : sources) {
+      exported.splits.push_back(export_split(source, folder, choice.form, shard_bytes));
     }
     if (!is_of_files(choice.form)) write_class_files(splits, folder, exported);
   });

@@ -30,11 +30,13 @@ struct ExportChoice {
   // The most bytes of a file that holds many records, unless one record alone has more; 0: 256 MiB
   // for tar files, and 64 MiB for MDS, which holds a shard in memory.
   int64_t shard_bytes = 0;
+  std::vector<std::string> fields = {};  // those that are exported; empty: all
 };
 
 // Writes the splits' records into `destination`, which must not exist or be an empty folder,
 // reading on all threads; the files do not depend on their number. It appears there whole or not at
-// all; see make_tree(). Throws Error(invalid_argument) where the form cannot hold the data.
+// all; see make_tree(). Throws Error(invalid_argument) where the form cannot hold the data,
+// Error(not_found) for a field that there is not.
 Exported export_splits(const std::vector<Dataset>& splits, const std::filesystem::path& destination,
                        const ExportChoice& choice = {});
 

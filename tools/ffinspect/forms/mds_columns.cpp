@@ -82,8 +82,8 @@ void put_array(const TensorView& tensor, std::string& out) {
 
 }  // namespace
 
-MdsColumns::MdsColumns(const Dataset& dataset) : dataset_(dataset) {
-  const Schema& schema = dataset.schema();
+MdsColumns::MdsColumns(const ExportSource& source) : source_(source) {
+  const Schema& schema = source.schema();
   for (size_t i = 0; i < schema.fields.size(); ++i) {
     const Field& field = schema.fields[i];
     MdsColumn column{.field = i, .name = field.name, .encoding = encoding_of(field, i)};
@@ -115,20 +115,21 @@ std::string MdsColumns::encoding_of(const Field& field, size_t position) const {
   if (field.item == FieldType::string) return "json";
   const std::string kind = field.item == FieldType::image ? first_picture(position, true) : "";
   if (kind == "jpeg" || kind == "png") return fmt::format("list[{}]", kind);
-  throw dataset_error(dataset_.path(), ErrorCode::unsupported,
-                      "field '{}' is a list of {}, which MDS has no encoding for; export with --as "
-                      "webdataset or --as files",
-                      field.name,
-                      field.item == FieldType::image    ? "pictures that are neither JPEG nor PNG"
-                      : field.item == FieldType::tensor ? "tensors"
-                                                        : "bytes");
+  throw dataset_error(
+      source_.dataset().path(), ErrorCode::unsupported,
+      "field '{}' is a list of {}, which MDS has no encoding for; leave it out with "
+      "--fields, or export with --as webdataset or --as files",
+      field.name,
+      field.item == FieldType::image    ? "pictures that are neither JPEG nor PNG"
+      : field.item == FieldType::tensor ? "tensors"
+                                        : "bytes");
 }
 
 std::string MdsColumns::first_picture(size_t position, bool is_list) const {
   std::vector<std::byte> bytes;
-  for (int64_t i = 0; i < dataset_.num_records(); ++i) {
-    dataset_.read(i, bytes);
-    const RecordView record(dataset_.schema(), bytes, dataset_.name(i));
+  for (int64_t i = 0; i < source_.dataset().num_records(); ++i) {
+    source_.dataset().read(i, bytes);
+    const RecordView record = source_.view(i, bytes);
     if (record.is_null(position)) continue;
     if (!is_list) return kind_of_picture(record.bytes(position));
     if (record.list(position).size() > 0) return kind_of_picture(record.list(position).bytes(0));
@@ -147,13 +148,15 @@ void MdsColumns::put_picture(std::span<const std::byte> image, size_t column,
 }
 
 std::string MdsColumns::value_of(const RecordView& record, size_t column) const {
-  const Field& field = dataset_.schema().fields[columns_[column].field];
+  const Field& field = source_.schema().fields[columns_[column].field];
   const FieldView view = record.field(columns_[column].field);
   if (view.is_null()) {
-    throw error_of(ErrorCode::invalid_argument,
-                   "field '{}' is null, which MDS has no value for; choose other records with "
-                   "--where or --indices, or export with --as webdataset or --as files",
-                   field.name);
+    throw error_of(
+        ErrorCode::invalid_argument,
+        "field '{}' is null, which MDS has no value for; leave it out with --fields, choose "
+        "other records with --where or --indices, or export with --as webdataset or "
+        "--as files",
+        field.name);
   }
   std::string value;
   switch (field.type) {
@@ -208,7 +211,7 @@ std::vector<std::string> MdsColumns::notes() const {
   std::vector<std::string> notes;
   for (size_t i = 0; i < columns_.size(); ++i) {
     const MdsColumn& column = columns_[i];
-    const Field& field = dataset_.schema().fields[column.field];
+    const Field& field = source_.schema().fields[column.field];
     if (num_others_[i] > 0) {
       notes.push_back(
           fmt::format("pictures of the column '{}' that are not what its encoding, {}, "

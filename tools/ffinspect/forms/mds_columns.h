@@ -17,8 +17,9 @@
 #include <string>
 #include <vector>
 
-#include <ffkit/format/dataset.h>
 #include <ffkit/format/record.h>
+
+#include "export/export_source.h"
 
 namespace ffkit {
 
@@ -32,9 +33,9 @@ struct MdsColumn {
 // Thread-safe once it is made.
 class MdsColumns {
  public:
-  // Reads records of `dataset`, which must outlive it, up to the first picture of each field. Throws
+  // Reads records of `source`, which must outlive it, up to the first picture of each field. Throws
   // Error(unsupported) for lists of tensors and of bytes, which MDS has no encoding for.
-  explicit MdsColumns(const Dataset& dataset);
+  explicit MdsColumns(const ExportSource& source);
 
   // In the order of a sample: by name.
   const std::vector<MdsColumn>& columns() const { return columns_; }
@@ -51,7 +52,7 @@ class MdsColumns {
   void put_picture(std::span<const std::byte> image, size_t column, std::string& value) const;
   std::string value_of(const RecordView& record, size_t column) const;
 
-  const Dataset& dataset_;
+  const ExportSource& source_;
   std::vector<MdsColumn> columns_;
   // By column: pictures of another kind than it says.
   std::unique_ptr<std::atomic<int64_t>[]> num_others_;

@@ -117,14 +117,15 @@ class MdsShards {
 
 }  // namespace
 
-ExportedSplit export_mds(const Dataset& dataset, const std::filesystem::path& destination,
+ExportedSplit export_mds(const ExportSource& source, const std::filesystem::path& destination,
                          int64_t shard_bytes) {
-  const MdsColumns columns(dataset);
-  ExportedSplit result{.split = dataset.manifest().split, .num_records = dataset.num_records()};
+  const Dataset& dataset = source.dataset();
+  const MdsColumns columns(source);
+  ExportedSplit result{.split = source.split(), .num_records = dataset.num_records()};
   ProgressLine progress(result.split, dataset.manifest().file_bytes());
   MdsShards shards(destination / result.split, config_of(columns, shard_bytes), shard_bytes);
   export_records<std::string>(
-      dataset, progress,
+      source, progress,
       {.make = [&](int64_t, const RecordView& record) { return columns.sample_of(record); },
        .place = [&](int64_t, const RecordView&,
                     std::string& sample) { shards.append(std::move(sample)); },
@@ -132,7 +133,7 @@ ExportedSplit export_mds(const Dataset& dataset, const std::filesystem::path& de
   shards.finish();
   result.num_files = shards.num_files();
   result.num_bytes = shards.num_bytes();
-  result.notes = columns.notes();
+  for (std::string& sentence : columns.notes()) result.notes.push_back({std::move(sentence)});
   return result;
 }
 

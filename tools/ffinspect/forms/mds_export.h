@@ -5,8 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 
-#include <ffkit/format/dataset.h>
-
+#include "export/export_source.h"
 #include "export/exported.h"
 
 namespace ffkit {
@@ -15,7 +14,7 @@ namespace ffkit {
 // `shard_bytes`, 1 .. 2^32 - 1, and at least one; it is held in memory. Equal records give equal
 // files. Throws what MdsColumns does, Error(invalid_argument) for a split whose name cannot be a
 // folder's, Error(io).
-ExportedSplit export_mds(const Dataset& dataset, const std::filesystem::path& destination,
+ExportedSplit export_mds(const ExportSource& source, const std::filesystem::path& destination,
                          int64_t shard_bytes);
 
 }  // namespace ffkit

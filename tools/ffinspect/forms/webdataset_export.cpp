@@ -1,7 +1,6 @@
 #include "forms/webdataset_export.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <optional>
 #include <string>
@@ -94,9 +93,11 @@ class WebDatasetReport {
   }
 
   void finish(const WebDatasetMembers& members, ExportedSplit& split) const {
-    std::vector<std::string>& notes = split.notes;
+    const auto note = [&split](std::string sentence, std::vector<std::string> items = {}) {
+      split.notes.push_back({std::move(sentence), std::move(items)});
+    };
     if (num_changed_keys_ > 0) {
-      notes.push_back(
+      note(
           fmt::format("ids that are not the keys of their samples, because a key has no ending and "
                       "no dot, is the only one and leads nowhere else: {} ({}); they are in the "
                       "members .{}",
@@ -108,26 +109,23 @@ class WebDatasetReport {
       if (num_null_[i] == 0) continue;
       const std::string count = with_commas(num_null_[i]);
       if (i == members.id_field()) {
-        notes.push_back(fmt::format(
-            "records without an id, which come back with their key for one: {}", count));
+        note(fmt::format("records without an id, which come back with their key for one: {}",
+                         count));
       } else {
         nulls.push_back(fmt::format("'{}' in {}", schema_.fields[i].name, count));
       }
     }
     if (!nulls.empty()) {
-      notes.push_back(
-          fmt::format("fields that are null in some records, which have no member for "
-                      "them: {}",
-                      fmt::join(nulls, ", ")));
+      note("fields that are null in some records, which have no member for them", nulls);
       split.way_back.insert("--allow-missing");
     }
     if (num_empty_lists_ > 0) {
-      notes.push_back(fmt::format("empty lists, which have no member and come back as null: {}",
-                                  with_commas(num_empty_lists_)));
+      note(fmt::format("empty lists, which have no member and come back as null: {}",
+                       with_commas(num_empty_lists_)));
       split.way_back.insert("--allow-missing");
     }
     if (num_unknown_pictures_ > 0) {
-      notes.push_back(
+      note(
           fmt::format("pictures of no known kind, whose members end in .bin and come "
                       "back as bytes: {}",
                       with_commas(num_unknown_pictures_)));
@@ -135,8 +133,7 @@ class WebDatasetReport {
     }
     if (members.has_frames()) split.way_back.insert("--numbered-frames");
     if (!members.comes_back().empty()) {
-      notes.push_back(fmt::format("fields that the way back gives another name or type: {}",
-                                  fmt::join(members.comes_back(), "; ")));
+      note("fields that the way back gives another name or type", members.comes_back());
     }
   }
 
@@ -151,17 +148,18 @@ class WebDatasetReport {
 
 }  // namespace
 
-ExportedSplit export_webdataset(const Dataset& dataset, const std::filesystem::path& destination,
-                                int64_t shard_bytes) {
+ExportedSplit export_webdataset(const ExportSource& source,
+                                const std::filesystem::path& destination, int64_t shard_bytes) {
   using Members = std::vector<WebDatasetMember>;
-  const WebDatasetMembers members(dataset.schema());
-  ExportedSplit result{.split = dataset.manifest().split, .num_records = dataset.num_records()};
+  const Dataset& dataset = source.dataset();
+  const WebDatasetMembers members(source.schema());
+  ExportedSplit result{.split = source.split(), .num_records = dataset.num_records()};
   ProgressLine progress(result.split, dataset.manifest().file_bytes());
   WebDatasetKeys keys(dataset.manifest().num_records());
-  WebDatasetReport report(dataset.schema());
+  WebDatasetReport report(source.schema());
   TarShards shards(destination, result.split, shard_bytes);
   export_records<Members>(
-      dataset, progress,
+      source, progress,
       {.make = [&](int64_t, const RecordView& record) { return members.of(record); },
        .place =
            [&](int64_t number, const RecordView& record, Members& sample) {

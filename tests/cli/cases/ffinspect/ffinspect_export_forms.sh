@@ -65,7 +65,7 @@ grüße/x.id.txt
 END
 out 'train: ids that are not the keys of their samples, .*: 7 \('
 out 'train: records without an id, which come back with their key for one: 1$'
-out "train: fields that are null in some records, which have no member for them: 'image' in 1, 'label' in 1$"
+out "train: fields that are null in some records, which have no member for them: 'image' in 1; 'label' in 1$"
 out 'train: pictures of no known kind, whose members end in .bin and come back as bytes: 1$'
 run 0 "$FFCONVERT" webdataset keys again --classes keys/classes.txt --id-member id.txt --allow-missing --order source --quiet
 check diff <("$FFINSPECT" ls again --json | python3 -c 'import json, sys; print([json.loads(line)["fields"]["id"] for line in sys.stdin])') - <<'END'
@@ -80,20 +80,38 @@ check test "$(tar tf twice/train/train-000000.tar | grep -c jpg)" = 3
 # Every type of field.
 check "$MAKE_DATASET" types types
 run 0 "$FFINSPECT" export types types-tars --as webdataset
-out "fields that the way back gives another name or type: 'note' is then 'note/txt'; .*'boxes' is then the fields 'boxes/000000/npy', ..., one for each item; "
+out "fields that the way back gives another name or type: 'note' is then 'note/txt'; 'lidar' is then 'lidar/npy'; 'weights' is then the tensor 'weights/npy' of f32; 'tags' is then the string 'tags/json', a JSON array; and 14 others"
 out '^train: records without a file, because what it would hold is null: 1$'
 run 0 "$FFCONVERT" webdataset types-tars types-back --allow-missing --numbered-frames --order source --quiet
 run 0 "$FFINSPECT" cat types-back 2 --json
 json 'd["fields"]["n/u64/npy"] == {"dtype": "u64", "shape": [], "values": [18446744073709551613]} and json.loads(d["fields"]["tags/json"]) == ["red", "tab\there"]'
 json 'len(d["fields"]["crops/frames"]) == 2 and d["fields"]["weights/npy"]["dtype"] == "f32"'
 
+# Some fields: what the others hold does not matter.
+run 0 "$FFINSPECT" export types some --as webdataset --fields note,cam_front/image
+check test "$(tar tf some/train/train-000000.tar | head -3 | tr '\n' ' ')" = '0.note.txt 0.cam_front.jpg 1.note.txt '
+run 0 "$FFINSPECT" export odd some-mds --as mds --fields image,label --indices numbers.txt
+run 0 "$FFINSPECT" export types some-files --fields note,n/u64
+check diff <(cd some-files/train && find 1 -type f | sort) <(printf '1/n/u64.txt\n1/note.txt\n')
+run 0 "$FFINSPECT" export dst some-folder --as imagefolder --fields image,label
+check cmp <("$FFINSPECT" cat dst 7 --split train --field image) some-folder/train/*/007.jpg
+# A line names some of many fields, --json all.
+run 0 "$FFINSPECT" export types lines --as webdataset
+out "^train: fields that are null in some records, .*: 'cam_front/image' in 1; 'blob' in 1; 'note' in 1; 'lidar' in 1; and 16 others, which --json names$"
+run 0 "$FFINSPECT" export types lines-json --as webdataset --json
+json 'any("fields that are null" in note and note.count(" in 1") == 20 for note in d["splits"][0]["notes"])'
+
 # What a form cannot hold is refused before anything is there.
 run 1 "$FFINSPECT" export types refused --as imagefolder
-one_line_err "types/train: is no set for image classification: one has an image, an integer 'label' and at most a string 'id'; export with --as files, webdataset or mds$"
+one_line_err "types/train: is no set for image classification: one has an image, an integer 'label' and at most a string 'id'; choose these with --fields, or export with --as files, webdataset or mds$"
 run 1 "$FFINSPECT" export types refused --as mds
-one_line_err "field 'boxes' is a list of tensors, which MDS has no encoding for; export with --as webdataset or --as files$"
+one_line_err "field 'boxes' is a list of tensors, which MDS has no encoding for; leave it out with --fields, or export with --as webdataset or --as files$"
 run 1 "$FFINSPECT" export odd refused --as mds
-one_line_err "odd/train: record [46]: field '(id|image)' is null, which MDS has no value for; choose other records with --where or --indices, or export with --as webdataset or --as files$"
+one_line_err "odd/train: record [46]: field '(id|image)' is null, which MDS has no value for; leave it out with --fields, choose other records with --where or --indices, or export with --as webdataset or --as files$"
+run 1 "$FFINSPECT" export dst refused --fields image,name
+one_line_err "there is no field 'name'; the records have image, label, id$"
+run 1 "$FFINSPECT" export dst refused --fields image,image
+one_line_err "--fields names 'image' twice; a field is exported once$"
 run 1 "$FFINSPECT" export dst refused --shard-size 1M
 one_line_err "shard-size is for forms that hold many records in a file; leave it out$"
 run 1 "$FFINSPECT" export dst refused --as mds --shard-size 5G
