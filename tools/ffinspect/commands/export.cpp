@@ -20,6 +20,7 @@
 #include "format/readable_numbers.h"
 #include "forms/exporter.h"
 #include "text/output.h"
+#include "tools/shell_word.h"
 #include "tools/stop_signals.h"
 
 namespace ffkit {
@@ -118,11 +119,12 @@ std::string way_back(const ExportOptions& options, const Exported& exported) {
   }
   for (const std::string& file : exported.class_files) {
     if (file == "classes.txt") {
-      needed.insert(fmt::format("--classes {}",
-                                (std::filesystem::path(options.destination) / file).string()));
+      const std::filesystem::path path = std::filesystem::path(options.destination) / file;
+      needed.insert("--classes " + shell_word(path.string()));
     }
   }
-  return fmt::format("ffconvert webdataset {} DST {}", options.destination, fmt::join(needed, " "));
+  return fmt::format("ffconvert webdataset {} DST {}", shell_word(options.destination),
+                     fmt::join(needed, " "));
 }
 
 void print_whole(const ExportOptions& options, const Exported& exported) {

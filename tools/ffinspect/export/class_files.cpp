@@ -24,7 +24,7 @@ void write_lines(const std::filesystem::path& folder, const ClassLines& list, Ex
   if (odd != list.lines.end()) {
     exported.notes.push_back(
         fmt::format("{} is not written: class {}, '{}', cannot be a line of it", list.file,
-                    odd - list.lines.begin(), escaped(*odd)));
+                    odd - list.lines.begin(), *odd));
     return;
   }
   std::string text;
@@ -42,6 +42,10 @@ void write_class_files(const std::vector<Dataset>& splits, const std::filesystem
            dataset.manifest().class_names == splits.front().manifest().class_names;
   };
   const bool are_alike = std::ranges::all_of(splits, is_like_first);
+  if (!are_alike) {
+    exported.notes.emplace_back(
+        "the splits have different classes, a file each; convert them apart, each with its own");
+  }
   for (const Dataset& dataset : splits) {
     const Manifest& manifest = dataset.manifest();
     const std::string ending = are_alike ? ".txt" : fmt::format("-{}.txt", manifest.split);

@@ -89,7 +89,7 @@ class WebDatasetReport {
   }
   void add_changed_key(int64_t number, std::string_view id, const std::string& key) {
     if (num_changed_keys_++ > 0) return;
-    example_ = fmt::format("that of record {}, '{}', became '{}'", number, escaped(id), key);
+    example_ = fmt::format("that of record {}, '{}', became '{}'", number, id, key);
   }
 
   void finish(const WebDatasetMembers& members, ExportedSplit& split) const {

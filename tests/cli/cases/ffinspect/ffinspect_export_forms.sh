@@ -15,6 +15,17 @@ for split in train val; do
   check test "$(fingerprint dst)" = "$(fingerprint back)"
 done
 
+# It is a command for a shell, whatever the folder is called; splits with other classes have files of their own.
+run 0 "$FFINSPECT" export dst "a b'c" --as webdataset
+out "^the way back: ffconvert webdataset 'a b'\\\\''c' DST --classes 'a b'\\\\''c/classes.txt' --id-member id.txt --order source$"
+check "$MAKE_DATASET" pictures apart x,y 0:jpeg:a
+mkdir -p apart/val
+check cp apart/train/shard-00000.ffr apart/val
+sed 's/"train"/"val"/; s/"x"/"z"/' apart/train/manifest.json >apart/val/manifest.json
+run 0 "$FFINSPECT" export apart apart-tars --as webdataset
+out '^the splits have different classes, a file each; convert them apart, each with its own$'
+check test "$(cat apart-tars/classes-train.txt apart-tars/classes-val.txt | tr '\n' ' ')" = 'x y z y '
+
 # The files do not depend on threads and times; tar(1) reads them.
 for form in webdataset mds; do
   run 0 "$FFINSPECT" export dst one-$form --as $form --shard-size 100k --json
