@@ -274,7 +274,7 @@ class Dataset(Sequence[dict[str, Any]]):
             name: the beginning of their names; None: that of the split.
             fields: those that are written, in this order; empty: all.
             file_size: a file ends where it holds this many bytes: a number, or a text such as "64M".
-            row_group_size: the most records of a group of rows, which a reader takes at once. A group also ends with 64 MiB, and is held in memory.
+            row_group_size: the most records of a group of rows, which a reader takes at once. A group also ends with 32 MiB; in memory it takes some times as much.
             compression: as pyarrow.parquet knows it: "snappy", "zstd", "none", ...
             classes: False: labels are plain numbers.
             threads: that read records; 0: one for each core.

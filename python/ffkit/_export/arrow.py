@@ -86,7 +86,8 @@ class Column:
 
     def _array_of_kind(self, values: Sequence[Any], paths: Sequence[str | None]) -> Any:
         if self._kind == "image":
-            return self._pa.array([None if value is None else {"bytes": value, "path": path} for value, path in zip(values, paths)], self._picture)
+            parts = [self._pa.array(values, self._picture[0].type), self._pa.array(paths, self._picture[1].type)]
+            return self._pa.StructArray.from_arrays(parts, fields=list(self._picture), mask=self._pa.array([value is None for value in values], self._pa.bool_()))
         if self._kind == "tensor":
             return self._tensors(values)
         if self._kind == "scalar" and not self._is_class:

@@ -22,7 +22,7 @@ from .arrow import Column, metadata_of, require_label, require_pyarrow
 if TYPE_CHECKING:
     from .._dataset import Dataset, Field
 
-_GROUP_BYTES = 64 << 20
+_GROUP_BYTES = 32 << 20
 
 
 @dataclass(frozen=True)
@@ -253,7 +253,7 @@ class _Files:
         return self._folder / f"{number:08}.parquet"
 
     def _groups(self) -> Iterator[list[dict[str, Any]]]:
-        """The records in order, some at a time, read by threads: at most `row_group_size`, or 64 MiB of bytes and texts."""
+        """The records in order, some at a time, read by threads: at most `row_group_size`, or 32 MiB of bytes and texts."""
         rows: list[dict[str, Any]] = []
         size = 0
         step = max(self._threads, 16)
