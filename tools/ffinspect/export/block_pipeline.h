@@ -5,12 +5,13 @@
 // Memory: two blocks a thread, each of 8 MiB of records or one larger record, and their items.
 #pragma once
 
+#include <tbb/concurrent_queue.h>
 #include <tbb/parallel_pipeline.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
+#include <stdexcept>
 #include <vector>
 
 #include <ffkit/format/error.h>
@@ -56,7 +57,10 @@ template <typename Item>
 void export_records(const ExportSource& source, ProgressLine& progress,
                     const ExportSteps<Item>& steps) {
   using Block = ExportBlock<Item>;
-  using BlockPtr = std::shared_ptr<Block>;
+  // They are owned here: what TBB has in flight when a step throws is lost to it.
+  std::vector<Block> blocks(2 * static_cast<size_t>(usable_cores()));
+  tbb::concurrent_queue<Block*> free_blocks;
+  for (Block& block : blocks) free_blocks.push(&block);
   const Dataset& dataset = source.dataset();
   // Calls `function` with number, view and position of every record of the block.
   const auto for_each = [&](Block& block, const auto& function) {
@@ -73,18 +77,20 @@ void export_records(const ExportSource& source, ProgressLine& progress,
     }
   };
   int64_t next = 0;
-  const auto cut = [&](tbb::flow_control& control) -> BlockPtr {
+  const auto cut = [&](tbb::flow_control& control) -> Block* {
+    Block* block = nullptr;
     if (next == dataset.num_records()) {
       control.stop();
       return nullptr;
     }
-    auto block = std::make_shared<Block>();
+    // There are as many blocks as may be in flight.
+    if (!free_blocks.try_pop(block)) throw std::logic_error("no free block");
     block->first = next;
     block->records.resize(static_cast<size_t>(block_size(dataset, next)));
     next += std::ssize(block->records);
     return block;
   };
-  const auto make = [&](BlockPtr block) {
+  const auto make = [&](Block* block) {
     for (size_t i = 0; i < block->records.size(); ++i) {
       dataset.read(block->first + static_cast<int64_t>(i), block->records[i]);
     }
@@ -94,26 +100,28 @@ void export_records(const ExportSource& source, ProgressLine& progress,
     });
     return block;
   };
-  const auto place = [&](BlockPtr block) {
+  const auto place = [&](Block* block) {
     for_each(*block, [&](int64_t number, const RecordView& record, size_t i) {
       steps.place(number, record, block->items[i]);
     });
     return block;
   };
-  const auto write = [&](const BlockPtr& block) {
+  const auto write = [&](Block* block) {
     if (steps.write) {
       for_each(*block, [&](int64_t number, const RecordView&, size_t i) {
         steps.write(number, block->items[i]);
       });
     }
     for (const auto& record : block->records) progress.add(std::ssize(record));
+    block->items.clear();
+    free_blocks.push(block);
   };
   using Mode = tbb::filter_mode;
-  tbb::parallel_pipeline(2 * static_cast<size_t>(usable_cores()),
-                         tbb::make_filter<void, BlockPtr>(Mode::serial_in_order, cut) &
-                             tbb::make_filter<BlockPtr, BlockPtr>(Mode::parallel, make) &
-                             tbb::make_filter<BlockPtr, BlockPtr>(Mode::serial_in_order, place) &
-                             tbb::make_filter<BlockPtr, void>(Mode::parallel, write));
+  tbb::parallel_pipeline(blocks.size(),
+                         tbb::make_filter<void, Block*>(Mode::serial_in_order, cut) &
+                             tbb::make_filter<Block*, Block*>(Mode::parallel, make) &
+                             tbb::make_filter<Block*, Block*>(Mode::serial_in_order, place) &
+                             tbb::make_filter<Block*, void>(Mode::parallel, write));
 }
 
 }  // namespace ffkit

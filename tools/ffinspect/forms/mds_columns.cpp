@@ -5,14 +5,13 @@
 #include <algorithm>
 #include <limits>
 
-#include <nlohmann/json.hpp>
-
 #include <ffkit/format/dtype_visitor.h>
 #include <ffkit/image/image_codec.h>
 
 #include "format/enum_names.h"
 #include "format/make_error.h"
 #include "format/readable_numbers.h"
+#include "forms/json_array.h"
 #include "text/fields.h"
 
 namespace ffkit {
@@ -176,11 +175,7 @@ std::string MdsColumns::value_of(const RecordView& record, size_t column) const 
       break;
     case FieldType::list: {
       const ListView list = view.list();
-      if (field.item == FieldType::string) {
-        Json texts = Json::array();
-        for (size_t i = 0; i < list.size(); ++i) texts.push_back(list.string(i));
-        return texts.dump(-1, ' ', false, Json::error_handler_t::replace);
-      }
+      if (field.item == FieldType::string) return json_array_of(field, list);
       // Streaming's List: four bytes of zeros, the number of items, their sizes, the items.
       std::string pictures;
       put_u32(0, value);

@@ -7,10 +7,9 @@
 #include <cctype>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include <ffkit/format/dtype_visitor.h>
 
+#include "forms/json_array.h"
 #include "text/fields.h"
 #include "text/npy.h"
 
@@ -198,10 +197,8 @@ void WebDatasetMembers::add_list(const Plan& plan, const RecordView& record,
   const Field& field = schema_.fields[plan.field];
   const ListView list = record.list(plan.field);
   if (plan.form == Form::texts) {
-    Json texts = Json::array();
-    for (size_t i = 0; i < list.size(); ++i) texts.push_back(list.string(i));
     WebDatasetMember member{.extension = plan.stem};
-    member.owned = bytes_of(texts.dump(-1, ' ', false, Json::error_handler_t::replace));
+    member.owned = bytes_of(json_array_of(field, list));
     members.push_back(std::move(member));
     return;
   }
