@@ -4,6 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <set>
+#include <string_view>
+#include <utility>
 
 #include "input/dangling_link.h"
 #include "input/source_error.h"
@@ -71,6 +75,46 @@ std::vector<fs::path> shards_in(const fs::path& folder, const ShardNames& names)
   return files;
 }
 
+// Of "train-00003-of-01024".
+struct CountedName {
+  std::string prefix;  // "train-"
+  uint64_t number = 0;
+  uint64_t total = 0;
+};
+
+std::optional<CountedName> counted_name(const std::string& stem) {
+  const size_t of = std::max(stem.rfind("-of-") + 1, stem.rfind("_of_") + 1);
+  if (of < 2) return std::nullopt;
+  const size_t digits = stem.find_last_not_of("0123456789", of - 2) + 1;
+  CountedName name{.prefix = stem.substr(0, digits)};
+  const auto parse = [](std::string_view text, uint64_t& number) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc{} && !text.empty() && end == text.data() + text.size();
+  };
+  if (!parse(std::string_view(stem).substr(digits, of - 1 - digits), name.number) ||
+      !parse(std::string_view(stem).substr(of + 3), name.total)) {
+    return std::nullopt;
+  }
+  return name;
+}
+
+// Files that are not there, although the names of others count them.
+void note_missing_files(const fs::path& path, const ShardSplit& split, const ShardNames& names,
+                        std::vector<std::string>& notes) {
+  std::map<std::pair<std::string, uint64_t>, std::set<uint64_t>> found;  // by prefix and total
+  for (const fs::path& file : split.files) {
+    const auto name = counted_name(stem_of(file, names));
+    if (name) found[{file.parent_path() / name->prefix, name->total}].insert(name->number);
+  }
+  for (const auto& [of, numbers] : found) {
+    if (numbers.size() >= of.second) continue;
+    notes.push_back(fmt::format(
+        "{}: split '{}': of the {} files that their names count ({}*), {} "
+        "are there; the others' samples are missing",
+        shown_place(path), split.name, of.second, name_of_file(of.first), numbers.size()));
+  }
+}
+
 // By the files' names. Those that tell no split are named by what is before the number, unless none
 // tells one.
 SplitFiles by_name(const std::vector<fs::path>& files, const ShardNames& names) {
@@ -84,6 +128,29 @@ SplitFiles by_name(const std::vector<fs::path>& files, const ShardNames& names) 
     splits[split.empty() ? "unnamed" : split].push_back(file);
   }
   return splits;
+}
+
+// Of a folder of files. Its name is the split; where that is none of the known ones, the files' names
+// may tell, as in Hugging Face's data/train-00000-of-00002.parquet.
+void add_folder(const fs::path& path, const std::string& folder, const std::vector<fs::path>& files,
+                const ShardNames& names, SplitFiles& splits) {
+  const std::string split = split_called(folder);
+  const bool tell = split.empty() && std::ranges::all_of(files, [&](const fs::path& file) {
+                      return !split_in_name(stem_of(file, names)).empty();
+                    });
+  if (!tell) {
+    auto& all = splits[split.empty() ? folder : split];
+    all.insert(all.end(), files.begin(), files.end());
+    return;
+  }
+  for (auto& [name, of_split] : by_name(files, names)) {
+    if (splits.contains(name)) {
+      throw source_error(path, ErrorCode::invalid_argument,
+                         "folder '{}' and another one hold files of split '{}'; give one of them",
+                         folder, name);
+    }
+    splits[name] = of_split;
+  }
 }
 
 }  // namespace
@@ -163,9 +230,7 @@ ShardListing find_shards(const fs::path& path, const ShardNames& names) {
                            "them, or put all into folders",
                            names.noun, folder);
       }
-      const std::string split = split_called(folder);
-      auto& all = splits[split.empty() ? folder : split];
-      all.insert(all.end(), in_folder.begin(), in_folder.end());
+      add_folder(path, folder, in_folder, names, splits);
     }
   } else if (exists_at(path)) {
     splits = by_name({path}, names);
@@ -177,7 +242,13 @@ ShardListing find_shards(const fs::path& path, const ShardNames& names) {
                        "holds no {}, neither directly nor in folders ({})", names.noun,
                        names.example);
   }
-  return listing_of(path, splits);
+  ShardListing listing = listing_of(path, splits);
+  if (is_brace_list(path) || is_folder_at(path)) {
+    for (const ShardSplit& split : listing.splits) {
+      note_missing_files(path, split, names, listing.notes);
+    }
+  }
+  return listing;
 }
 
 }  // namespace ffkit

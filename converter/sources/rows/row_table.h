@@ -25,9 +25,9 @@ namespace ffkit {
 // read the row.
 struct RowValue {
   bool is_null = true;
-  std::span<const std::byte> bytes;  // of columns of bytes, text and pictures
-  uint64_t bits = 0;                 // of columns of scalars, in the low bytes
-  TensorView tensor;                 // of columns of tensors, of the column's dtype
+  std::span<const std::byte> bytes;               // of columns of bytes, text and pictures
+  uint64_t bits = 0;                              // of columns of scalars, in the low bytes
+  TensorView tensor;                              // of columns of tensors, of the column's dtype
   std::vector<std::span<const std::byte>> items;  // of lists of bytes, texts and pictures
   std::vector<TensorView> tensors;                // of lists of tensors
 
@@ -80,6 +80,8 @@ class RowTable {
   // The same with the whole path, for messages.
   [[nodiscard]] virtual std::string describe(size_t split, int64_t row) const = 0;
   virtual void will_read(size_t split, int64_t row) const = 0;
+  // As Source::reads_in_order().
+  [[nodiscard]] virtual bool reads_in_order() const { return false; }
   // Sets values[i], which are null before, to what column i holds. Throws Error without a path for
   // a row that is damaged, or is not what its column says.
   virtual void read(size_t split, int64_t row, std::span<RowValue> values,
