@@ -5,10 +5,14 @@ from __future__ import annotations
 import operator
 import os
 from dataclasses import dataclass
-from typing import Any, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping, Sequence
 
 from . import _ffkit
 from ._errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from ._convert_options import ProgressUpdate
+    from ._export.parquet import ParquetSummary
 
 PathLike = str | os.PathLike[str]
 
@@ -245,6 +249,49 @@ class Dataset(Sequence[dict[str, Any]]):
     def source_of(self, index: int) -> int:
         """The number of the data set that record `index` is of, from 0."""
         return self._dataset.source_of(self._index(index))
+
+    def to_parquet(
+        self,
+        folder: PathLike,
+        *,
+        name: str | None = None,
+        fields: Sequence[str] = (),
+        file_size: int | str = "500M",
+        row_group_size: int = 1000,
+        compression: str = "snappy",
+        classes: bool = True,
+        threads: int = 0,
+        progress: bool | Callable[[ProgressUpdate], object] = True,
+    ) -> ParquetSummary:
+        """Writes the records as parquet, as Hugging Face's hub has it: `folder`/train-00000-of-00005.parquet, ..., which `datasets.load_dataset(folder)` reads. Needs pyarrow.
+
+        Pictures keep their bytes: a struct of bytes and path, `datasets`' Image, whose path is the last part of the field `id` where there is one picture. One in the dct code is the
+        JPEG that it was. `label` is a ClassLabel where the data set has classes. Tensors are lists in lists, bf16 is float32. What is null is null. The files appear when all of them
+        are whole; nothing is overwritten, and an error or Ctrl-C leaves nothing.
+
+        Args:
+            folder: where they are written; other files in it are left alone, so that several splits may stand side by side.
+            name: the beginning of their names; None: that of the split.
+            fields: those that are written, in this order; empty: all.
+            file_size: a file ends where it holds this many bytes: a number, or a text such as "64M".
+            row_group_size: the most records of a group of rows, which a reader takes at once. A group also ends with 32 MiB; in memory it takes some times as much.
+            compression: as pyarrow.parquet knows it: "snappy", "zstd", "none", ...
+            classes: False: labels are plain numbers.
+            threads: that read records; 0: one for each core.
+            progress: True: a bar of tqdm, where that is installed; False; or a function that is called with an ffkit.convert.ProgressUpdate.
+
+        Raises:
+            ImportError: without pyarrow.
+            FieldNotFoundError: (a KeyError) there is no such field.
+            InvalidArgumentError: (a ValueError) files of that name are there, or another process writes them; or the arrays of a field have different numbers of dimensions.
+            UnsupportedError: a label has no class.
+            IoError: (an OSError) the files cannot be written.
+        """
+        from ._export.parquet import write_parquet
+
+        return write_parquet(
+            self, folder, name=name, fields=fields, file_size=file_size, row_group_size=row_group_size, compression=compression, classes=classes, threads=threads, progress=progress
+        )  # fmt: skip
 
     def __reduce__(self) -> tuple[Any, ...]:
         chosen = [self._dataset.index_in_split(i) for i in range(len(self))] if self.is_subset else None

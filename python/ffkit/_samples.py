@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -58,7 +58,7 @@ class File:
             return file.read()
 
 
-FieldSpec = str | Field
+FieldSpec: TypeAlias = str | Field
 """A field's type as text, such as "image" or "tensor[f32]", or as Dataset.schema has it."""
 
 

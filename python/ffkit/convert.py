@@ -106,6 +106,7 @@ def webdataset(
     classes: Path | None = None,
     allow_missing: bool = False,
     numbered_frames: bool = False,
+    id_member: str | None = None,
     max_sample_bytes: int | None = None,
     store: Literal["jpeg", "dct"] = "jpeg",
     exif: Exif = "ignore",

@@ -12,6 +12,7 @@
 #include <ffkit/format/option_names.h>
 
 #include "format/readable_numbers.h"
+#include "tools/shell_word.h"
 #include "tools/stop_signals.h"
 #include "tools/table_options.h"
 
@@ -26,12 +27,7 @@ std::string quoted(std::string word) {
   if (word.starts_with("https://") || word.starts_with("http://")) {
     word.resize(std::min(word.find('?'), word.size()));
   }
-  constexpr const char* kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-  std::string out = "'";
-  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
+  return shell_word(word);
 }
 
 void print_summary(const ConvertSummary& summary, const std::string& destination, const char* noun,

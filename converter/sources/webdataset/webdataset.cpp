@@ -2,6 +2,7 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <optional>
 #include <set>
@@ -31,7 +32,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Member {
-  size_t field = 0;
+  size_t field = 0;     // the number of fields for the sample's id
   uint64_t number = 0;  // of a frame
   FileRange data;
 };
@@ -74,6 +75,12 @@ std::vector<WebDatasetShard> list_shards(const FileGroup& files,
   return shards;
 }
 
+std::string in_lower_case(std::string text) {
+  std::ranges::transform(text, text.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
 // Extensions of pictures that share a sample with a picture that would be the same field.
 void find_rivals(const WebDatasetShard& shard, std::set<std::string>& rivals) {
   size_t begin = 0;
@@ -99,6 +106,7 @@ class WebDataset : public ListedSource {
       : path_(path),
         max_sample_bytes_(options.max_sample_bytes),
         takes_frames_(options.numbered_frames),
+        id_member_(in_lower_case(options.id_member)),
         storer_(as_they_are(options.store, options.exif)) {
     ShardListing listing = find_shards(path, names_ending_in(".tar"));
     notes_ = std::move(listing.notes);
@@ -200,12 +208,17 @@ class WebDataset : public ListedSource {
     const std::span<std::byte> bytes = buffers.bytes(static_cast<size_t>(range.num_bytes));
     read_file(from, found.file, range.offset, bytes);
     std::map<size_t, Frames> frames;  // by field
+    std::string_view id = found.key;
     for (size_t i = found.first_member; i < found.first_member + found.num_members; ++i) {
       const Member& member = from.members[i];
-      const WebDatasetField& field = fields_[member.field];
       std::span<const std::byte> data =
           bytes.subspan(static_cast<size_t>(member.data.offset - range.offset),
                         static_cast<size_t>(member.data.num_bytes));
+      if (member.field == fields_.size()) {
+        id = id_of(data, describe(split, index));
+        continue;
+      }
+      const WebDatasetField& field = fields_[member.field];
       try {
         if (field.kind == WebDatasetKind::frames) {
           const std::string name = fmt::format("{}/{}", field.name, member.number);
@@ -227,11 +240,20 @@ class WebDataset : public ListedSource {
     for (auto& [field, numbered] : frames) {
       set_frames(record, field, numbered, describe(split, index));
     }
-    record.set_string(fields_.size(), found.key);
+    record.set_string(fields_.size(), id);
   }
 
  private:
   using Frames = std::vector<std::pair<uint64_t, std::span<const std::byte>>>;
+
+  std::string_view id_of(std::span<const std::byte> data, const std::string& origin) const {
+    const std::string_view id(reinterpret_cast<const char*>(data.data()), data.size());
+    if (id.empty() || !simdjson::validate_utf8(id)) {
+      throw error_at(origin, ErrorCode::corrupt, "the id in its member '.{}' is {}", id_member_,
+                     id.empty() ? "empty" : "no UTF-8 text");
+    }
+    return id;
+  }
 
   static bool has_pictures(const WebDatasetField& field) {
     return field.kind == WebDatasetKind::image || field.kind == WebDatasetKind::frames;
@@ -283,7 +305,14 @@ class WebDataset : public ListedSource {
   // Pictures first, then labels, then the rest by name: a plain data set gets
   // image_classification_schema().
   void make_fields(const std::set<std::string>& extensions, const std::set<std::string>& rivals) {
+    if (!id_member_.empty() && !extensions.contains(id_member_)) {
+      throw source_error(path_, ErrorCode::invalid_argument,
+                         "no sample has a member '.{}', which {} names; leave the option out where "
+                         "keys are the ids",
+                         id_member_, option_name("id_member"));
+    }
     for (const std::string& extension : extensions) {
+      if (extension == id_member_) continue;
       WebDatasetField field{.name = field_of_extension(extension, rivals.contains(extension)),
                             .kind = kind_of_extension(extension)};
       if (const std::optional<FrameName> frame = frame_of(extension)) {
@@ -321,6 +350,10 @@ class WebDataset : public ListedSource {
       num_ignored += shard.num_ignored;
       std::vector<Member> kinds;  // by extension
       for (const std::string& extension : shard.extensions) {
+        if (extension == id_member_) {
+          kinds.push_back({.field = fields_.size(), .data = {}});  // behind all fields
+          continue;
+        }
         const auto field = std::ranges::find(fields_, names_.at(extension), &WebDatasetField::name);
         const std::optional<FrameName> frame = frame_of(extension);
         kinds.push_back({.field = static_cast<size_t>(field - fields_.begin()),
@@ -383,7 +416,7 @@ class WebDataset : public ListedSource {
     for (size_t s = 0; s < splits_.size(); ++s) {
       for (size_t i = 0; i < splits_[s].samples.size(); ++i) {
         const Sample& sample = splits_[s].samples[i];
-        std::vector<bool> is_there(fields_.size(), false);
+        std::vector<bool> is_there(fields_.size() + 1, false);  // the last one: the id's member
         for (size_t m = 0; m < sample.num_members; ++m) {
           is_there[splits_[s].members[sample.first_member + m].field] = true;
         }
@@ -437,6 +470,7 @@ class WebDataset : public ListedSource {
   const fs::path path_;
   const int64_t max_sample_bytes_;
   const bool takes_frames_;
+  const std::string id_member_;  // in lower case, as extensions are; empty: none
   const ImageStorer storer_;
   bool has_several_images_ = false;
   std::vector<WebDatasetField> fields_;

@@ -17,6 +17,11 @@ class WebDatasetSourceKind final : public SourceOptions {
               "Pictures of a sample whose names end in numbers, such as 0001.jpg or "
               "depth_0001.png, are frames of a video: one list in the order of their numbers, "
               "frames or depth/frames");
+    table.add(
+        "id-member", options_.id_member,
+        "Extension of the members that hold the samples' ids, such as id.txt, which ffinspect "
+        "export writes; a sample without one, and every sample without this option, has its "
+        "key for an id");
     table
         .add("max-sample-bytes", options_.max_sample_bytes,
              "Largest sample; a larger one counts as bad. Each thread holds one sample in memory")

@@ -1,24 +1,35 @@
-// ffinspect export: back to a folder tree.
+// ffinspect export: back to files, of other libraries too.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
 #include <memory>
+#include <set>
+#include <string>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
 #include "data/data_sets.h"
-#include "export/exporter.h"
 #include "export/new_tree.h"
 #include "export/packed.h"
+#include "format/make_error.h"
 #include "format/readable_numbers.h"
+#include "forms/exporter.h"
 #include "text/output.h"
+#include "tools/shell_word.h"
 #include "tools/stop_signals.h"
 
 namespace ffkit {
 namespace {
 
 constexpr const char* kExportFooter =
-    R"(A data set for image classification has an image, an integer 'label' and maybe a string 'id'. Its files are
+    R"(Forms (--as):
+
+files, the default. A data set for image classification has an image, an integer 'label' and maybe a string 'id'. Its files are
   OUT/<split>/<class>/<file name from id>
 The file name is the part of the id behind the class folder. Its extension comes from the encoding when the id has none, or when the picture
 is raw pixels (.ppm). A picture in the dct code becomes the JPEG file that it was made from. When two names are equal, the later record gets the name name-2.
@@ -28,16 +39,43 @@ The files of all other data sets are
 Tensors become .npy (bf16 as float32), numbers and strings .txt. The field 'cam_front/image' is in a folder cam_front. The items of a list are in a
 folder with the name of the list. Null fields have no file. A packed folder (FFRecord v1) becomes its original folder tree.
 
+imagefolder: the same for image classification; other data sets are refused.
+
+webdataset: tar files, OUT/<split>/<split>-000000.tar, ... A sample's key is the id without the ending of a picture file, or the record number where that
+cannot be a key; the id is in a member .id.txt then. An image is .jpg, .png, ..., an integer 'label' .cls, a string .txt, a tensor and any other number
+.npy, bytes are called as their field. A field 'left/image' is .left.jpg. Null fields have no member. What `ffconvert webdataset` gives back in another
+way, and the options that it needs, are said at the end.
+
+mds: MosaicML Streaming's shards, OUT/<split>/index.json, shard.00000.mds, ... A field is a column: jpeg, png, str, int, uint8 .. float64, ndarray,
+bytes, list[jpeg], json for lists of strings. Null fields and lists of tensors or bytes are refused, since MDS has nothing for them; --fields leaves
+fields out.
+
+webdataset and mds write the classes into OUT/classes.txt, one a line, and readable names into OUT/class_names.txt. The bytes of pictures are kept in
+all forms. Parquet is written by Python's ffkit.Dataset.to_parquet().
+
 Nothing is overwritten. The files are first written to OUT.ffinspect-export, or to OUT/.ffinspect-export when OUT is an empty folder. They are moved
 to OUT when they are complete. An export that fails, or that is stopped by Ctrl-C, removes them. The next export removes what a killed one left.
 
-With --json: one document with output, splits: [split, num_records, num_files, num_bytes, num_skipped,
-  renamed: [record, file]]. For a packed folder: output, num_files, num_folders, num_bytes.)";
+With --json: one document with output, form, class_files, notes, way_back (the command that converts it again, or null), splits: [split, num_records,
+  num_files, num_bytes, num_skipped, renamed: [record, file], notes]. For a packed folder: output, num_files, num_folders, num_bytes.)";
 
 struct ExportOptions {
   Target target;
   std::string destination;
+  std::string form = "files";
+  int64_t shard_bytes = 0;
+  std::string fields;  // with commas between them
 };
+
+std::vector<std::string> names_in_list(const std::string& list) {
+  std::vector<std::string> names;
+  for (size_t begin = 0; !list.empty() && begin <= list.size();) {
+    const size_t end = std::min(list.find(',', begin), list.size());
+    names.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return names;
+}
 
 void print_export(const ExportedSplit& split, const std::string& destination) {
   fmt::print("{}: {} records to {} {} in {}/{}, {}\n", split.split, with_commas(split.num_records),
@@ -51,6 +89,9 @@ void print_export(const ExportedSplit& split, const std::string& destination) {
     fmt::print("{}: record {}: its name is taken; written as {}\n", split.split, record,
                escaped(path));
   }
+  for (const ExportNote& note : split.notes) {
+    fmt::print("{}: {}\n", split.split, escaped(note.text(/*is_whole=*/false)));
+  }
 }
 
 Json export_to_json(const ExportedSplit& split) {
@@ -58,30 +99,77 @@ Json export_to_json(const ExportedSplit& split) {
   for (const auto& [record, path] : split.renamed) {
     renamed.push_back({{"record", record}, {"file", path}});
   }
+  Json notes = Json::array();
+  for (const ExportNote& note : split.notes) notes.push_back(note.text(/*is_whole=*/true));
   return {{"split", split.split},
           {"num_records", split.num_records},
           {"num_files", split.num_files},
           {"num_bytes", split.num_bytes},
           {"num_skipped", split.num_skipped},
-          {"renamed", renamed}};
+          {"renamed", renamed},
+          {"notes", notes}};
+}
+
+// The command that makes a data set of tar files again, in the same order; empty for other forms.
+std::string way_back(const ExportOptions& options, const Exported& exported) {
+  if (parse_export_form(options.form) != ExportForm::webdataset) return "";
+  std::set<std::string> needed = {"--order source"};
+  for (const ExportedSplit& split : exported.splits) {
+    needed.insert(split.way_back.begin(), split.way_back.end());
+  }
+  for (const std::string& file : exported.class_files) {
+    if (file == "classes.txt") {
+      const std::filesystem::path path = std::filesystem::path(options.destination) / file;
+      needed.insert("--classes " + shell_word(path.string()));
+    }
+  }
+  return fmt::format("ffconvert webdataset {} DST {}", shell_word(options.destination),
+                     fmt::join(needed, " "));
+}
+
+void print_whole(const ExportOptions& options, const Exported& exported) {
+  for (const ExportedSplit& split : exported.splits) print_export(split, options.destination);
+  for (const std::string& file : exported.class_files) {
+    fmt::print("classes: {}\n", (std::filesystem::path(options.destination) / file).string());
+  }
+  for (const std::string& note : exported.notes) fmt::print("{}\n", escaped(note));
+  const std::string back = way_back(options, exported);
+  if (!back.empty()) fmt::print("the way back: {}\n", back);
+}
+
+Json whole_to_json(const ExportOptions& options, const Exported& exported) {
+  Json splits = Json::array();
+  for (const ExportedSplit& split : exported.splits) splits.push_back(export_to_json(split));
+  const std::string back = way_back(options, exported);
+  return {{"output", options.destination},
+          {"form", options.form},
+          {"class_files", exported.class_files},
+          {"notes", exported.notes},
+          {"way_back", back.empty() ? Json(nullptr) : Json(back)},
+          {"splits", splits}};
 }
 
 int export_tree(const ExportOptions& options) {
   catch_stop_signals();
+  // A file that gets longer than allowed (ulimit -f) is an error, after which what was written goes.
+  std::signal(SIGXFSZ, SIG_IGN);
+  const ExportChoice choice = {parse_export_form(options.form), options.shard_bytes,
+                               names_in_list(options.fields)};
   if (is_packed(options.target)) {
+    if (choice.form != ExportForm::files || choice.shard_bytes > 0 || !choice.fields.empty()) {
+      throw error_at(options.target.path, ErrorCode::invalid_argument,
+                     "is a packed folder, whose files are exported as they are; leave out --as, "
+                     "--shard-size and --fields");
+    }
     export_packed(options.target, options.destination);
     return 0;
   }
-  const auto results = export_splits(open_splits(options.target), options.destination);
-  Json splits = Json::array();
-  for (const ExportedSplit& split : results) {
-    if (options.target.json) {
-      splits.push_back(export_to_json(split));
-    } else {
-      print_export(split, options.destination);
-    }
+  const Exported exported = export_splits(open_splits(options.target), options.destination, choice);
+  if (options.target.json) {
+    print_json(whole_to_json(options, exported));
+  } else {
+    print_whole(options, exported);
   }
-  if (options.target.json) print_json({{"output", options.destination}, {"splits", splits}});
   return 0;
 }
 
@@ -89,12 +177,26 @@ int export_tree(const ExportOptions& options) {
 
 void add_export_command(CLI::App& app, Action& action) {
   const auto options = std::make_shared<ExportOptions>();
-  CLI::App* command = add_command(app, "export", "Writes the data set as files in a folder tree",
-                                  options->target, kExportFooter);
+  CLI::App* command =
+      add_command(app, "export", "Writes the data set as files: a folder tree, WebDataset's or MDS",
+                  options->target, kExportFooter);
   command
       ->add_option("OUT", options->destination, "Folder to write to; it must be empty or not exist")
       ->required()
       ->option_text(" ");
+  command->add_option("--as", options->form, "files, imagefolder, webdataset or mds; see below")
+      ->check(CLI::IsMember(export_form_names()))
+      ->option_text("FORM=files");
+  command
+      ->add_option("--shard-size", options->shard_bytes,
+                   "Size at which a tar file or MDS shard is full; 256M for webdataset, 64M for "
+                   "mds, which holds a shard in memory")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 40))
+      ->option_text("SIZE");
+  command
+      ->add_option("--fields", options->fields, "Only these fields, in this order: image,label,id")
+      ->option_text("NAME,...");
   add_choice_options(*command, options->target);
   command->callback([options, &action] { action = [options] { return export_tree(*options); }; });
 }

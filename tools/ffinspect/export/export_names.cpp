@@ -18,18 +18,6 @@
 namespace ffkit {
 namespace {
 
-// Whether `path` is relative and leads nowhere but down.
-bool is_safe(std::string_view path) {
-  if (path.empty() || path.find('\0') != std::string_view::npos) return false;
-  while (true) {
-    const size_t slash = path.find('/');
-    const std::string_view part = path.substr(0, slash);
-    if (part.empty() || part == "." || part == "..") return false;
-    if (slash == std::string_view::npos) return true;
-    path.remove_prefix(slash + 1);
-  }
-}
-
 std::string lower_extension(std::string_view name) {
   std::string extension = std::filesystem::path(name).extension().string();
   std::ranges::transform(extension, extension.begin(),
@@ -43,14 +31,6 @@ bool is_one_of(std::string_view extension, std::span<const std::string_view> lis
 
 constexpr std::array<std::string_view, 4> kJpegExtensions = {".jpg", ".jpeg", ".jpe", ".jfif"};
 constexpr std::array<std::string_view, 4> kPnmExtensions = {".ppm", ".pgm", ".pbm", ".pnm"};
-
-bool has_image_extension(std::string_view name) {
-  constexpr std::array<std::string_view, 6> kOthers = {".png",  ".bmp",  ".tif",
-                                                       ".tiff", ".webp", ".gif"};
-  const std::string extension = lower_extension(name);
-  return is_one_of(extension, kJpegExtensions) || is_one_of(extension, kPnmExtensions) ||
-         is_one_of(extension, kOthers);
-}
 
 // Whether JPEGs of the split may have been made of pictures of other kinds, whose names are still
 // in the ids. Of what was joined with others, the manifest does not say how each was converted.
@@ -78,6 +58,27 @@ bool has_become_another(std::span<const std::byte> image, std::string_view name,
   }
 }
 
+}  // namespace
+
+bool is_safe_path(std::string_view path) {
+  if (path.empty() || path.find('\0') != std::string_view::npos) return false;
+  while (true) {
+    const size_t slash = path.find('/');
+    const std::string_view part = path.substr(0, slash);
+    if (part.empty() || part == "." || part == "..") return false;
+    if (slash == std::string_view::npos) return true;
+    path.remove_prefix(slash + 1);
+  }
+}
+
+bool has_image_extension(std::string_view name) {
+  constexpr std::array<std::string_view, 6> kOthers = {".png",  ".bmp",  ".tif",
+                                                       ".tiff", ".webp", ".gif"};
+  const std::string extension = lower_extension(name);
+  return is_one_of(extension, kJpegExtensions) || is_one_of(extension, kPnmExtensions) ||
+         is_one_of(extension, kOthers);
+}
+
 bool is_classification_schema(const Schema& schema) {
   const int id = schema.index_of("id");
   const bool has_id = id >= 0 && schema.fields[id].type == FieldType::string;
@@ -86,32 +87,32 @@ bool is_classification_schema(const Schema& schema) {
          schema.fields.size() == (has_id ? 3U : 2U);
 }
 
-}  // namespace
-
-ExportNames::ExportNames(const Dataset& dataset)
-    : dataset_(dataset),
-      is_classification_(is_classification_schema(dataset.schema())),
-      is_encoded_anew_(may_be_encoded_anew(dataset.manifest())) {
-  const Schema& schema = dataset.schema();
-  require_safe(dataset.manifest().split, "the split's name", -1);
-  if (is_classification_) {
-    image_field_ = static_cast<size_t>(
-        std::ranges::find(schema.fields, FieldType::image, &Field::type) - schema.fields.begin());
-  } else {
-    for (const Field& field : schema.fields) require_safe(field.name, "the field's name", -1);
-  }
-  const int64_t last = std::max<int64_t>(0, dataset.manifest().num_records() - 1);
-  digits_ = static_cast<int>(std::to_string(last).size());
-}
-
-void ExportNames::require_safe(std::string_view path, std::string_view what,
-                               int64_t record_index) const {
-  if (is_safe(path)) return;
+void require_safe_path(const ExportSource& source, std::string_view path, std::string_view what,
+                       int64_t record_index) {
+  if (is_safe_path(path)) return;
   throw Error(ErrorCode::invalid_argument,
               fmt::format("{} '{}' cannot be a file's path: it must be relative, without empty "
                           "parts, '.' and '..'; nothing is exported",
                           what, escaped(path)),
-              {.path = dataset_.path().string(), .record = record_index});
+              {.path = source.dataset().path().string(), .record = record_index});
+}
+
+ExportNames::ExportNames(const ExportSource& source)
+    : source_(source),
+      is_classification_(is_classification_schema(source.schema())),
+      is_encoded_anew_(may_be_encoded_anew(source.dataset().manifest())) {
+  const Schema& schema = source.schema();
+  require_safe_path(source, source.split(), "the split's name");
+  if (is_classification_) {
+    image_field_ = static_cast<size_t>(
+        std::ranges::find(schema.fields, FieldType::image, &Field::type) - schema.fields.begin());
+  } else {
+    for (const Field& field : schema.fields) {
+      require_safe_path(source, field.name, "the field's name");
+    }
+  }
+  const int64_t last = std::max<int64_t>(0, source.dataset().manifest().num_records() - 1);
+  digits_ = static_cast<int>(std::to_string(last).size());
 }
 
 std::string ExportNames::record_number(int64_t record_index) const {
@@ -119,12 +120,12 @@ std::string ExportNames::record_number(int64_t record_index) const {
 }
 
 std::string ExportNames::classified_path(int64_t record_index, const RecordView& record) {
-  const Schema& schema = dataset_.schema();
+  const Schema& schema = source_.schema();
   std::string folder = "unlabelled";
   if (const auto label = label_of(schema, record); label) {
-    folder = class_of(dataset_.manifest(), *label);
+    folder = class_of(source_.dataset().manifest(), *label);
     if (folder.empty()) folder = std::to_string(*label);
-    require_safe(folder, "the class", record_index);
+    require_safe_path(source_, folder, "the class", record_index);
   }
   std::string name;
   const int id_field = schema.index_of("id");
@@ -134,7 +135,7 @@ std::string ExportNames::classified_path(int64_t record_index, const RecordView&
   if (name.empty()) {
     name = record_number(record_index);
   } else {
-    require_safe(name, "the id", record_index);
+    require_safe_path(source_, name, "the id", record_index);
     // What is below the class' folder in the id stays below it: "cat/a/1.jpg" and "cat/b/1.jpg" of
     // class "cat" are two files.
     const bool is_in_class = name.starts_with(folder + "/");
@@ -147,7 +148,7 @@ std::string ExportNames::classified_path(int64_t record_index, const RecordView&
                .replace_extension(image_extension(record.bytes(image_field_)))
                .string();
   }
-  return unique(record_index, dataset_.manifest().split + "/" + folder + "/" + name);
+  return unique(record_index, source_.split() + "/" + folder + "/" + name);
 }
 
 std::string ExportNames::unique(int64_t record_index, const std::string& path) {
@@ -164,7 +165,7 @@ std::string ExportNames::unique(int64_t record_index, const std::string& path) {
 }
 
 std::vector<ExportFile> ExportNames::next(int64_t record_index, const RecordView& record) {
-  const Schema& schema = dataset_.schema();
+  const Schema& schema = source_.schema();
   std::vector<ExportFile> files;
   if (is_classification_) {
     if (record.is_null(image_field_)) return files;
@@ -172,7 +173,7 @@ std::vector<ExportFile> ExportNames::next(int64_t record_index, const RecordView
                      std::move(field_files(schema, record, image_field_).front()), record_index});
     return files;
   }
-  const std::string folder = dataset_.manifest().split + "/" + record_number(record_index) + "/";
+  const std::string folder = source_.split() + "/" + record_number(record_index) + "/";
   for (size_t i = 0; i < schema.fields.size(); ++i) {
     for (FieldFile& content : field_files(schema, record, i)) {
       files.push_back(

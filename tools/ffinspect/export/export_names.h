@@ -13,8 +13,9 @@
 #include <unordered_set>
 #include <vector>
 
-#include <ffkit/format/dataset.h>
+#include <ffkit/format/record.h>
 
+#include "export/export_source.h"
 #include "text/fields.h"
 
 namespace ffkit {
@@ -25,11 +26,22 @@ struct ExportFile {
   int64_t record_index = 0;  // of the split
 };
 
-// Names the files of one split's records, which must come in order. Not thread-safe.
+// Whether `path` is relative and leads nowhere but down.
+bool is_safe_path(std::string_view path);
+// Throws Error(invalid_argument) unless it is; `what` begins the sentence: "the id".
+void require_safe_path(const ExportSource& source, std::string_view path, std::string_view what,
+                       int64_t record_index = -1);
+// Whether the name ends as picture files do, "a.JPEG".
+bool has_image_extension(std::string_view name);
+// Whether there are an image, an integer 'label' and at most a string 'id'.
+bool is_classification_schema(const Schema& schema);
+
+// Names the files of one split's records, which must come in order. `source` must outlive it. Not
+// thread-safe.
 class ExportNames {
  public:
   // Throws Error(invalid_argument) when the split's or a field's name cannot be a folder's.
-  explicit ExportNames(const Dataset& dataset);
+  explicit ExportNames(const ExportSource& source);
 
   // The files of the next record; null fields have none. Their content points into `record`. Throws
   // Error(invalid_argument) when an id or a class would lead out of its folder.
@@ -43,9 +55,8 @@ class ExportNames {
   std::string classified_path(int64_t record_index, const RecordView& record);
   std::string unique(int64_t record_index, const std::string& path);
   std::string record_number(int64_t record_index) const;
-  void require_safe(std::string_view path, std::string_view what, int64_t record_index) const;
 
-  Dataset dataset_;
+  const ExportSource& source_;
   bool is_classification_ = false;
   bool is_encoded_anew_ = false;  // some JPEGs may be
   size_t image_field_ = 0;

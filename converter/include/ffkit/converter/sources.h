@@ -142,8 +142,8 @@ std::unique_ptr<Source> open_pairs(const PairsOptions& options);
 //   npy          tensor     `npy`; depth.npy is `depth/npy`
 //   others       bytes      named by the extension
 //
-// Id: the key, "000123". Classes: the lines of `classes`, or none, and then labels are any
-// integers.
+// Id: the key, "000123", or the text of the member `id_member`. Classes: the lines of `classes`, or
+// none, and then labels are any integers.
 struct WebDatasetOptions {
   std::filesystem::path classes;  // file with the name of one class a line; empty: none
   // samples that lack a member which others have get a null field; otherwise that is an error
@@ -161,6 +161,9 @@ struct WebDatasetOptions {
   // what ends that.
   std::filesystem::path temporary_folder;
   const std::atomic<bool>* cancel = nullptr;
+  // The extension, "id.txt", of the members whose text is the sample's id, and that are no field. A
+  // sample without one has its key. Empty: all ids are keys.
+  std::string id_member;
 };
 std::unique_ptr<Source> open_webdataset(const std::filesystem::path& path,
                                         const WebDatasetOptions& options = {});

@@ -52,6 +52,30 @@ std::string text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+TEST(WebDataset, TakesIdsFromTheirMember) {
+  const TempDir dir;
+  write_file(dir / "0.tar", TarBuilder()
+                                .add("0.txt", "a")
+                                .add("0.id.txt", "cat/0001.v2.JPEG")
+                                .add("b.txt", "b")
+                                .finish());
+  const auto source = open_webdataset(dir.path(), {.id_member = "ID.txt"});
+  EXPECT_THAT(field_names(*source), ElementsAre("txt", "id"));
+  const Schema schema = source->schema();
+  const auto first = record_of(*source, 0, 0);
+  const auto second = record_of(*source, 0, 1);
+  EXPECT_EQ(RecordView(schema, first).string(1), "cat/0001.v2.JPEG");
+  EXPECT_EQ(RecordView(schema, second).string(1), "b");
+  // Without the option it is a field as any other.
+  EXPECT_THAT(field_names(*open_webdataset(dir.path(), {.allow_missing = true})),
+              ElementsAre("id/txt", "txt", "id"));
+  EXPECT_ERROR(open_webdataset(dir.path(), {.id_member = "name.txt"}), invalid_argument,
+               .path = dir.path().string(), .subject = source);
+  write_file(dir / "0.tar", TarBuilder().add("0.txt", "a").add("0.id.txt", "").finish());
+  const auto empty = open_webdataset(dir.path(), {.id_member = "id.txt"});
+  EXPECT_ERROR(record_of(*empty, 0, 0), corrupt, .path = (dir / "0.tar: 0").string());
+}
+
 TEST(WebDataset, RefusesSamplesBeyondTheLimit) {
   const TempDir dir;
   write_file(dir / "0.tar", TarBuilder()

@@ -1,0 +1,1 @@
+"""Data sets written as the files of other libraries, where Python's own libraries write them."""

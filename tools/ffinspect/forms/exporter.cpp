@@ -1,0 +1,96 @@
+#include "forms/exporter.h"
+
+#include <limits>
+
+#include "export/class_files.h"
+#include "export/export_names.h"
+#include "export/files_export.h"
+#include "export/new_tree.h"
+#include "format/enum_names.h"
+#include "format/make_error.h"
+#include "forms/mds_columns.h"
+#include "forms/mds_export.h"
+#include "forms/webdataset_export.h"
+
+namespace ffkit {
+namespace {
+
+constexpr EnumName<ExportForm> kFormNames[] = {{ExportForm::files, "files"},
+                                               {ExportForm::imagefolder, "imagefolder"},
+                                               {ExportForm::webdataset, "webdataset"},
+                                               {ExportForm::mds, "mds"}};
+
+bool is_of_files(ExportForm form) {
+  return form == ExportForm::files || form == ExportForm::imagefolder;
+}
+
+int64_t shard_bytes_of(const ExportChoice& choice) {
+  constexpr int64_t kMaxMdsBytes = std::numeric_limits<uint32_t>::max();
+  if (choice.shard_bytes > 0 && is_of_files(choice.form)) {
+    throw argument_error(
+        "shard_size", "--shard-size is for forms that hold many records in a file; leave it out");
+  }
+  if (choice.form == ExportForm::mds && choice.shard_bytes > kMaxMdsBytes) {
+    throw argument_error("shard_size",
+                         "--shard-size must be below 4 GiB for MDS, whose offsets have 32 bits");
+  }
+  if (choice.shard_bytes > 0) return choice.shard_bytes;
+  return choice.form == ExportForm::mds ? 64LL << 20 : 256LL << 20;
+}
+
+// Before anything is written.
+void require_exportable(const ExportSource& source, ExportForm form) {
+  if (is_of_files(form)) {
+    const ExportNames names(source);
+  }
+  require_safe_path(source, source.split(), "the split's name");
+  if (form == ExportForm::imagefolder && !is_classification_schema(source.schema())) {
+    throw dataset_error(source.dataset().path(), ErrorCode::invalid_argument,
+                        "is no set for image classification: one has an image, an integer 'label' "
+                        "and at most a string 'id'; choose these with --fields, or export with "
+                        "--as files, webdataset or mds");
+  }
+  if (form == ExportForm::mds) const MdsColumns columns(source);
+}
+
+ExportedSplit export_split(const ExportSource& source, const std::filesystem::path& folder,
+                           ExportForm form, int64_t shard_bytes) {
+  if (form == ExportForm::webdataset) return export_webdataset(source, folder, shard_bytes);
+  if (form == ExportForm::mds) return export_mds(source, folder, shard_bytes);
+  return export_files(source, folder);
+}
+
+}  // namespace
+
+std::string_view to_string(ExportForm form) {
+  return name_of(kFormNames, form);
+}
+
+std::vector<std::string> export_form_names() {
+  return names_in(kFormNames);
+}
+
+ExportForm parse_export_form(std::string_view name) {
+  return value_of(kFormNames, name, "form of an export");
+}
+
+Exported export_splits(const std::vector<Dataset>& splits, const std::filesystem::path& destination,
+                       const ExportChoice& choice) {
+  const int64_t shard_bytes = shard_bytes_of(choice);
+  std::vector<ExportSource> sources;
+  sources.reserve(splits.size());
+  for (const Dataset& dataset : splits) {
+    sources.emplace_back(dataset, choice.fields);
+    require_exportable(sources.back(), choice.form);
+  }
+  Exported exported;
+  make_tree(destination, [&](const std::filesystem::path& folder) {
+    for (const ExportSource& source : sources) {
+      exported.splits.push_back(export_split(source, folder, choice.form, shard_bytes));
+    }
+    if (!is_of_files(choice.form)) write_class_files(splits, folder, exported);
+  });
+  return exported;
+}
+
+}  // namespace ffkit
