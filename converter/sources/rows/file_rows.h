@@ -33,7 +33,7 @@ class FileRows : public RowTable {
   void will_read(size_t split, int64_t row) const final;
   // Reads the row's bytes and has them parsed.
   void read(size_t split, int64_t row, std::span<RowValue> values,
-            SampleBuffers& buffers) const final;
+            SampleBuffers& buffers) const override;
 
  protected:
   struct Options {
