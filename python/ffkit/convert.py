@@ -36,7 +36,7 @@ from ._summary import CopySummary, Leftover, Leftovers, SplitSummary, Summary
 __all__ = [
     "ConvertOptions", "ConvertPictureOptions", "CopySummary", "Leftover", "Leftovers", "PictureOptions", "Progress", "ProgressUpdate", "Source",
     "SplitSummary", "Summary", "append", "coco", "copy", "demo", "find_leftovers", "folder", "from_source", "from_torch", "imagenet", "jsonl",
-    "merge", "nuscenes", "pairs", "remove_leftovers", "text", "transcode", "v1", "webdataset",
+    "merge", "nuscenes", "pairs", "recordio", "remove_leftovers", "text", "transcode", "v1", "webdataset",
 ]  # fmt: skip
 
 
@@ -98,6 +98,26 @@ def webdataset(
 ) -> Summary:
     """WebDataset: a folder of tar files, or one tar file; compressed ones are decompressed once, into temporary files beside dst."""
     return _convert("webdataset", locals())
+
+
+@documented("recordio")
+def recordio(
+    src: Path,
+    dst: Path,
+    *,
+    image_column: str | None = None,
+    label_column: str | None = None,
+    id_column: str | None = None,
+    columns: str | Sequence[str] | None = None,
+    label_offset: int = 0,
+    classes: Path | None = None,
+    max_sample_bytes: int | str | None = None,
+    store: Literal["jpeg", "dct"] = "jpeg",
+    exif: Exif = "ignore",
+    **options: Unpack[ConvertOptions],
+) -> Summary:
+    """RecordIO of MXNet: a .rec file, or a folder of them, with .idx and .lst beside."""
+    return _convert("recordio", locals())
 
 
 @documented("pairs")

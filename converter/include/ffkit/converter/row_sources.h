@@ -27,9 +27,9 @@
 namespace ffkit {
 
 struct RowOptions {
-  std::string image_column;          // the one that becomes `image`; empty: the only one of pictures
-  std::string label_column;          // the one that becomes `label`; empty: see above
-  std::string id_column;             // the one that becomes `id`; empty: the row's place
+  std::string image_column;  // the one that becomes `image`; empty: the only one of pictures
+  std::string label_column;  // the one that becomes `label`; empty: see above
+  std::string id_column;     // the one that becomes `id`; empty: the row's place
   std::vector<std::string> columns;  // to take beside these; empty: all
   int64_t label_offset = 0;          // added to labels: -1 where they count from 1
   // File with the name of one class a line; empty: what the files say, if anything.
@@ -45,5 +45,22 @@ struct RowOptions {
 };
 // Declares those that a user gives: all but store, exif and the last three.
 void describe(RowOptions& options, OptionTable& table);
+
+// RecordIO of MXNet: a .rec file, or a folder of them, as im2rec and MXIndexedRecordIO write them.
+// Records are pictures behind a header, or pictures, where half or more are, else other bytes:
+//
+//   image      the picture                    data        the record, where it is other bytes
+//   label      its label, where no picture    labels      f32 [n], its labels, where a picture has
+//              has several: i64, or f32 for               several
+//              all where one is no class
+//   id         the name that the .lst beside has for the record's id and label; else the header's
+//              id, where no two are equal; else the key of the .idx beside
+//   record_id  u64, the header's id where it is not the id
+//   id2        u64, where one is not 0
+//
+// A .idx that names other places than those of the records is an Error(invalid_argument). A cut or
+// damaged place is one bad sample, and the records behind it are found again.
+std::unique_ptr<Source> open_recordio(const std::filesystem::path& path,
+                                      const RowOptions& options = {});
 
 }  // namespace ffkit
