@@ -84,10 +84,11 @@ std::vector<std::string> read_recordio_keys(const std::filesystem::path& idx,
     ++num_keys;
   });
   if (num_keys != records.size()) {
-    throw source_error(idx, ErrorCode::invalid_argument,
-                       "names {} of the {} records in the .rec; take the file away, or make it again "
-                       "with MXNet's tools/rec2idx.py",
-                       num_keys, records.size());
+    throw source_error(
+        idx, ErrorCode::invalid_argument,
+        "names {} of the {} records in the .rec; take the file away, or make it again "
+        "with MXNet's tools/rec2idx.py",
+        num_keys, records.size());
   }
   return keys;
 }

@@ -56,7 +56,8 @@ class RecordIoRows final : public FileRows {
     std::vector<std::vector<std::vector<RecordIoEntry>>> scans;  // by split and file
     for (ShardSplit& split : listing.splits) {
       std::vector<fs::path>& files = listed_.emplace_back(split.files);
-      const size_t number = add_split(split.name, split.is_training, FileGroup(std::move(split.files)));
+      const size_t number =
+          add_split(split.name, split.is_training, FileGroup(std::move(split.files)));
       scans.push_back(scan_files(number, files));
     }
     choose_layout(scans);
@@ -84,8 +85,8 @@ class RecordIoRows final : public FileRows {
     if (layout_ != RecordLayout::image_header) return values[0].set_bytes(record);
     const std::optional<RecordIoImage> image = split_recordio_image(record);
     if (!image) {
-      throw error_of(ErrorCode::corrupt,
-                     "has {} bytes, which its header and labels do not fit in", record.size());
+      throw error_of(ErrorCode::corrupt, "has {} bytes, which its header and labels do not fit in",
+                     record.size());
     }
     values[0].set_bytes(image->data);
     set_label(*image, values[1], buffers);
@@ -110,8 +111,8 @@ class RecordIoRows final : public FileRows {
           read_file(split, i, offset, out);
           const int64_t next = offset + std::ssize(out);
           if (!is_in_store || next >= num_bytes) return;
-          this->files(split).will_read(
-              i, next, std::min<int64_t>(2 * std::ssize(out), num_bytes - next));
+          this->files(split).will_read(i, next,
+                                       std::min<int64_t>(2 * std::ssize(out), num_bytes - next));
         };
         scans[i] = scan_recordio(this->files(split).paths()[i], num_bytes, read,
                                  options().max_row_bytes, block_bytes, options().cancel);
@@ -135,9 +136,8 @@ class RecordIoRows final : public FileRows {
   }
 
   void choose_layout(const Scans& scans) {
-    for_each(scans, [&](const RecordIoEntry& entry) {
-      ++counts_[static_cast<size_t>(entry.content)];
-    });
+    for_each(scans,
+             [&](const RecordIoEntry& entry) { ++counts_[static_cast<size_t>(entry.content)]; });
     const int64_t num_records = num(RecordIoContent::picture_with_header) +
                                 num(RecordIoContent::picture) + num(RecordIoContent::other);
     if (num_records == 0) return;
@@ -216,7 +216,8 @@ class RecordIoRows final : public FileRows {
     const std::vector<std::string> of_file =
         names_of_records(read_picture_list(*lst), rows, why_not);
     if (!why_not.empty()) {
-      notes_.push_back(fmt::format("{}: its names are not taken: it {}", shown_place(*lst), why_not));
+      notes_.push_back(
+          fmt::format("{}: its names are not taken: it {}", shown_place(*lst), why_not));
       return false;
     }
     names.insert(names.end(), of_file.begin(), of_file.end());
@@ -291,7 +292,8 @@ class RecordIoRows final : public FileRows {
     if (!has_id2) zeros += zeros.empty() ? "id2" : " and id2";
     if (zeros.empty()) return;
     notes_.push_back(fmt::format("{}: {} in the records' headers {} 0 everywhere, and left out",
-                                 shown_place(path()), zeros, has_record_id || has_id2 ? "is" : "are"));
+                                 shown_place(path()), zeros,
+                                 has_record_id || has_id2 ? "is" : "are"));
   }
 
   void set_label(const RecordIoImage& image, RowValue& value, SampleBuffers& buffers) const {
@@ -302,10 +304,12 @@ class RecordIoRows final : public FileRows {
         std::memcpy(one.data(), &image.label, sizeof(float));
         labels = one;
       }
-      return value.set_tensor({DType::f32, {static_cast<int64_t>(labels.size() / sizeof(float))}, labels});
+      return value.set_tensor(
+          {DType::f32, {static_cast<int64_t>(labels.size() / sizeof(float))}, labels});
     }
     if (image.flag > 1) {
-      throw error_of(ErrorCode::corrupt, "has {} labels, and the pictures have one each", image.flag);
+      throw error_of(ErrorCode::corrupt, "has {} labels, and the pictures have one each",
+                     image.flag);
     }
     const float label = image.only_label();
     if (labels_are_reals_) return value.set_scalar(label);
@@ -329,14 +333,16 @@ class RecordIoRows final : public FileRows {
     const std::string where = shown_place(path());
     const char* what = layout_ == RecordLayout::image_header
                            ? "pictures behind a header with a label"
-                           : layout_ == RecordLayout::picture
-                                 ? "pictures without a header, and so without labels"
-                                 : "bytes without a known form, which are taken as they are";
+                       : layout_ == RecordLayout::picture
+                           ? "pictures without a header, and so without labels"
+                           : "bytes without a known form, which are taken as they are";
     notes_.push_back(fmt::format("{}: the records are {}", where, what));
     const auto note = [&](int64_t count, const char* text) {
-      if (count > 0) notes_.push_back(fmt::format("{}: {} record{} {}", where, count, plural(count), text));
+      if (count > 0)
+        notes_.push_back(fmt::format("{}: {} record{} {}", where, count, plural(count), text));
     };
-    note(num(RecordIoContent::damaged), "cannot be found in damaged bytes; each such place is a bad sample");
+    note(num(RecordIoContent::damaged),
+         "cannot be found in damaged bytes; each such place is a bad sample");
     if (layout_ == RecordLayout::bytes) return;
     const auto pictures = layout_ == RecordLayout::picture ? RecordIoContent::picture
                                                            : RecordIoContent::picture_with_header;

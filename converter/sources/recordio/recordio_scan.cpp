@@ -90,8 +90,8 @@ class RecordIoWindow {
   static constexpr size_t kMostBytes = 1 << 20;
 
   void load(int64_t offset, size_t count) {
-    const auto wanted = std::min(static_cast<int64_t>(std::max(count, block_bytes_)),
-                                 num_bytes_ - offset);
+    const auto wanted =
+        std::min(static_cast<int64_t>(std::max(count, block_bytes_)), num_bytes_ - offset);
     bytes_.resize(static_cast<size_t>(wanted));
     begin_ = offset;
     read_(offset, bytes_);
@@ -178,8 +178,8 @@ void describe_entry(RecordIoWindow& window, int64_t max_bytes, RecordIoEntry& en
     SampleBuffers buffers;
     const auto parts = window.at(offset, static_cast<size_t>(entry.range.num_bytes));
     const auto record = join_recordio_parts(parts, buffers);
-    describe_record(record, record.size(), [&](size_t from) { return record.subspan(from); },
-                    entry);
+    describe_record(
+        record, record.size(), [&](size_t from) { return record.subspan(from); }, entry);
     return;
   }
   const size_t num_bytes = header->length;
@@ -218,7 +218,8 @@ std::span<const std::byte> join_recordio_parts(std::span<const std::byte> parts,
   std::optional<PartHeader> before;
   while (!before || !ends_record(before->kind)) {
     const auto header = part_header(parts);
-    if (!header || (before ? !follows(before->kind, header->kind) : header->kind != PartKind::first)) {
+    if (!header ||
+        (before ? !follows(before->kind, header->kind) : header->kind != PartKind::first)) {
       throw damaged_record(before ? "one of its parts is missing" : "its first part is missing");
     }
     if (kPartHeaderBytes + header->length > parts.size()) {

@@ -53,8 +53,8 @@ class RecordIoBuilder {
     for (size_t i = 0; i < labels.size() && !is_one; ++i) record += bytes_of(labels[i]);
     return record + data;
   }
-  RecordIoBuilder& add_image(const std::vector<float>& labels, uint64_t id,
-                             const std::string& data, uint64_t id2 = 0) {
+  RecordIoBuilder& add_image(const std::vector<float>& labels, uint64_t id, const std::string& data,
+                             uint64_t id2 = 0) {
     return add(image(labels, id, data, id2));
   }
 

@@ -19,8 +19,8 @@ namespace {
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::Not;
 using testing::jpeg_picture;
+using ::testing::Not;
 using testing::record_of;
 using testing::RecordIoBuilder;
 using testing::TempDir;
@@ -130,8 +130,9 @@ TEST(RecordIo, KeepsSeveralLabels) {
 
 TEST(RecordIo, TakesALabelInAnArrayOfOne) {
   const TempDir dir;
-  const std::string record = RecordIoBuilder::image({}, 1, "").replace(0, 4, std::string("\1\0\0\0", 4)) +
-                             RecordIoBuilder::bytes_of(6.0F) + jpeg_picture(1);
+  const std::string record =
+      RecordIoBuilder::image({}, 1, "").replace(0, 4, std::string("\1\0\0\0", 4)) +
+      RecordIoBuilder::bytes_of(6.0F) + jpeg_picture(1);
   write_file(dir / "a.rec", RecordIoBuilder().add(record).file());
   EXPECT_EQ(label_in(*open_recordio(dir.path()), 0), 6);
 }
@@ -160,7 +161,8 @@ TEST(RecordIo, TakesNamesOfTheListWhereTheyFit) {
                                 .add_image({1}, 10, jpeg_picture(1))
                                 .add_image({0}, 5, jpeg_picture(2))
                                 .file());
-  write_file(dir / "a.lst", "5\t0.000000\tcat/a b.jpg\n10\t1.000000\tdog/c.jpg\r\n11\t1\tlost.jpg\n");
+  write_file(dir / "a.lst",
+             "5\t0.000000\tcat/a b.jpg\n10\t1.000000\tdog/c.jpg\r\n11\t1\tlost.jpg\n");
   const auto source = open_recordio(dir.path());
   EXPECT_THAT(fields_of(*source),
               ElementsAre("'image' image", "'label' scalar i64 with column",
@@ -170,7 +172,8 @@ TEST(RecordIo, TakesNamesOfTheListWhereTheyFit) {
   write_file(dir / "a.lst", "5\t0\ta.jpg\n10\t2\tc.jpg\n");
   const auto other = open_recordio(dir.path());
   EXPECT_EQ(id_in(*other, 0), "10");
-  EXPECT_THAT(other->notes(), Contains(HasSubstr("has other labels for the id 10 than its record")));
+  EXPECT_THAT(other->notes(),
+              Contains(HasSubstr("has other labels for the id 10 than its record")));
   write_file(dir / "a.lst", "5\t0\ta.jpg\n");
   EXPECT_THAT(open_recordio(dir.path())->notes(), Contains(HasSubstr("has no line for the id 10")));
 }
@@ -178,7 +181,8 @@ TEST(RecordIo, TakesNamesOfTheListWhereTheyFit) {
 TEST(RecordIo, RefusesListsThatAreNone) {
   const TempDir dir;
   write_file(dir / "a.rec", RecordIoBuilder().add_image({1}, 10, jpeg_picture(1)).file());
-  for (const char* text : {"10\t1\n", "x\t1\ta.jpg\n", "10\tone\ta.jpg\n", "10\t1\ta\n10\t1\tb\n"}) {
+  for (const char* text :
+       {"10\t1\n", "x\t1\ta.jpg\n", "10\tone\ta.jpg\n", "10\t1\ta\n10\t1\tb\n"}) {
     write_file(dir / "a.lst", text);
     EXPECT_ERROR(open_recordio(dir.path()), invalid_argument, .subject = source);
   }
