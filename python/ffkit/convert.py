@@ -35,7 +35,7 @@ from ._summary import CopySummary, Leftover, Leftovers, SplitSummary, Summary
 
 __all__ = [
     "ConvertOptions", "ConvertPictureOptions", "CopySummary", "Leftover", "Leftovers", "PictureOptions", "Progress", "ProgressUpdate", "Source",
-    "SplitSummary", "Summary", "append", "coco", "copy", "demo", "find_leftovers", "folder", "from_source", "from_torch", "imagenet", "jsonl",
+    "SplitSummary", "Summary", "append", "beton", "coco", "copy", "demo", "find_leftovers", "folder", "from_source", "from_torch", "imagenet", "jsonl",
     "merge", "nuscenes", "pairs", "recordio", "remove_leftovers", "text", "transcode", "v1", "webdataset",
 ]  # fmt: skip
 
@@ -118,6 +118,26 @@ def recordio(
 ) -> Summary:
     """RecordIO of MXNet: a .rec file, or a folder of them, with .idx and .lst beside."""
     return _convert("recordio", locals())
+
+
+@documented("beton")
+def beton(
+    src: Path,
+    dst: Path,
+    *,
+    image_column: str | None = None,
+    label_column: str | None = None,
+    id_column: str | None = None,
+    columns: str | Sequence[str] | None = None,
+    label_offset: int = 0,
+    classes: Path | None = None,
+    max_sample_bytes: int | str | None = None,
+    store: Literal["jpeg", "dct"] = "jpeg",
+    exif: Exif = "ignore",
+    **options: Unpack[ConvertOptions],
+) -> Summary:
+    """FFCV: a .beton or .ffcv file, or a folder of them."""
+    return _convert("beton", locals())
 
 
 @documented("pairs")

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 #include <ffkit/format/option_names.h>
@@ -114,13 +115,19 @@ void FileRows::read(size_t split, int64_t row, std::span<RowValue> values,
   const Split& from = splits_.at(split);
   const FileRange& range = from.rows.at(static_cast<size_t>(row));
   if (range.num_bytes > options_.max_row_bytes) {
-    throw error_of(ErrorCode::unsupported,
-                   "has {} bytes, and a sample may have {}; take it away, or raise the limit with {}",
-                   range.num_bytes, options_.max_row_bytes, option_name("max_sample_bytes"));
+    throw error_of(
+        ErrorCode::unsupported,
+        "has {} bytes, and a sample may have {}; take it away, or raise the limit with {}",
+        range.num_bytes, options_.max_row_bytes, option_name("max_sample_bytes"));
   }
   const std::span<std::byte> bytes = buffers.bytes(static_cast<size_t>(range.num_bytes));
   read_file(split, file_of(from, row), range.offset, bytes);
   parse(bytes, values, buffers);
+}
+
+void FileRows::parse(std::span<const std::byte> /*row*/, std::span<RowValue> /*values*/,
+                     SampleBuffers& /*buffers*/) const {
+  throw std::logic_error("a subclass of FileRows overrides parse() or read()");
 }
 
 }  // namespace ffkit

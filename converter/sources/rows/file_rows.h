@@ -57,9 +57,10 @@ class FileRows : public RowTable {
   // The rows of one file, in their order; files in their order. Not thread-safe.
   void add_rows(size_t split, std::span<const FileRange> ranges);
 
-  // Sets `values` (columns().size() of them) to those of a row.
+  // Sets `values` (columns().size() of them) to those of a row. A table whose rows are not parsed
+  // from one range overrides read() instead.
   virtual void parse(std::span<const std::byte> row, std::span<RowValue> values,
-                     SampleBuffers& buffers) const = 0;
+                     SampleBuffers& buffers) const;
 
   const std::filesystem::path& path() const { return path_; }
   const Options& options() const { return options_; }

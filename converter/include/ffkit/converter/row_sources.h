@@ -63,4 +63,16 @@ void describe(RowOptions& options, OptionTable& table);
 std::unique_ptr<Source> open_recordio(const std::filesystem::path& path,
                                       const RowOptions& options = {});
 
+// FFCV: a .beton or .ffcv file of version 2, or a folder of them. Every field is a column:
+//
+//   RGBImageField     image: the JPEG as it is, raw pixels as PPM, without a loss
+//   IntField          scalar i64              NDArrayField, TorchTensorField   tensor
+//   FloatField        scalar f64              JSONField                        string
+//   BytesField        bytes
+//
+// A sample that FFCV failed to write, or whose bytes are not in the file, is a bad one. A field of
+// a type of one's own is an Error(unsupported): nothing says what its bytes are.
+std::unique_ptr<Source> open_beton(const std::filesystem::path& path,
+                                   const RowOptions& options = {});
+
 }  // namespace ffkit
