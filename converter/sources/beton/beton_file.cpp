@@ -82,8 +82,8 @@ void read_array_arguments(std::span<const std::byte> arguments, BetonField& fiel
   const auto length = load_le<uint64_t>(rest.data());
   const std::span<const std::byte> text = rest.subspan(sizeof(uint64_t));
   if (length > text.size()) {
-    throw error_of(ErrorCode::corrupt, "its type's description has {} bytes, and {} fit in",
-                   length, text.size());
+    throw error_of(ErrorCode::corrupt, "its type's description has {} bytes, and {} fit in", length,
+                   text.size());
   }
   field.dtype = dtype_of_json({reinterpret_cast<const char*>(text.data()), length});
 }
@@ -125,8 +125,8 @@ Error no_beton_error(const std::filesystem::path& path, std::span<const std::byt
 BetonFile::BetonFile(const std::filesystem::path& path, int64_t num_bytes, const ReadBeton& read)
     : num_bytes_(num_bytes) {
   std::array<std::byte, kContentHeadBytes> head{};
-  const auto start = std::span(head).first(
-      static_cast<size_t>(std::min<int64_t>(num_bytes, std::ssize(head))));
+  const auto start =
+      std::span(head).first(static_cast<size_t>(std::min<int64_t>(num_bytes, std::ssize(head))));
   read(0, start);
   const auto version = load_le<uint16_t>(head.data());
   const auto num_fields = load_le<uint16_t>(head.data() + 2);
@@ -141,8 +141,9 @@ BetonFile::BetonFile(const std::filesystem::path& path, int64_t num_bytes, const
   const auto num_samples = load_le<uint64_t>(head.data() + 8);
   const auto allocations = load_le<uint64_t>(head.data() + 16);
   if (allocations == 0) {
-    throw source_error(path, ErrorCode::corrupt,
-                       "was not written to its end: it has no table of allocations; write it again");
+    throw source_error(
+        path, ErrorCode::corrupt,
+        "was not written to its end: it has no table of allocations; write it again");
   }
   if (allocations > static_cast<uint64_t>(num_bytes)) {
     throw source_error(path, ErrorCode::corrupt,
@@ -215,11 +216,11 @@ void BetonFile::read_allocations(const std::filesystem::path& path, uint64_t pla
                        "is cut short: its table of allocations ends inside of one; get the file "
                        "again");
   }
-  constexpr uint64_t kBlockBytes = kBetonAllocationBytes << 16;
+  constexpr uint64_t kTableBlockBytes = kBetonAllocationBytes << 16;
   std::vector<std::byte> block;
   allocations_.reserve(num_bytes / kBetonAllocationBytes);
   for (uint64_t done = 0; done < num_bytes; done += block.size()) {
-    block.resize(std::min(kBlockBytes, num_bytes - done));
+    block.resize(std::min(kTableBlockBytes, num_bytes - done));
     read(static_cast<int64_t>(place + done), block);
     for (size_t i = 0; i < block.size(); i += kBetonAllocationBytes) {
       allocations_.push_back({.place = load_le<uint64_t>(block.data() + i + 8),
@@ -234,8 +235,8 @@ FileRange BetonFile::range(uint64_t place, uint64_t num_bytes) const {
   if (num_bytes == 0) return {};  // FFCV's place of no bytes may be any.
   if (place > end || num_bytes > end - place) {
     throw error_of(ErrorCode::corrupt,
-                   "its {} bytes are at byte {}, and the file has {}; get the file again", num_bytes,
-                   place, num_bytes_);
+                   "its {} bytes are at byte {}, and the file has {}; get the file again",
+                   num_bytes, place, num_bytes_);
   }
   return {static_cast<int64_t>(place), static_cast<int64_t>(num_bytes)};
 }
@@ -245,7 +246,8 @@ uint64_t BetonFile::allocated(uint64_t place) const {
   const auto next = std::ranges::upper_bound(allocations_, place, {}, &Allocation::place);
   if (next == allocations_.begin() || std::prev(next)->place != place) {
     throw error_of(ErrorCode::corrupt,
-                   "its bytes are at byte {}, where nothing was allocated; get the file again", place);
+                   "its bytes are at byte {}, where nothing was allocated; get the file again",
+                   place);
   }
   return std::prev(next)->num_bytes;
 }
@@ -265,8 +267,7 @@ BetonValue BetonFile::value(int64_t sample, size_t field) const {
       return value;
     case BetonType::array:
     case BetonType::tensor:
-      value.data = range(load_le<uint64_t>(at),
-                         array_bytes(of, static_cast<uint64_t>(num_bytes_)));
+      value.data = range(load_le<uint64_t>(at), array_bytes(of, static_cast<uint64_t>(num_bytes_)));
       return value;
     case BetonType::image:
       break;

@@ -38,8 +38,8 @@ struct BetonField {
 
 // What a field of a sample is.
 struct BetonValue {
-  uint64_t bits = 0;  // of numbers
-  FileRange data;     // of all others
+  uint64_t bits = 0;    // of numbers
+  FileRange data;       // of all others
   bool is_raw = false;  // of pictures: pixels [height, width, 3] u8, else a JPEG
   int width = 0;
   int height = 0;

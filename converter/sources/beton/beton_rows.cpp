@@ -73,7 +73,8 @@ class BetonRows final : public FileRows {
   void read(size_t split, int64_t row, std::span<RowValue> values,
             SampleBuffers& buffers) const override {
     const std::vector<int64_t>& first = first_row_.at(split);
-    const auto number = static_cast<size_t>(std::ranges::upper_bound(first, row) - first.begin()) - 1;
+    const auto number =
+        static_cast<size_t>(std::ranges::upper_bound(first, row) - first.begin()) - 1;
     const BetonFile& file = files_[split][number];
     const std::vector<BetonField>& fields = file.fields();
     int64_t num_bytes = 0;
@@ -82,10 +83,11 @@ class BetonRows final : public FileRows {
         const BetonValue value = file.value(row - first[number], i);
         num_bytes += value.data.num_bytes;
         if (num_bytes > this->options().max_row_bytes) {
-          throw error_of(ErrorCode::unsupported,
-                         "has more than the {} bytes that a sample may have; take it away, or raise "
-                         "the limit with {}",
-                         this->options().max_row_bytes, option_name("max_sample_bytes"));
+          throw error_of(
+              ErrorCode::unsupported,
+              "has more than the {} bytes that a sample may have; take it away, or raise "
+              "the limit with {}",
+              this->options().max_row_bytes, option_name("max_sample_bytes"));
         }
         set_value(split, number, fields[i], value, values[i], buffers);
       } catch (const Error& error) {
@@ -162,8 +164,7 @@ class BetonRows final : public FileRows {
   // FFCV cuts names to 16 bytes, and then two may be equal.
   std::string unused_name(const std::string& name) {
     const auto is_used = [&](const std::string& candidate) {
-      return candidate.empty() ||
-             std::ranges::any_of(columns_, [&](const RowColumn& column) {
+      return candidate.empty() || std::ranges::any_of(columns_, [&](const RowColumn& column) {
                return column.field.name == candidate;
              });
     };
@@ -213,9 +214,10 @@ class BetonRows final : public FileRows {
 
   void note_pictures() {
     if (num_raw_ > 0) {
-      notes_.push_back(fmt::format("{}: {} picture{} raw pixels, and stored as PPM: without a loss, "
-                                   "of the same size",
-                                   shown_place(path()), num_raw_, num_raw_ == 1 ? " is" : "s are"));
+      notes_.push_back(
+          fmt::format("{}: {} picture{} raw pixels, and stored as PPM: without a loss, "
+                      "of the same size",
+                      shown_place(path()), num_raw_, num_raw_ == 1 ? " is" : "s are"));
     }
     if (num_damaged_ > 0) {
       notes_.push_back(fmt::format("{}: {} value{} damaged; the samples are bad ones",
@@ -229,8 +231,7 @@ class BetonRows final : public FileRows {
     if (field.type == BetonType::real || field.type == BetonType::integer) {
       return out.set_scalar(value.bits);
     }
-    const std::span<std::byte> bytes =
-        buffers.bytes(static_cast<size_t>(value.data.num_bytes));
+    const std::span<std::byte> bytes = buffers.bytes(static_cast<size_t>(value.data.num_bytes));
     read_file(split, number, value.data.offset, bytes);
     switch (field.type) {
       case BetonType::array:

@@ -79,7 +79,7 @@ class RecordIoWindow {
     const int64_t end = begin_ + std::ssize(bytes_);
     if (offset < begin_ || offset + static_cast<int64_t>(count) > end) {
       block_bytes_ = offset >= begin_ && offset <= end
-                         ? std::min(2 * block_bytes_, std::max(kMostBytes, least_))
+                         ? std::min(2 * block_bytes_, std::max(kMostBlockBytes, least_))
                          : least_;
       load(offset, count);
     }
@@ -87,7 +87,7 @@ class RecordIoWindow {
   }
 
  private:
-  static constexpr size_t kMostBytes = 1 << 20;
+  static constexpr size_t kMostBlockBytes = 1 << 20;
 
   void load(int64_t offset, size_t count) {
     const auto wanted =
@@ -133,10 +133,10 @@ bool begins_or_ends(RecordIoWindow& window, int64_t offset) {
 
 // Where the next record begins, at `offset` or behind; the end of the file where none does.
 int64_t next_record(RecordIoWindow& window, int64_t offset, const std::atomic<bool>* cancel) {
-  constexpr size_t kBlockBytes = 1 << 16;
+  constexpr size_t kSearchBytes = 1 << 16;
   for (;;) {
     throw_if_cancelled(cancel);
-    const auto block = window.at(offset, kBlockBytes);
+    const auto block = window.at(offset, kSearchBytes);
     if (block.size() < kPartHeaderBytes) return window.num_bytes();
     for (size_t i = 0; i + kPartHeaderBytes <= block.size(); i += sizeof(kRecordIoMagic)) {
       if (load_le<uint32_t>(block.data() + i) != kRecordIoMagic) continue;

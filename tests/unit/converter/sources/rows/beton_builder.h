@@ -39,7 +39,8 @@ class BetonBuilder {
   BetonBuilder& add_number(uint64_t bits) { return add({.numbers = {8, number(bits)}}); }
   BetonBuilder& add_real(double value) { return add({.numbers = {8, number(value)}}); }
   BetonBuilder& add_image(uint8_t mode, uint16_t width, uint16_t height, const std::string& data) {
-    return add({.numbers = {1, number(mode) + number(width) + number(height)}, .data = data,
+    return add({.numbers = {1, number(mode) + number(width) + number(height)},
+                .data = data,
                 .has_data = true});
   }
   BetonBuilder& add_bytes(const std::string& data) {
@@ -67,9 +68,9 @@ class BetonBuilder {
     std::string data;
     std::string allocations;
     rows = rows_at(pages, &data, &allocations);
-    const std::string header = number(version) + number(static_cast<uint16_t>(descriptors_.size())) +
-                               number(page_bytes) + number(num_rows_) +
-                               number(has_allocations ? pages + data.size() : uint64_t{0});
+    const std::string header =
+        number(version) + number(static_cast<uint16_t>(descriptors_.size())) + number(page_bytes) +
+        number(num_rows_) + number(has_allocations ? pages + data.size() : uint64_t{0});
     return header + descriptors + rows + data + allocations;
   }
 

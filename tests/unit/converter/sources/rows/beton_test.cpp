@@ -14,10 +14,10 @@
 namespace ffkit {
 namespace {
 
+using testing::BetonBuilder;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using testing::BetonBuilder;
 using testing::jpeg_picture;
 using testing::record_of;
 using testing::TempDir;
@@ -44,8 +44,9 @@ TEST(Beton, ReadsPicturesWithLabels) {
                                       .add_number(static_cast<uint64_t>(-1))
                                       .row()
                                       .file());
-  write_file(dir / "val_400.ffcv",
-             pictures_and_labels().add_image(0, 16, 16, jpeg_picture(2)).add_number(0).row().file());
+  write_file(
+      dir / "val_400.ffcv",
+      pictures_and_labels().add_image(0, 16, 16, jpeg_picture(2)).add_number(0).row().file());
   const auto source = open_beton(dir.path());
   EXPECT_EQ(source->schema(), image_classification_schema());
   ASSERT_EQ(source->splits().size(), 2U);
@@ -226,8 +227,9 @@ TEST(Beton, RefusesFieldsThatCannotBe) {
 
 TEST(Beton, RefusesFilesOfOtherFields) {
   const TempDir dir;
-  write_file(dir / "train.beton",
-             pictures_and_labels().add_image(0, 16, 16, jpeg_picture(1)).add_number(1).row().file());
+  write_file(
+      dir / "train.beton",
+      pictures_and_labels().add_image(0, 16, 16, jpeg_picture(1)).add_number(1).row().file());
   write_file(dir / "val.beton",
              BetonBuilder().field("image", BetonBuilder::integer).add_number(1).row().file());
   EXPECT_ERROR(open_beton(dir.path()), unsupported, .subject = source);
