@@ -36,7 +36,7 @@ from ._summary import CopySummary, Leftover, Leftovers, SplitSummary, Summary
 __all__ = [
     "ConvertOptions", "ConvertPictureOptions", "CopySummary", "Leftover", "Leftovers", "PictureOptions", "Progress", "ProgressUpdate", "Source",
     "SplitSummary", "Summary", "append", "beton", "coco", "copy", "demo", "find_leftovers", "folder", "from_source", "from_torch", "imagenet", "jsonl",
-    "merge", "nuscenes", "pairs", "recordio", "remove_leftovers", "text", "transcode", "v1", "webdataset",
+    "lmdb", "merge", "nuscenes", "pairs", "recordio", "remove_leftovers", "text", "transcode", "v1", "webdataset",
 ]  # fmt: skip
 
 
@@ -138,6 +138,28 @@ def beton(
 ) -> Summary:
     """FFCV: a .beton or .ffcv file, or a folder of them."""
     return _convert("beton", locals())
+
+
+@documented("lmdb")
+def lmdb(
+    src: Path,
+    dst: Path,
+    *,
+    value: Literal["auto", "picture", "datum", "bytes", "text"] | None = None,
+    rgb: bool = False,
+    image_column: str | None = None,
+    label_column: str | None = None,
+    id_column: str | None = None,
+    columns: str | Sequence[str] | None = None,
+    label_offset: int = 0,
+    classes: Path | None = None,
+    max_sample_bytes: int | str | None = None,
+    store: Literal["jpeg", "dct"] = "jpeg",
+    exif: Exif = "ignore",
+    **options: Unpack[ConvertOptions],
+) -> Summary:
+    """LMDB: pictures by key, as LSUN has them, Datum messages of Caffe, or bytes."""
+    return _convert("lmdb", locals())
 
 
 @documented("pairs")

@@ -18,6 +18,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <ffkit/converter/image_storage.h>
@@ -74,5 +75,39 @@ std::unique_ptr<Source> open_recordio(const std::filesystem::path& path,
 // a type of one's own is an Error(unsupported): nothing says what its bytes are.
 std::unique_ptr<Source> open_beton(const std::filesystem::path& path,
                                    const RowOptions& options = {});
+
+enum class LmdbValue : uint8_t {
+  automatic,  // pictures or Datum messages where half or more are, else bytes
+  picture,
+  datum,
+  bytes,
+  text,
+};
+// "auto", "picture", "datum", "bytes", "text".
+std::string_view to_string(LmdbValue value);
+// Inverse of to_string; throws Error(invalid_argument).
+LmdbValue parse_lmdb_value(std::string_view name);
+
+struct LmdbOptions {
+  LmdbValue value = LmdbValue::automatic;
+  bool is_rgb = false;  // planes of pixels in Datum messages: red first; else blue first
+  RowOptions rows = {};
+};
+// Declares those that a user gives.
+void describe(LmdbOptions& options, OptionTable& table);
+
+// LMDB files: data.mdb or its folder, or a folder of such folders or of .mdb files. Entries in the
+// order of their keys, which are the ids: UTF-8, numbers (MDB_INTEGERKEY), or "0x" and digits.
+//
+//   pictures         image; label, where all folders are called as LSUN's (bedroom_train_lmdb)
+//   Datum messages   image of a file or of pixels of one or three channels, else data, a tensor u8
+//                    or f32 [channels, height, width]; label
+//   others           data, bytes; or text
+//
+// Files are read as they are, without a lock: nobody may write to them. A file that is damaged or
+// cut within its tree is an Error(corrupt); a value that is not all there is a bad sample. Pickled
+// values, several values of a key and several named databases are Errors(unsupported).
+std::unique_ptr<Source> open_lmdb(const std::filesystem::path& path,
+                                  const LmdbOptions& options = {});
 
 }  // namespace ffkit
