@@ -18,6 +18,9 @@ void make_imagenet_seeds(const std::filesystem::path& folder);
 // What webdataset, coco and jsonl read: one folder a target.
 void make_source_seeds(const std::filesystem::path& folder);
 
+// Files of MXNet, FFCV and LMDB.
+void make_row_file_seeds(const std::filesystem::path& folder);
+
 // Files of torch.save().
 void make_torch_seeds(const std::filesystem::path& folder);
 
