@@ -300,25 +300,37 @@ class LmdbRows final : public FileRows {
     columns_.push_back({.field = {"id", FieldType::string}});
   }
 
-  // Those of LSUN, where every file is called so.
+  // Those of LSUN, where every file is called so, but for the pictures to test.
   void find_classes(const std::vector<std::vector<std::string>>& categories) {
     std::set<std::string> names;
-    for (const auto& split : categories) names.insert(split.begin(), split.end());
-    if (names.contains("")) return;
+    bool has_unlabelled = false;
+    for (size_t split = 0; split < categories.size(); ++split) {
+      for (const std::string& category : categories[split]) {
+        if (!category.empty()) {
+          names.insert(category);
+        } else if (splits()[split].name == "test") {
+          has_unlabelled = true;
+        } else {
+          return;
+        }
+      }
+    }
+    if (names.empty()) return;
     classes_.assign(names.begin(), names.end());
     columns_.push_back(
         {.field = {"label", FieldType::scalar, DType::i64}, .class_names = classes_});
-    notes_.push_back(fmt::format("{}: the classes are those in the folders' names, as of LSUN: {}",
-                                 shown_place(path()), fmt::join(classes_, ", ")));
+    notes_.push_back(fmt::format("{}: the classes are those in the folders' names, as of LSUN: {}{}",
+                                 shown_place(path()), fmt::join(classes_, ", "),
+                                 has_unlabelled ? "; the label of others in 'test' is -1" : ""));
   }
 
   void add_labels(const Rows& rows, const std::vector<std::vector<std::string>>& categories) {
     for (size_t split = 0; split < rows.size(); ++split) {
       labels_.emplace_back();
       for (size_t file = 0; file < rows[split].size(); ++file) {
-        const auto found = std::ranges::lower_bound(classes_, categories[split][file]);
+        const auto found = std::ranges::find(classes_, categories[split][file]);
         labels_.back().insert(labels_.back().end(), rows[split][file].size(),
-                              found - classes_.begin());
+                              found == classes_.end() ? -1 : found - classes_.begin());
       }
     }
   }

@@ -99,7 +99,8 @@ void describe(LmdbOptions& options, OptionTable& table);
 // LMDB files: data.mdb or its folder, or a folder of such folders or of .mdb files. Entries in the
 // order of their keys, which are the ids: UTF-8, numbers (MDB_INTEGERKEY), or "0x" and digits.
 //
-//   pictures         image; label, where all folders are called as LSUN's (bedroom_train_lmdb)
+//   pictures         image; label, where all folders are called as LSUN's (bedroom_train_lmdb), -1
+//                    for those in test_lmdb
 //   Datum messages   image of a file or of pixels of one or three channels, else data, a tensor u8
 //                    or f32 [channels, height, width]; label
 //   others           data, bytes; or text

@@ -60,6 +60,17 @@ TEST(Lmdb, ReadsTheFoldersOfLsun) {
   EXPECT_EQ(lmdb_label(*source, 1), 0);
   EXPECT_EQ(lmdb_label(*source, 2), 1);
   EXPECT_EQ(lmdb_row(*source, 0, 1).second, "d");
+  // LSUN's pictures to test have no class.
+  write_file(dir / "test_lmdb/data.mdb", LmdbBuilder().add("e", jpeg_picture(5)).file());
+  const auto with_test = open_lmdb(dir.path());
+  EXPECT_THAT(with_test->classes(), ElementsAre("bridge", "tower"));
+  ASSERT_EQ(with_test->splits()[1].name, "test");
+  const Schema schema = with_test->schema();
+  const auto record = record_of(*with_test, 1, 0);
+  EXPECT_EQ(RecordView(schema, record).scalar<int64_t>(1), -1);
+  // Another name: then nothing is known of classes.
+  write_file(dir / "others/data.mdb", LmdbBuilder().add("e", jpeg_picture(5)).file());
+  EXPECT_TRUE(open_lmdb(dir.path())->classes().empty());
 }
 
 TEST(Lmdb, ReadsAllLeavesInTheirOrder) {
