@@ -32,14 +32,15 @@ void require(bool holds) {
 // Reads of a file that is these bytes; those outside of it are a mistake of the reader.
 auto reads_of(std::span<const std::byte> bytes) {
   return [bytes](int64_t offset, std::span<std::byte> out) {
-    require(offset >= 0 && offset <= std::ssize(bytes) && std::ssize(out) <= std::ssize(bytes) - offset);
+    require(offset >= 0 && offset <= std::ssize(bytes) &&
+            std::ssize(out) <= std::ssize(bytes) - offset);
     if (!out.empty()) std::memcpy(out.data(), bytes.data() + offset, out.size());
   };
 }
 
 void read_records(std::span<const std::byte> bytes) {
-  const auto entries = ffkit::scan_recordio("a.rec", std::ssize(bytes), reads_of(bytes), kMostBytes,
-                                            4096, nullptr);
+  const auto entries =
+      ffkit::scan_recordio("a.rec", std::ssize(bytes), reads_of(bytes), kMostBytes, 4096, nullptr);
   int64_t end = 0;
   for (const ffkit::RecordIoEntry& entry : entries) {
     require(entry.range.offset == end && entry.range.num_bytes > 0);
@@ -48,10 +49,10 @@ void read_records(std::span<const std::byte> bytes) {
     bool is_whole = false;
     attempt([&] {
       ffkit::SampleBuffers buffers;
-      const auto record = ffkit::join_recordio_parts(
-          bytes.subspan(static_cast<size_t>(entry.range.offset),
-                        static_cast<size_t>(entry.range.num_bytes)),
-          buffers);
+      const auto record =
+          ffkit::join_recordio_parts(bytes.subspan(static_cast<size_t>(entry.range.offset),
+                                                   static_cast<size_t>(entry.range.num_bytes)),
+                                     buffers);
       touch(record);
       is_whole = true;
       const auto image = ffkit::split_recordio_image(record);
@@ -114,8 +115,7 @@ void read_datum(std::span<const std::byte> message) {
     const auto rest = message.subspan(static_cast<size_t>(offset));
     return rest.first(std::min(count, rest.size()));
   };
-  const ffkit::LmdbContent content =
-      ffkit::facts_of_lmdb_value(std::ssize(message), bytes).content;
+  const ffkit::LmdbContent content = ffkit::facts_of_lmdb_value(std::ssize(message), bytes).content;
   if (content == ffkit::LmdbContent::picture || content == ffkit::LmdbContent::pickle ||
       content == ffkit::LmdbContent::other) {
     return;

@@ -92,10 +92,11 @@ class LmdbReader {
   LmdbTree newest_tree() {
     constexpr size_t kMetaBytes = kLmdbPageHeader + 24 + 2 * LmdbTree::kBytes + 16;
     std::array<std::byte, kContentHeadBytes> head{};
-    const auto start = std::span(head).first(
-        static_cast<size_t>(std::min<int64_t>(num_bytes_, std::ssize(head))));
+    const auto start =
+        std::span(head).first(static_cast<size_t>(std::min<int64_t>(num_bytes_, std::ssize(head))));
     read_(0, start);
-    if (start.size() < kMetaBytes || load_le<uint32_t>(head.data() + kLmdbPageHeader) != kLmdbMagic) {
+    if (start.size() < kMetaBytes ||
+        load_le<uint32_t>(head.data() + kLmdbPageHeader) != kLmdbMagic) {
       throw no_lmdb_error(start);
     }
     const auto version = load_le<uint32_t>(head.data() + kLmdbPageHeader + 4);
@@ -137,15 +138,17 @@ class LmdbReader {
     constexpr size_t kHeaderOf32Bits = 12;
     if (start.size() >= kHeaderOf32Bits + 4 &&
         load_le<uint32_t>(start.data() + kHeaderOf32Bits) == kLmdbMagic) {
-      return source_error(path_, ErrorCode::unsupported,
-                          "is an LMDB file of a machine of 32 bits; copy it with mdb_dump there and "
-                          "mdb_load here");
+      return source_error(
+          path_, ErrorCode::unsupported,
+          "is an LMDB file of a machine of 32 bits; copy it with mdb_dump there and "
+          "mdb_load here");
     }
     if (start.size() >= kLmdbPageHeader + 4 &&
         load_le<uint32_t>(start.data() + kLmdbPageHeader) == __builtin_bswap32(kLmdbMagic)) {
-      return source_error(path_, ErrorCode::unsupported,
-                          "is an LMDB file of a big-endian machine; copy it with mdb_dump there and "
-                          "mdb_load here");
+      return source_error(
+          path_, ErrorCode::unsupported,
+          "is an LMDB file of a big-endian machine; copy it with mdb_dump there and "
+          "mdb_load here");
     }
     const ContentKind kind = content_kind(start);
     if (kind == ContentKind::unknown) {
@@ -192,8 +195,7 @@ class LmdbReader {
     }
     const size_t num_nodes = (lower - kLmdbPageHeader) / sizeof(uint16_t);
     for (size_t i = 0; i < num_nodes; ++i) {
-      const size_t at =
-          load_le<uint16_t>(page.data() + kLmdbPageHeader + i * sizeof(uint16_t));
+      const size_t at = load_le<uint16_t>(page.data() + kLmdbPageHeader + i * sizeof(uint16_t));
       if (at < lower || at + kLmdbNodeHeader > page_bytes_) {
         throw damaged(number, "has a node outside of it");
       }

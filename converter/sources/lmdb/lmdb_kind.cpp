@@ -39,13 +39,14 @@ class LmdbKind final : public SourceOptions {
 }  // namespace
 
 SourceKind lmdb_kind() {
-  return {.name = "lmdb",
-          .description = "LMDB: pictures by key, as LSUN has them, Datum messages of Caffe, or bytes",
-          .example = "/data/lsun /fast/lsun",
-          .options = make_source_options<LmdbKind>,
-          .pictures = PictureUse::store,
-          .takes_exif = true,
-          .place = 58};
+  return {
+      .name = "lmdb",
+      .description = "LMDB: pictures by key, as LSUN has them, Datum messages of Caffe, or bytes",
+      .example = "/data/lsun /fast/lsun",
+      .options = make_source_options<LmdbKind>,
+      .pictures = PictureUse::store,
+      .takes_exif = true,
+      .place = 58};
 }
 
 }  // namespace ffkit

@@ -7,6 +7,7 @@
 
 #include "input/dangling_link.h"
 #include "input/source_error.h"
+#include "places/brace_list.h"
 #include "places/place.h"
 #include "sources/files/shard_files.h"
 
@@ -38,18 +39,26 @@ struct NamedLmdb {
   auto operator<=>(const NamedLmdb&) const = default;
 };
 
+NamedLmdb named_file(const fs::path& file) {
+  const std::string name = name_of_file(file);
+  return {stem_of_lmdb(name == kDataFile ? name_of_file(file.parent_path()) : name), file};
+}
+
 std::vector<NamedLmdb> lmdb_files_at(const fs::path& path) {
-  // "folder/" is called "folder", too.
-  const fs::path whole = path.has_filename() ? path : path.parent_path();
+  refuse_dangling_link(path);
+  if (is_brace_list(path)) {
+    std::vector<NamedLmdb> found;
+    for (const fs::path& file : expand_braces(path)) found.push_back(named_file(file));
+    return found;
+  }
   if (!is_folder_at(path)) {
-    if (!exists_at(path)) {
-      throw source_error(path, ErrorCode::not_found, "there is no such file or folder");
-    }
-    const std::string name = name_of_file(path);
-    return {{stem_of_lmdb(name == kDataFile ? name_of_file(path.parent_path()) : name), path}};
+    if (exists_at(path)) return {named_file(path)};
+    throw source_error(path, ErrorCode::not_found, "there is no such file or folder");
   }
   if (exists_at(path / kDataFile)) {
-    return {{stem_of_lmdb(name_of_file(whole)), path / kDataFile}};
+    // "folder/" is called "folder", too.
+    const fs::path folder = path.has_filename() ? path : path.parent_path();
+    return {{stem_of_lmdb(name_of_file(folder)), path / kDataFile}};
   }
   std::vector<NamedLmdb> found;
   try {

@@ -3,6 +3,7 @@
 //   data.mdb or any file             one, called as its folder or itself
 //   folder/data.mdb                  one, called as the folder
 //   folder/*/data.mdb, folder/*.mdb  one each
+//   set-{00..15}.mdb                 one each
 //
 // "bedroom_train_lmdb" is LSUN's name of class "bedroom" and split "train"; other names tell a
 // split as those of shard files do.

@@ -181,8 +181,7 @@ class LmdbRows final : public FileRows {
       blocks.read_at(offset, out);
     };
     const ReadLmdb& read = is_address(path()) ? read_blocks : read_here;
-    LmdbListing listing =
-        list_lmdb(files(split).paths()[i], num_bytes, read, options().cancel);
+    LmdbListing listing = list_lmdb(files(split).paths()[i], num_bytes, read, options().cancel);
     database = std::move(listing.database);
     std::vector<LmdbRow> rows;
     rows.reserve(listing.entries.size());
@@ -190,9 +189,10 @@ class LmdbRows final : public FileRows {
     for (const LmdbEntry& entry : listing.entries) {
       const DatumBytes bytes = [&](int64_t offset, size_t count) {
         // Of a cut file, what is there; reading the value will say so.
-        const int64_t left = std::min(entry.value.num_bytes - offset,
-                                      num_bytes - entry.value.offset - offset);
-        window.resize(static_cast<size_t>(std::clamp<int64_t>(left, 0, static_cast<int64_t>(count))));
+        const int64_t left =
+            std::min(entry.value.num_bytes - offset, num_bytes - entry.value.offset - offset);
+        window.resize(
+            static_cast<size_t>(std::clamp<int64_t>(left, 0, static_cast<int64_t>(count))));
         if (!window.empty()) read(entry.value.offset + offset, window);
         return std::span<const std::byte>(window);
       };
@@ -319,9 +319,9 @@ class LmdbRows final : public FileRows {
     classes_.assign(names.begin(), names.end());
     columns_.push_back(
         {.field = {"label", FieldType::scalar, DType::i64}, .class_names = classes_});
-    notes_.push_back(fmt::format("{}: the classes are those in the folders' names, as of LSUN: {}{}",
-                                 shown_place(path()), fmt::join(classes_, ", "),
-                                 has_unlabelled ? "; the label of others in 'test' is -1" : ""));
+    notes_.push_back(fmt::format(
+        "{}: the classes are those in the folders' names, as of LSUN: {}{}", shown_place(path()),
+        fmt::join(classes_, ", "), has_unlabelled ? "; the label of others in 'test' is -1" : ""));
   }
 
   void add_labels(const Rows& rows, const std::vector<std::vector<std::string>>& categories) {
@@ -343,9 +343,10 @@ class LmdbRows final : public FileRows {
                                  : value_ == LmdbValue::text  ? "texts"
                                                               : "bytes"));
     if (is_guessed_bytes_) {
-      notes_.back() += fmt::format(", for they are neither pictures nor Datum messages; {} takes "
-                                   "texts",
-                                   option_set("value", "text"));
+      notes_.back() += fmt::format(
+          ", for they are neither pictures nor Datum messages; {} takes "
+          "texts",
+          option_set("value", "text"));
     }
     if (num_raw_ > 0) {
       notes_.push_back(fmt::format(

@@ -158,7 +158,9 @@ class RecordIoRows final : public FileRows {
   // The file beside file `i` of a split that has another ending; nothing where there is none.
   std::optional<fs::path> beside(size_t split, size_t i, const char* ending) const {
     const fs::path& file = listed_[split][i];
-    const std::string name = file.filename().string();
+    const std::string name = name_of_file(file);
+    // A signature in an address is of one file alone.
+    if (name != file.filename().string()) return std::nullopt;
     fs::path other = file;
     other.replace_filename(names_.stem(name).value_or(file.stem().string()) + ending);
     if (other != file && exists_at(other)) return other;

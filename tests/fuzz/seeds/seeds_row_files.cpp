@@ -29,8 +29,10 @@ void make_recordio(const fs::path& folder) {
   std::string parts = "head";
   parts += magic;
   parts += "tail";
-  write_file(folder / "parts", "r" + RecordIoBuilder().add(parts).add(magic + magic).add("").file());
-  write_file(folder / "damaged", "r" + RecordIoBuilder().add("one").add_bytes("xxxx").add("two").file());
+  write_file(folder / "parts",
+             "r" + RecordIoBuilder().add(parts).add(magic + magic).add("").file());
+  write_file(folder / "damaged",
+             "r" + RecordIoBuilder().add("one").add_bytes("xxxx").add("two").file());
   write_file(folder / "index", "i0\t0\nkey\t12\n2\t24\n");
   write_file(folder / "list", "l0\t0.000000\ta/b c.jpg\n1\t0\tb.jpg\r\n2\t0\tc\n");
 }
@@ -64,12 +66,14 @@ void make_lmdb(const fs::path& folder) {
   named.leaves_are_main = false;
   named.set_num_entries(1);
   write_file(folder / "lmdb_named", "m" + named.file());
-  write_file(folder / "datum", "d" + DatumBuilder().shape(3, 1, 2).data("BbGgRr").label(4).message());
+  write_file(folder / "datum",
+             "d" + DatumBuilder().shape(3, 1, 2).data("BbGgRr").label(4).message());
   write_file(folder / "datum_file",
              "d" + DatumBuilder().data(jpeg_picture(1)).number(7, 1).label(1).message());
   write_file(folder / "datum_floats",
              "d" + DatumBuilder().shape(2, 1, 1).number_f32(1).number_f32(-2).message());
-  write_file(folder / "datum_packed", "d" + DatumBuilder().shape(2, 1, 1).bytes(6, "12345678").message());
+  write_file(folder / "datum_packed",
+             "d" + DatumBuilder().shape(2, 1, 1).bytes(6, "12345678").message());
 }
 
 }  // namespace

@@ -16,9 +16,9 @@ namespace ffkit {
 namespace {
 
 using ::testing::Contains;
+using testing::DatumBuilder;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using testing::DatumBuilder;
 using testing::jpeg_picture;
 using testing::LmdbBuilder;
 using testing::record_of;
@@ -222,11 +222,11 @@ TEST(Lmdb, RefusesTreesThatCannotBe) {
   refuse(changed(2 * kPage + 10, "\x04"));               // neither leaf nor branch
   refuse(changed(2 * kPage + 12, std::string("\2\3")));  // more nodes than fit in
   refuse(changed(2 * kPage + 12, std::string("\1\0", 2)));
-  refuse(changed(2 * kPage + 16, "\xFF\xFF"));           // a node outside of the page
-  refuse(changed(whole.size() - 8, "\4"));                   // the branch itself, again
+  refuse(changed(2 * kPage + 16, "\xFF\xFF"));  // a node outside of the page
+  refuse(changed(whole.size() - 8, "\4"));      // the branch itself, again
   const size_t node = 3 * kPage - 10;
-  refuse(changed(node, "\xFF"));                             // a value beyond the page
-  refuse(changed(node + 6, "\xFF"));                         // a key beyond the page
+  refuse(changed(node, "\xFF"));      // a value beyond the page
+  refuse(changed(node + 6, "\xFF"));  // a key beyond the page
 }
 
 TEST(Lmdb, AValueThatIsCutIsABadSample) {
@@ -239,6 +239,22 @@ TEST(Lmdb, AValueThatIsCutIsABadSample) {
   EXPECT_ERROR(record_of(*open_lmdb(dir / "a.mdb"), 0, 0), corrupt);
   const auto limited = open_lmdb(dir / "a.mdb", {.rows = {.max_sample_bytes = 1024}});
   EXPECT_ERROR(record_of(*limited, 0, 0), unsupported);
+}
+
+TEST(Lmdb, TakesFilesAndListsOfThem) {
+  const TempDir dir;
+  write_file(dir / "set_train_0.mdb", LmdbBuilder().add("a", "x").file());
+  write_file(dir / "set_train_1.mdb", LmdbBuilder().add("b", "y").file());
+  write_file(dir / "set_val_0.lmdb", LmdbBuilder().add("c", "z").file());
+  write_file(dir / "lock.mdb", "");
+  const auto folder = open_lmdb(dir.path());
+  ASSERT_EQ(folder->splits().size(), 2U);
+  EXPECT_EQ(folder->splits()[0].name, "train");
+  EXPECT_EQ(folder->splits()[0].num_samples, 2);
+  EXPECT_EQ(folder->splits()[1].name, "val");
+  EXPECT_EQ(folder->describe(0, 1), (dir / "set_train_1.mdb").string() + ": 0");
+  const auto list = open_lmdb(dir / "set_train_{0..1}.mdb");
+  EXPECT_EQ(lmdb_row(*list, 1), std::pair(std::string("y"), std::string("b")));
 }
 
 TEST(Lmdb, RefusesFoldersWithoutOne) {
