@@ -39,10 +39,6 @@ bool is_class_label(float label) {
   return label >= -1 && label <= kMostLabels && label == std::floor(label);
 }
 
-const char* plural(int64_t count) {
-  return count == 1 ? "" : "s";
-}
-
 class RecordIoRows final : public FileRows {
  public:
   RecordIoRows(const fs::path& path, const RowOptions& options)
@@ -332,32 +328,31 @@ class RecordIoRows final : public FileRows {
   }
 
   void note_counts() {
-    const std::string where = shown_place(path());
     const char* what = layout_ == RecordLayout::image_header
                            ? "pictures behind a header with a label"
                        : layout_ == RecordLayout::picture
                            ? "pictures without a header, and so without labels"
                            : "bytes without a known form, which are taken as they are";
-    notes_.push_back(fmt::format("{}: the records are {}", where, what));
-    const auto note = [&](int64_t count, const char* text) {
-      if (count > 0)
-        notes_.push_back(fmt::format("{}: {} record{} {}", where, count, plural(count), text));
-    };
-    note(num(RecordIoContent::damaged),
-         "cannot be found in damaged bytes; each such place is a bad sample");
+    notes_.push_back(fmt::format("{}: the records are {}", shown_place(path()), what));
+    note(num(RecordIoContent::damaged), "place is damaged, and a bad sample",
+         "places are damaged, and bad samples");
     if (layout_ == RecordLayout::bytes) return;
-    const auto pictures = layout_ == RecordLayout::picture ? RecordIoContent::picture
-                                                           : RecordIoContent::picture_with_header;
-    int64_t num_others = num(RecordIoContent::other);
-    for (const auto content : {RecordIoContent::picture, RecordIoContent::picture_with_header}) {
-      if (content != pictures) num_others += num(content);
-    }
-    if (layout_ == RecordLayout::picture) num_others += num(RecordIoContent::header_only);
-    note(num_others, "without such a picture; each is a bad sample");
-    if (layout_ == RecordLayout::image_header) {
-      note(num(RecordIoContent::header_only),
-           "of a header alone, as face sets have them to say where classes begin, left out");
-    }
+    const bool has_headers = layout_ == RecordLayout::image_header;
+    const int64_t num_others =
+        num(RecordIoContent::other) + (has_headers ? num(RecordIoContent::picture)
+                                                   : num(RecordIoContent::picture_with_header) +
+                                                         num(RecordIoContent::header_only));
+    note(num_others, "record is none, and a bad sample", "records are none, and bad samples");
+    if (!has_headers) return;
+    note(num(RecordIoContent::header_only),
+         "record of a header alone, with which face sets say where classes begin, is left out",
+         "records of a header alone, with which face sets say where classes begin, are left out");
+  }
+
+  void note(int64_t count, const char* one, const char* several) {
+    if (count == 0) return;
+    notes_.push_back(
+        fmt::format("{}: {} {}", shown_place(path()), count, count == 1 ? one : several));
   }
 
   const ShardNames names_;

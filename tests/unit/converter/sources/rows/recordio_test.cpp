@@ -242,7 +242,7 @@ TEST(RecordIo, FindsTheRecordsBehindDamage) {
     file += three;
     write_file(dir / "a.rec", file);
     auto source = open_recordio(dir.path());
-    EXPECT_THAT(source->notes(), Contains(HasSubstr("1 record cannot be found in damaged bytes")));
+    EXPECT_THAT(source->notes(), Contains(HasSubstr("1 place is damaged, and a bad sample")));
     const int64_t num_rows = source->splits()[0].num_samples;
     EXPECT_EQ(label_in(*source, num_rows - 1), 3);
     EXPECT_EQ(label_in(*source, num_rows - 2), 3);
@@ -327,7 +327,7 @@ TEST(RecordIo, RefusesRecordsThatAreNoPictures) {
                                 .add_image({1, 2}, 3, "no picture")
                                 .file());
   const auto source = open_recordio(dir.path(), {.max_sample_bytes = 4096});
-  EXPECT_THAT(source->notes(), Contains(HasSubstr("3 records without such a picture")));
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("3 records are none, and bad samples")));
   for (int64_t row = 4; row < 7; ++row) EXPECT_ERROR(record_of(*source, 0, row), corrupt);
 }
 
