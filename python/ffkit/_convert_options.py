@@ -75,14 +75,19 @@ class PictureOptions(TypedDict, total=False):
 
 def picture_options(given: PictureOptions) -> dict[str, Any]:
     """Those that are given. Raises TypeError for other names, ffkit.Error for an option that cannot be or would change nothing."""
-    options = given_options(given)
+    options = given_options(given, "pictures")
     _ffkit.check_pictures(options)
     return options
 
 
-def given_options(options: Any) -> dict[str, Any]:
-    """Without None and flags that are off: these are as if they were not given."""
-    return {name: value for name, value in options.items() if value is not None and value is not False}
+def given_options(options: Any, table: str) -> dict[str, Any]:
+    """Without None and flags that are off: these are as if they were not given. Raises TypeError for names that are not in the table."""
+    given = {name: value for name, value in options.items() if value is not None and value is not False}
+    names = [option["name"] for option in _TABLES[table]["options"]]
+    for name in options:
+        if name not in given and name not in names and name not in _OWN:
+            raise TypeError(f"there is no option '{name}'; expected one of {', '.join(names)}")
+    return given
 
 
 def makes_jpegs_of_others(given: PictureOptions) -> bool:

@@ -34,9 +34,9 @@ from ._convert_options import (
 from ._summary import CopySummary, Leftover, Leftovers, SplitSummary, Summary
 
 __all__ = [
-    "ConvertOptions", "ConvertPictureOptions", "CopySummary", "Leftover", "Leftovers", "PictureOptions", "Progress", "ProgressUpdate", "Source",
-    "SplitSummary", "Summary", "append", "beton", "coco", "copy", "demo", "find_leftovers", "folder", "from_source", "from_torch", "imagenet", "jsonl",
-    "lmdb", "merge", "nuscenes", "pairs", "recordio", "remove_leftovers", "text", "transcode", "v1", "webdataset",
+    "ConvertOptions", "ConvertPictureOptions", "CopySummary", "Leftover", "Leftovers", "PictureOptions", "Progress", "ProgressUpdate", "RowOptions",
+    "Source", "SplitSummary", "Summary", "append", "beton", "coco", "copy", "demo", "find_leftovers", "folder", "from_source", "from_torch", "imagenet",
+    "jsonl", "lmdb", "merge", "nuscenes", "pairs", "recordio", "remove_leftovers", "text", "tfrecord", "transcode", "v1", "webdataset",
 ]  # fmt: skip
 
 
@@ -52,8 +52,23 @@ class ConvertPictureOptions(ConvertOptions, PictureOptions, total=False):
     """ConvertOptions and PictureOptions."""
 
 
+class RowOptions(ConvertOptions, total=False):
+    """Options of files of other libraries, whose columns become fields; and ConvertOptions."""
+
+    image_column: str | None
+    label_column: str | None
+    id_column: str | None
+    columns: str | Sequence[str] | None
+    label_offset: int
+    classes: Path | None
+    max_sample_bytes: int | None
+    store: Literal["jpeg", "dct"]
+    exif: Exif
+
+
 document_options(ConvertOptions, "conversion")
 document_options(PictureOptions, "pictures")
+document_options(RowOptions, "tfrecord")
 
 
 @documented("imagenet")
@@ -100,42 +115,20 @@ def webdataset(
     return _convert("webdataset", locals())
 
 
+@documented("tfrecord")
+def tfrecord(src: Path, dst: Path, **options: Unpack[RowOptions]) -> Summary:
+    """TFRecord files of tf.train.Example, as TensorFlow Datasets and others write them; compressed ones are decompressed once, into temporary files."""
+    return _convert("tfrecord", locals())
+
+
 @documented("recordio")
-def recordio(
-    src: Path,
-    dst: Path,
-    *,
-    image_column: str | None = None,
-    label_column: str | None = None,
-    id_column: str | None = None,
-    columns: str | Sequence[str] | None = None,
-    label_offset: int = 0,
-    classes: Path | None = None,
-    max_sample_bytes: int | str | None = None,
-    store: Literal["jpeg", "dct"] = "jpeg",
-    exif: Exif = "ignore",
-    **options: Unpack[ConvertOptions],
-) -> Summary:
+def recordio(src: Path, dst: Path, **options: Unpack[RowOptions]) -> Summary:
     """RecordIO of MXNet: a .rec file, or a folder of them, with .idx and .lst beside."""
     return _convert("recordio", locals())
 
 
 @documented("beton")
-def beton(
-    src: Path,
-    dst: Path,
-    *,
-    image_column: str | None = None,
-    label_column: str | None = None,
-    id_column: str | None = None,
-    columns: str | Sequence[str] | None = None,
-    label_offset: int = 0,
-    classes: Path | None = None,
-    max_sample_bytes: int | str | None = None,
-    store: Literal["jpeg", "dct"] = "jpeg",
-    exif: Exif = "ignore",
-    **options: Unpack[ConvertOptions],
-) -> Summary:
+def beton(src: Path, dst: Path, **options: Unpack[RowOptions]) -> Summary:
     """FFCV: a .beton or .ffcv file, or a folder of them."""
     return _convert("beton", locals())
 
@@ -147,19 +140,11 @@ def lmdb(
     *,
     value: Literal["auto", "picture", "datum", "bytes", "text"] | None = None,
     rgb: bool = False,
-    image_column: str | None = None,
-    label_column: str | None = None,
-    id_column: str | None = None,
-    columns: str | Sequence[str] | None = None,
-    label_offset: int = 0,
-    classes: Path | None = None,
-    max_sample_bytes: int | str | None = None,
-    store: Literal["jpeg", "dct"] = "jpeg",
-    exif: Exif = "ignore",
-    **options: Unpack[ConvertOptions],
+    **options: Unpack[RowOptions],
 ) -> Summary:
     """LMDB: pictures by key, as LSUN has them, Datum messages of Caffe, or bytes."""
     return _convert("lmdb", locals())
+
 
 
 @documented("pairs")
@@ -286,7 +271,7 @@ def demo(
 @documented("transcode")
 def transcode(src: Path, dst: Path, *, store: Literal["jpeg", "dct"], **options: Unpack[ConvertOptions]) -> Summary:
     """A data set of ffkit with its pictures in the dct code, or back as the JPEGs that they were. All else stays: fields, order, shards."""
-    return _run({**options, "store": store}, lambda given, control: _ffkit.transcode(os.fspath(src), os.fspath(dst), given, control))
+    return _run("transcode", {**options, "store": store}, lambda given, control: _ffkit.transcode(os.fspath(src), os.fspath(dst), given, control))
 
 
 @documented("v1")
@@ -300,7 +285,7 @@ def v1(
 ) -> Summary:
     """FFRecord v1 to a data set of ffkit; or, where src is a data set of ffkit, back. Writing v1 takes payload, field, shard_size and max_record."""
     own = {"payload": payload, "field": field}
-    return _run({**options, **own}, lambda given, control: _ffkit.v1(os.fspath(src), os.fspath(dst), given, control))
+    return _run("v1", {**options, **own}, lambda given, control: _ffkit.v1(os.fspath(src), os.fspath(dst), given, control))
 
 
 @documented("merge")
@@ -434,18 +419,18 @@ def from_source(source: Source, dst: Path, *, pixels: Pixels = "png", **options:
     What Source.read() has raised for the sample that ended the conversion comes out as it is.
     """
     prepared = _PreparedSource(source)
-    return _run(options, lambda given, control: _ffkit.convert_python_source(prepared, os.fspath(dst), pixels, given, control))
+    return _run("from_source", options, lambda given, control: _ffkit.convert_python_source(prepared, os.fspath(dst), pixels, given, control))
 
 
 def _convert(kind: str, arguments: dict[str, Any]) -> Summary:
     """`arguments`: of the function for this kind, those in **options among them."""
     src, dst = os.fspath(arguments.pop("src", "")), os.fspath(arguments.pop("dst"))
     options = {**arguments.pop("options"), **arguments}
-    return _run(options, lambda given, control: _ffkit.convert_kind(kind, src, dst, given, control))
+    return _run(kind, options, lambda given, control: _ffkit.convert_kind(kind, src, dst, given, control))
 
 
-def _run(options: Mapping[str, Any], work: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]) -> Summary:
-    given = given_options(options)
+def _run(table: str, options: Mapping[str, Any], work: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]) -> Summary:
+    given = given_options(options, table)
     bar = ProgressBar(options.get("progress", True))
     is_dry_run = bool(given.pop("dry_run", False))
     control = {"dry_run": is_dry_run, "on_progress": bar.callback, "on_note": given.pop("on_note", None) or _warn}

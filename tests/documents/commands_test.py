@@ -20,6 +20,8 @@ import tempfile
 import time
 import zlib
 
+import other_files
+
 source, programs, make_nuscenes_root = (pathlib.Path(argument).resolve() for argument in sys.argv[1:4])
 documents = [source / name for name in sys.argv[4:]] or [source / "README.md", *sorted((source / "docs").glob("*.md"))]
 has_trainer = (programs / "fftrain").exists()
@@ -97,6 +99,8 @@ def make_data(root):
     with tarfile.open(wds / "train-000000.tar", "w") as tar:
         tar.add(picture, "a.jpg")
         tar.add(root / "label.cls", "a.cls")
+    (data / "imagenet-tfrecord").mkdir()
+    (data / "imagenet-tfrecord/train-00000-of-00001").write_bytes(other_files.tfrecord(picture.read_bytes(), 1))
     (data / "tokens").mkdir()
     (data / "tokens/train.jsonl").write_text('{"tokens": [1, 2]}\n{"tokens": [3]}\n')
     (data / "coco/annotations").mkdir(parents=True)

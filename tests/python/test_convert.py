@@ -79,7 +79,7 @@ def test_options_are_checked_before_anything_is_opened(tmp_path):
                            ({"zstd_dictionary": 4096}, "zstd level as well"), ({"splits": ["a", "a"]}, "splits: 'a' is named twice")):  # fmt: skip
         with pytest.raises(ValueError, match=re.escape(words)):
             convert.folder("nowhere", tmp_path / "dst", **options)
-    for options, words in (({"threads": "many"}, "threads is 'many', expected int"), ({"thread": 1}, "there is no option 'thread'"), ({"resume": 1}, "expected bool")):
+    for options, words in (({"threads": "many"}, "threads is 'many', expected int"), ({"thread": 1}, "there is no option 'thread'"), ({"shuffle": False}, "there is no option 'shuffle'"), ({"resume": 1}, "expected bool")):
         with pytest.raises(TypeError, match=words):
             convert.folder("nowhere", tmp_path / "dst", **options)
 

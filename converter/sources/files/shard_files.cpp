@@ -4,6 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <set>
+#include <string_view>
+#include <utility>
 
 #include "input/dangling_link.h"
 #include "input/source_error.h"
@@ -69,6 +73,46 @@ std::vector<fs::path> shards_in(const fs::path& folder, const ShardNames& names)
         other->second, name);
   }
   return files;
+}
+
+// Of "train-00003-of-01024".
+struct CountedName {
+  std::string prefix;  // "train-"
+  uint64_t number = 0;
+  uint64_t total = 0;
+};
+
+std::optional<CountedName> counted_name(const std::string& stem) {
+  const size_t of = std::max(stem.rfind("-of-") + 1, stem.rfind("_of_") + 1);
+  if (of < 2) return std::nullopt;
+  const size_t digits = stem.find_last_not_of("0123456789", of - 2) + 1;
+  CountedName name{.prefix = stem.substr(0, digits)};
+  const auto parse = [](std::string_view text, uint64_t& number) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc{} && !text.empty() && end == text.data() + text.size();
+  };
+  if (!parse(std::string_view(stem).substr(digits, of - 1 - digits), name.number) ||
+      !parse(std::string_view(stem).substr(of + 3), name.total)) {
+    return std::nullopt;
+  }
+  return name;
+}
+
+// Files that are not there, although the names of others count them.
+void note_missing_files(const fs::path& path, const ShardSplit& split, const ShardNames& names,
+                        std::vector<std::string>& notes) {
+  std::map<std::pair<std::string, uint64_t>, std::set<uint64_t>> found;  // by prefix and total
+  for (const fs::path& file : split.files) {
+    const auto name = counted_name(stem_of(file, names));
+    if (name) found[{file.parent_path() / name->prefix, name->total}].insert(name->number);
+  }
+  for (const auto& [of, numbers] : found) {
+    if (numbers.size() >= of.second) continue;
+    notes.push_back(fmt::format(
+        "{}: split '{}': of the {} files that their names count ({}*), {} "
+        "are there; the others' samples are missing",
+        shown_place(path), split.name, of.second, name_of_file(of.first), numbers.size()));
+  }
 }
 
 // By the files' names. Those that tell no split are named by what is before the number, unless none
@@ -177,7 +221,13 @@ ShardListing find_shards(const fs::path& path, const ShardNames& names) {
                        "holds no {}, neither directly nor in folders ({})", names.noun,
                        names.example);
   }
-  return listing_of(path, splits);
+  ShardListing listing = listing_of(path, splits);
+  if (is_brace_list(path) || is_folder_at(path)) {
+    for (const ShardSplit& split : listing.splits) {
+      note_missing_files(path, split, names, listing.notes);
+    }
+  }
+  return listing;
 }
 
 }  // namespace ffkit

@@ -49,6 +49,14 @@ void FileRows::read_file(size_t split, size_t file, int64_t offset,
   }
 }
 
+void FileRows::will_read_file(size_t split, size_t file, int64_t offset, int64_t num_bytes) const {
+  const Split& from = splits_.at(split);
+  num_bytes = std::min(num_bytes, from.files.stamps().at(file).num_bytes - offset);
+  if (num_bytes > 0 && !from.decompressed.find(file)) {
+    from.files.will_read(file, offset, num_bytes);
+  }
+}
+
 void FileRows::add_rows(size_t split, std::span<const FileRange> ranges) {
   Split& to = splits_.at(split);
   to.rows.insert(to.rows.end(), ranges.begin(), ranges.end());
@@ -105,9 +113,8 @@ std::string FileRows::describe(size_t split, int64_t row) const {
 
 void FileRows::will_read(size_t split, int64_t row) const {
   const Split& from = splits_.at(split);
-  const size_t file = file_of(from, row);
-  const FileRange& range = from.rows[static_cast<size_t>(row)];
-  if (!from.decompressed.find(file)) from.files.will_read(file, range.offset, range.num_bytes);
+  const FileRange& range = from.rows.at(static_cast<size_t>(row));
+  will_read_file(split, file_of(from, row), range.offset, range.num_bytes);
 }
 
 void FileRows::read(size_t split, int64_t row, std::span<RowValue> values,

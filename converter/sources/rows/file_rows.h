@@ -53,6 +53,8 @@ class FileRows : public RowTable {
   int64_t file_bytes(size_t split, size_t file) const;
   // Bytes of that file; throws as InputFile::read_at().
   void read_file(size_t split, size_t file, int64_t offset, std::span<std::byte> out) const;
+  // Has a range fetched, as far as there is one.
+  void will_read_file(size_t split, size_t file, int64_t offset, int64_t num_bytes) const;
   const FileGroup& files(size_t split) const { return splits_.at(split).files; }
   // The rows of one file, in their order; files in their order. Not thread-safe.
   void add_rows(size_t split, std::span<const FileRange> ranges);

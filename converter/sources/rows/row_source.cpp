@@ -190,9 +190,9 @@ class RowSource final : public ListedSource {
   }
 
   Error not_that(const char* option, size_t column_number, const char* what) const {
-    return argument_error(option, fmt::format("{}: the column '{}' has {}, and no {}",
+    return argument_error(option, fmt::format("{}: the column '{}' is of type {}, and has no {}",
                                               option_name(option), column(column_number).name,
-                                              ffkit::describe(column(column_number)), what));
+                                              to_string(column(column_number).type), what));
   }
 
   std::optional<size_t> only_picture() const {
@@ -215,7 +215,8 @@ class RowSource final : public ListedSource {
       ++num_with_classes;
     }
     if (num_with_classes == 1) return found;
-    for (const char* name : {"label", "labels", "cls", "class", "target", "y", "image/class/label"}) {
+    for (const char* name :
+         {"label", "labels", "cls", "class", "target", "y", "image/class/label"}) {
       const std::optional<size_t> named = find(name);
       if (named && is_whole_number(column(*named))) return named;
     }
@@ -241,21 +242,24 @@ class RowSource final : public ListedSource {
       add_field(std::move(field), column(i).name);
     }
     add_field({"id", FieldType::string, DType::u8, true},
-              id_ ? column(*id_).name : "the place of the row");
+              id_ ? column(*id_).name : "the row's place");
     validate(schema_);
     num_pictures_ = std::ranges::count_if(schema_.fields, is_picture_column);
   }
 
-  void add_field(Field field, const std::string& from) {
-    if (schema_.index_of(field.name) >= 0) {
-      throw source_error(path(), ErrorCode::unsupported,
-                         "the column '{0}' and {1} would both be the field '{0}'; name the columns "
-                         "to take with {2}, {3} and {4}, or those beside them with {5}",
-                         field.name, from == field.name ? "another one" : fmt::format("'{}'", from),
-                         option_name("image_column"), option_name("label_column"),
-                         option_name("id_column"), option_name("columns"));
+  // `from`: the column that becomes the field.
+  void add_field(Field field, std::string from) {
+    const int same = schema_.index_of(field.name);
+    if (same >= 0) {
+      throw source_error(
+          path(), ErrorCode::unsupported,
+          "columns '{}' and '{}' would both become the field '{}'; choose others with "
+          "{}, {} or {}, or name those to take beside them with {}",
+          origins_[static_cast<size_t>(same)], from, field.name, option_name("image_column"),
+          option_name("label_column"), option_name("id_column"), option_name("columns"));
     }
     schema_.fields.push_back(std::move(field));
+    origins_.push_back(std::move(from));
   }
 
   void find_classes(const RowOptions& options) {
@@ -299,10 +303,10 @@ class RowSource final : public ListedSource {
     std::vector<std::string> taken;
     if (image_) taken.push_back(fmt::format("the picture is column '{}'", column(*image_).name));
     if (label_) {
-      taken.push_back(fmt::format(
-          "the label is column '{}'{}", column(*label_).name,
-          classes_.empty() ? " (without names of classes)"
-                           : fmt::format(" ({} classes)", classes_.size())));
+      taken.push_back(fmt::format("the label is column '{}'{}", column(*label_).name,
+                                  classes_.empty()
+                                      ? " (without names of classes)"
+                                      : fmt::format(" ({} classes)", classes_.size())));
     }
     taken.push_back(id_ ? fmt::format("the id is column '{}'", column(*id_).name)
                         : "the id is the row's place");
@@ -323,7 +327,9 @@ class RowSource final : public ListedSource {
                          SampleBuffers& buffers) const {
     if (!id_) return buffers.text(table_->name(split, index));
     const RowValue& value = values[*id_];
-    if (value.is_null) throw error_of(ErrorCode::invalid_argument, "has no id, which is column '{}'", column(*id_).name);
+    if (value.is_null)
+      throw error_of(ErrorCode::invalid_argument, "has no id, which is column '{}'",
+                     column(*id_).name);
     if (column(*id_).type == FieldType::string) {
       require_utf8(value.bytes);
       return row_text(value.bytes);
@@ -345,9 +351,10 @@ class RowSource final : public ListedSource {
     if (__builtin_add_overflow(number, label_offset_, &label) || label < 0 ||
         (!classes_.empty() && label >= std::ssize(classes_))) {
       const std::string sum =
-          label_offset_ == 0 ? std::to_string(number)
-                             : fmt::format("{} with {}", number,
-                                           option_set("label_offset", std::to_string(label_offset_)));
+          label_offset_ == 0
+              ? std::to_string(number)
+              : fmt::format("{} with {}", number,
+                            option_set("label_offset", std::to_string(label_offset_)));
       throw error_of(ErrorCode::invalid_argument, "the label is {}, {}", sum,
                      classes_.empty() || label < 0
                          ? std::string("and labels are 0 and more, or -1 where there is none")
@@ -356,8 +363,8 @@ class RowSource final : public ListedSource {
     return label;
   }
 
-  void set_field(RecordBuilder& record, size_t position, const RowValue& value,
-                 std::string_view id, SampleBuffers& buffers) const {
+  void set_field(RecordBuilder& record, size_t position, const RowValue& value, std::string_view id,
+                 SampleBuffers& buffers) const {
     const size_t from = fields_[position];
     if (value.is_null) {
       if (from == image_ || from == label_) {
@@ -422,7 +429,8 @@ class RowSource final : public ListedSource {
   std::optional<size_t> image_;  // columns
   std::optional<size_t> label_;
   std::optional<size_t> id_;
-  std::vector<size_t> fields_;                // columns, but for the id
+  std::vector<size_t> fields_;        // columns, but for the id
+  std::vector<std::string> origins_;  // the columns of the schema's fields
   std::vector<std::string> left_out_;
   std::map<std::string, int64_t, std::less<>> class_numbers_;  // where labels are texts
   std::ptrdiff_t num_pictures_ = 0;                            // fields of pictures

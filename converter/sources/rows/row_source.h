@@ -21,8 +21,7 @@ namespace ffkit {
 
 // Throws Error(invalid_argument) for a column that is not there or cannot be what the options say,
 // and for two columns that would be one field; Error(not_found) for a table without rows.
-std::unique_ptr<Source> make_row_source(std::unique_ptr<RowTable> table,
-                                        const RowOptions& options);
+std::unique_ptr<Source> make_row_source(std::unique_ptr<RowTable> table, const RowOptions& options);
 
 // The options of a kind whose sources are opened by `kOpen`(path, RowOptions), in its file
 // <name>_kind.cpp: make_source_options<RowSourceOptions<open_tfrecord>>.

@@ -25,9 +25,9 @@ namespace ffkit {
 // read the row.
 struct RowValue {
   bool is_null = true;
-  std::span<const std::byte> bytes;  // of columns of bytes, text and pictures
-  uint64_t bits = 0;                 // of columns of scalars, in the low bytes
-  TensorView tensor;                 // of columns of tensors, of the column's dtype
+  std::span<const std::byte> bytes;               // of columns of bytes, text and pictures
+  uint64_t bits = 0;                              // of columns of scalars, in the low bytes
+  TensorView tensor;                              // of columns of tensors, of the column's dtype
   std::vector<std::span<const std::byte>> items;  // of lists of bytes, texts and pictures
   std::vector<TensorView> tensors;                // of lists of tensors
 

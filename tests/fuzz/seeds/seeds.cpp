@@ -275,6 +275,7 @@ void make_seeds(const fs::path& folder) {
   make_torch_seeds(folder / "fuzz_torch_file");
   make_imagenet_seeds(folder);
   make_source_seeds(folder);
+  make_row_seeds(folder);
   make_row_file_seeds(folder);
 }
 

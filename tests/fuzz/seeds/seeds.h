@@ -17,6 +17,8 @@ void make_pickle_seeds(const std::filesystem::path& folder);
 void make_imagenet_seeds(const std::filesystem::path& folder);
 // What webdataset, coco and jsonl read: one folder a target.
 void make_source_seeds(const std::filesystem::path& folder);
+// Files of other libraries, whose rows are converted: one folder a target.
+void make_row_seeds(const std::filesystem::path& folder);
 
 // Files of MXNet, FFCV and LMDB.
 void make_row_file_seeds(const std::filesystem::path& folder);

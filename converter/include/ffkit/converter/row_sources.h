@@ -47,6 +47,21 @@ struct RowOptions {
 // Declares those that a user gives: all but store, exif and the last three.
 void describe(RowOptions& options, OptionTable& table);
 
+// TFRecord files of tf.train.Example: a folder of them, of folders of them, or one file. Their
+// names hold ".tfrecord" or end in "-00000-of-01024". Each record's length and data are checked
+// by their CRC-32C. The features of all rows tell the columns:
+//
+//   bytes    one a row: pictures where all are, else text where all is UTF-8, else bytes; several:
+//            a list
+//   int64    one a row: scalar i64; several: tensor i64
+//   float    one a row: scalar f32; several: tensor f32
+//
+// A feature that a row lacks, or that is empty, is an empty tensor or list, or null where others
+// have one value; a note counts these rows. Beside TensorFlow Datasets' files, features.json tells
+// shapes and *.labels.txt the classes.
+std::unique_ptr<Source> open_tfrecord(const std::filesystem::path& path,
+                                      const RowOptions& options = {});
+
 // RecordIO of MXNet: a .rec file, or a folder of them, as im2rec and MXIndexedRecordIO write them.
 // Records are pictures behind a header, or pictures, where half or more are, else other bytes:
 //

@@ -1,0 +1,369 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <simdjson.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include <ffkit/converter/row_sources.h>
+#include <ffkit/format/machine.h>
+
+#include "format/errors_only.h"
+#include "format/printable.h"
+#include "input/cancel.h"
+#include "input/input_file.h"
+#include "input/sample_arrays.h"
+#include "input/source_error.h"
+#include "input/thread_limit.h"
+#include "places/place.h"
+#include "sources/files/shard_files.h"
+#include "sources/rows/file_rows.h"
+#include "sources/rows/row_contents.h"
+#include "sources/rows/row_source.h"
+#include "sources/tfrecord/tf_example.h"
+#include "sources/tfrecord/tfds_features.h"
+#include "sources/tfrecord/tfrecord_scan.h"
+
+namespace ffkit {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What a feature was in some rows.
+struct SeenFeature {
+  TfKind kind = TfKind::none;  // in the first row that has it
+  int64_t num_rows = 0;        // that have it, with a value at least
+  int64_t num_other = 0;       // where it is of another kind
+  size_t min_values = 0;
+  size_t max_values = 0;
+  int64_t num_values = 0;    // of bytes
+  int64_t num_pictures = 0;  // among them
+  int64_t num_texts = 0;
+
+  void add(const TfFeature& feature) {
+    if (feature.num_values == 0) return;
+    if (num_rows == 0) kind = feature.kind;
+    min_values = num_rows == 0 ? feature.num_values : std::min(min_values, feature.num_values);
+    max_values = std::max(max_values, feature.num_values);
+    ++num_rows;
+    if (feature.kind != kind) ++num_other;
+    if (feature.kind != TfKind::bytes) return;
+    for (const std::span<const std::byte> value : feature.pieces) {
+      ++num_values;
+      if (begins_as_picture(value)) {
+        ++num_pictures;
+      } else if (simdjson::validate_utf8(reinterpret_cast<const char*>(value.data()),
+                                         value.size())) {
+        ++num_texts;
+      }
+    }
+  }
+
+  // Of rows behind these.
+  void add(const SeenFeature& later) {
+    if (later.num_rows == 0) return;
+    if (num_rows == 0) {
+      *this = later;
+      return;
+    }
+    num_other += later.kind == kind ? later.num_other : later.num_rows - later.num_other;
+    num_rows += later.num_rows;
+    min_values = std::min(min_values, later.min_values);
+    max_values = std::max(max_values, later.max_values);
+    num_values += later.num_values;
+    num_pictures += later.num_pictures;
+    num_texts += later.num_texts;
+  }
+};
+using SeenFeatures = std::map<std::string, SeenFeature, std::less<>>;
+
+// Of one file.
+struct ScannedFile {
+  std::vector<FileRange> records;
+  SeenFeatures seen;
+  int64_t num_seen = 0;  // rows that were looked at
+  std::optional<Error> row_error;
+};
+
+// "imagenet-train" for "imagenet-train.tfrecord-00000-of-01024" with its numbers, and for
+// "imagenet-train.tfrecord.gz"; names that end in "-00000-of-01024" as they are.
+std::optional<std::string> tfrecord_stem(std::string name) {
+  for (const char* packed : {".gz", ".zst", ".bz2", ".xz"}) {
+    if (name.ends_with(packed)) name.resize(name.size() - std::string_view(packed).size());
+  }
+  for (const std::string_view ending : {".tfrecords", ".tfrecord", ".tfrec"}) {
+    const size_t found = name.rfind(ending);
+    if (found == std::string::npos) continue;
+    const std::string rest = name.substr(found + ending.size());
+    if (rest.empty() || rest.front() == '-' || rest.front() == '.') {
+      return name.substr(0, found) + rest;
+    }
+  }
+  const size_t of = name.rfind("-of-");
+  const auto are_digits = [](std::string_view text) {
+    return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+  };
+  if (of == std::string::npos || !are_digits(std::string_view(name).substr(of + 4))) {
+    return std::nullopt;
+  }
+  const size_t number = name.find_last_not_of("0123456789", of - 1);
+  if (of == 0 || number == std::string::npos || name[number] != '-' || number + 1 == of) {
+    return std::nullopt;
+  }
+  return name;
+}
+
+class TfRecordRows final : public FileRows {
+ public:
+  TfRecordRows(const fs::path& path, const RowOptions& options)
+      : FileRows("tfrecord", path,
+                 {.max_row_bytes = options.max_sample_bytes,
+                  .temporary_folder = options.temporary_folder,
+                  .cancel = options.cancel}) {
+    ShardListing listing =
+        find_shards(path, {.stem = tfrecord_stem,
+                           .noun = "TFRecord files (*.tfrecord, *-00000-of-00010)",
+                           .example = "train/*.tfrecord"});
+    notes_ = std::move(listing.notes);
+    std::vector<std::pair<size_t, size_t>> places;  // split and file
+    for (ShardSplit& split : listing.splits) {
+      const size_t number =
+          add_split(split.name, split.is_training, FileGroup(std::move(split.files)));
+      for (size_t file = 0; file < files(number).paths().size(); ++file) {
+        places.emplace_back(number, file);
+      }
+    }
+    std::vector<ScannedFile> scanned = scan_all(places, options.num_threads);
+    SeenFeatures seen;
+    int64_t num_seen = 0;
+    std::optional<Error> row_error;
+    for (size_t i = 0; i < scanned.size(); ++i) {
+      add_rows(places[i].first, scanned[i].records);
+      for (const auto& [name, feature] : scanned[i].seen) seen[name].add(feature);
+      num_seen += scanned[i].num_seen;
+      if (!row_error) row_error = std::move(scanned[i].row_error);
+    }
+    if (num_seen == 0 && row_error) throw Error(*row_error);
+    make_columns(seen, num_seen);
+  }
+
+ private:
+  std::vector<ScannedFile> scan_all(const std::vector<std::pair<size_t, size_t>>& places,
+                                    int num_threads) const {
+    std::vector<ScannedFile> scanned(places.size());
+    std::vector<std::optional<Error>> errors(places.size());
+    tbb::task_arena arena(num_startable_threads(num_threads > 0 ? num_threads : usable_cores()));
+    arena.execute([&] {
+      tbb::parallel_for(size_t{0}, places.size(), [&](size_t i) {
+        try {
+          scanned[i] = scan(places[i].first, places[i].second);
+        } catch (const Error& error) {
+          errors[i] = error;
+        }
+      });
+    });
+    for (const std::optional<Error>& error : errors) {
+      if (error) throw Error(*error);
+    }
+    return scanned;
+  }
+
+  ScannedFile scan(size_t split, size_t file) const {
+    ScannedFile found;
+    const fs::path& path = files(split).paths()[file];
+    TfExample example;
+    const auto read = [&](int64_t offset, std::span<std::byte> out) {
+      throw_if_cancelled(options().cancel);
+      will_read_file(split, file, offset + std::ssize(out), std::ssize(out));
+      read_file(split, file, offset, out);
+    };
+    const auto look = [&](int64_t record, std::span<const std::byte> data_and_crc) {
+      if (data_and_crc.empty()) return;
+      try {
+        example.parse(checked_tfrecord(data_and_crc));
+      } catch (const Error& error) {
+        // A bad sample: read() says so again.
+        if (is_out_of_memory(error)) throw;
+        if (!found.row_error) {
+          found.row_error = error.within({.path = fmt::format("{}: {}", path.string(), record)});
+        }
+        return;
+      }
+      ++found.num_seen;
+      for (const TfFeature& feature : example.features()) {
+        auto seen = found.seen.find(feature.name);
+        if (seen == found.seen.end())
+          seen = found.seen.try_emplace(std::string(feature.name)).first;
+        seen->second.add(feature);
+      }
+    };
+    found.records =
+        scan_tfrecords(path, file_bytes(split, file), read, options().max_row_bytes, look);
+    return found;
+  }
+
+  void make_columns(const SeenFeatures& seen, int64_t num_seen) {
+    const fs::path folder = is_folder_at(path()) ? path() : path().parent_path();
+    std::map<std::string, std::vector<int64_t>> shapes;
+    const fs::path features = folder / "features.json";
+    if (exists_at(features)) shapes = read_tfds_shapes(features, read_source_text(features));
+    for (const auto& [name, feature] : seen) {
+      if (feature.num_rows == 0) {
+        notes_.push_back(
+            fmt::format("{}: the feature '{}' has no value in any row; it was left out",
+                        shown_place(path()), printable(name)));
+        continue;
+      }
+      RowColumn column{.field = field_of(name, feature)};
+      const auto shape = shapes.find(name);
+      shapes_.emplace_back();
+      if (shape != shapes.end() && feature.kind != TfKind::bytes) {
+        column.field = {name, FieldType::tensor, column.field.dtype};
+        shapes_.back() = shape->second;
+      }
+      if (column.field.type == FieldType::scalar && feature.kind == TfKind::integers) {
+        column.class_names = find_tfds_classes(folder, name);
+      }
+      columns_.push_back(std::move(column));
+      note_feature(name, feature, num_seen);
+    }
+    if (columns_.empty()) {
+      throw source_error(
+          path(), ErrorCode::not_found,
+          num_seen == 0 ? "there are no records in it" : "its records hold no features");
+    }
+  }
+
+  static bool is_single(const SeenFeature& feature) {
+    return feature.min_values == 1 && feature.max_values == 1;
+  }
+
+  static Field field_of(const std::string& name, const SeenFeature& feature) {
+    if (feature.kind != TfKind::bytes) {
+      return {name, is_single(feature) ? FieldType::scalar : FieldType::tensor,
+              feature.kind == TfKind::floats ? DType::f32 : DType::i64};
+    }
+    FieldType type = FieldType::bytes;
+    if (feature.num_pictures * 2 > feature.num_values) {
+      type = FieldType::image;
+    } else if (feature.num_pictures + feature.num_texts == feature.num_values &&
+               feature.num_pictures == 0) {
+      type = FieldType::string;
+    }
+    if (is_single(feature)) return {name, type};
+    return {name, FieldType::list, DType::u8, false, type};
+  }
+
+  void note_feature(const std::string& name, const SeenFeature& feature, int64_t num_seen) {
+    if (feature.num_rows < num_seen) {
+      notes_.push_back(
+          fmt::format("{}: the feature '{}' is {} in {} samples, which lack it or "
+                      "have no value of it",
+                      shown_place(path()), printable(name), is_single(feature) ? "null" : "empty",
+                      num_seen - feature.num_rows));
+    }
+    if (feature.num_other > 0) {
+      notes_.push_back(
+          fmt::format("{}: the feature '{}' is of another type in {} samples than in "
+                      "the first; they count as bad",
+                      shown_place(path()), printable(name), feature.num_other));
+    }
+  }
+
+  void parse(std::span<const std::byte> row, std::span<RowValue> values,
+             SampleBuffers& buffers) const override {
+    TfExample example;
+    example.parse(checked_tfrecord(row));
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      const TfFeature* feature = example.find(columns_[i].field.name);
+      if (feature == nullptr || feature->num_values == 0) {
+        set_nothing(values[i], columns_[i].field, shapes_[i]);
+        continue;
+      }
+      try {
+        set_value(values[i], columns_[i].field, shapes_[i], *feature, buffers);
+      } catch (const Error& error) {
+        if (is_out_of_memory(error)) throw;
+        throw error.with_message(
+            fmt::format("column '{}': {}", columns_[i].field.name, error.message()));
+      }
+    }
+  }
+
+  // A feature without values: an empty list where others have several.
+  static void set_nothing(RowValue& value, const Field& field, const std::vector<int64_t>& shape) {
+    if (field.type == FieldType::list) value.is_null = false;
+    const bool is_open = shape.empty() || std::ranges::find(shape, -1) != shape.end();
+    if (field.type == FieldType::tensor && is_open) {
+      value.set_tensor({field.dtype, shape_of(0, shape), {}});
+    }
+  }
+
+  static TfKind kind_of(const Field& field) {
+    if (field.type != FieldType::scalar && field.type != FieldType::tensor) return TfKind::bytes;
+    return field.dtype == DType::f32 ? TfKind::floats : TfKind::integers;
+  }
+
+  static void set_value(RowValue& value, const Field& field, const std::vector<int64_t>& shape,
+                        const TfFeature& feature, SampleBuffers& buffers) {
+    if (feature.kind != kind_of(field)) {
+      throw Error(ErrorCode::invalid_argument, "is of another type than in the first sample");
+    }
+    if (feature.kind == TfKind::bytes) {
+      value.is_null = false;
+      if (field.type == FieldType::list) {
+        value.items = feature.pieces;
+      } else {
+        value.bytes = feature.pieces.front();
+      }
+      return;
+    }
+    std::span<const std::byte> numbers;
+    if (feature.kind == TfKind::floats) {
+      const std::span<float> floats = new_array<float>(buffers, feature.num_values);
+      feature.read_floats(floats);
+      if (field.type == FieldType::scalar) return value.set_scalar(floats.front());
+      numbers = std::as_bytes(floats);
+    } else {
+      const std::span<int64_t> integers = new_array<int64_t>(buffers, feature.num_values);
+      feature.read_integers(integers);
+      if (field.type == FieldType::scalar) return value.set_scalar(integers.front());
+      numbers = std::as_bytes(integers);
+    }
+    value.set_tensor({field.dtype, shape_of(feature.num_values, shape), numbers});
+  }
+
+  // `shape` with the length that differs, or one dimension.
+  static std::vector<int64_t> shape_of(size_t num_values, std::vector<int64_t> shape) {
+    const auto count = static_cast<int64_t>(num_values);
+    if (shape.empty()) return {count};
+    int64_t known = 1;
+    for (const int64_t extent : shape) {
+      if (extent == -1) continue;
+      if (extent < 0 || __builtin_mul_overflow(known, extent, &known)) known = 0;
+    }
+    const bool is_open = std::ranges::find(shape, -1) != shape.end();
+    if (known <= 0 || (is_open ? count % known != 0 : count != known)) {
+      throw error_of(ErrorCode::invalid_argument,
+                     "has {} numbers, which features.json's shape ({}) does not hold", count,
+                     fmt::join(shape, ", "));
+    }
+    std::ranges::replace(shape, -1, count / known);
+    return shape;
+  }
+
+  std::vector<std::vector<int64_t>> shapes_;  // of each column; empty: one dimension
+};
+
+}  // namespace
+
+std::unique_ptr<Source> open_tfrecord(const fs::path& path, const RowOptions& options) {
+  const PlacesListed listed;
+  return make_row_source(std::make_unique<TfRecordRows>(path, options), options);
+}
+
+}  // namespace ffkit

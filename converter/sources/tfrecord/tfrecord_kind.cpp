@@ -1,0 +1,18 @@
+#include <ffkit/converter/row_sources.h>
+
+#include "sources/rows/row_source.h"
+
+namespace ffkit {
+
+SourceKind tfrecord_kind() {
+  return {.name = "tfrecord",
+          .description =
+              "TFRecord: files of tf.train.Example, of TensorFlow Datasets or others; gzip too",
+          .example = "/data/imagenet-tfrecord /fast/imagenet --label-offset -1",
+          .options = make_source_options<RowSourceOptions<open_tfrecord>>,
+          .pictures = PictureUse::store,
+          .takes_exif = true,
+          .place = 31};
+}
+
+}  // namespace ffkit
