@@ -106,6 +106,29 @@ TEST(Beton, ReadsEveryTypeOfField) {
   EXPECT_EQ(RecordView(schema, first).bytes(2).size(), 0U);
 }
 
+TEST(Beton, ReadsAFileOfFfcv) {
+  const auto source =
+      open_beton(std::string(FFKIT_GOLDEN_FOLDER) + "/other_libraries/ffcv.beton.gz");
+  const Schema schema = source->schema();
+  ASSERT_EQ(source->splits()[0].num_samples, 3);
+  for (int64_t row = 0; row < 3; ++row) {
+    const auto record = record_of(*source, 0, row);
+    const RecordView view(schema, record);
+    std::string pixels = "P6\n5 4\n255\n";
+    for (int i = 0; i < 60; ++i) pixels += static_cast<char>(i + row);
+    EXPECT_EQ(text_in(view.bytes(schema.require("image"))), pixels);
+    EXPECT_EQ(view.scalar<int64_t>(schema.require("label")), row);
+    EXPECT_EQ(view.scalar<double>(schema.require("score")), 0.25 + static_cast<double>(row));
+    EXPECT_EQ(text_in(view.bytes(schema.require("blob"))),
+              std::string("blob", static_cast<size_t>(row)));
+    const TensorView boxes = view.tensor(schema.require("boxes"));
+    EXPECT_THAT(boxes.shape, ElementsAre(2, 3));
+    EXPECT_EQ(values_of<float>(boxes)[5], 5.0F + static_cast<float>(row));
+    EXPECT_EQ(view.string(schema.require("meta")), "{\"i\": " + std::to_string(row) + "}");
+    EXPECT_THAT(values_of<int16_t>(view.tensor(schema.require("tensor"))), ElementsAre(row, -row));
+  }
+}
+
 TEST(Beton, GivesEachFieldANameOfItsOwn) {
   const TempDir dir;
   write_file(dir / "a.beton", BetonBuilder()

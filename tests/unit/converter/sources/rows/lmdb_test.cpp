@@ -92,6 +92,21 @@ TEST(Lmdb, ReadsAllLeavesInTheirOrder) {
   EXPECT_EQ(open_lmdb(dir / "any/data.mdb")->splits()[0].num_samples, 4);
 }
 
+TEST(Lmdb, ReadsAFileOfLiblmdb) {
+  const auto source =
+      open_lmdb(std::string(FFKIT_GOLDEN_FOLDER) + "/other_libraries/liblmdb.mdb.gz");
+  ASSERT_EQ(source->splits()[0].num_samples, 201);
+  int64_t row = 0;
+  for (int i = 0; i < 300; ++i) {
+    if (i % 3 == 0) continue;
+    std::string value;
+    for (int copy = 0; copy < i % 40; ++copy) value += "value " + std::to_string(i) + " ";
+    const std::string number = std::to_string(1000 + i).substr(1);
+    EXPECT_EQ(lmdb_row(*source, row++), std::pair(value, "key " + number));
+  }
+  EXPECT_EQ(lmdb_row(*source, row), std::pair(std::string(10000, 'x'), std::string("long")));
+}
+
 TEST(Lmdb, KeysBecomeIds) {
   const TempDir dir;
   LmdbBuilder builder;

@@ -77,6 +77,20 @@ TEST(RecordIo, ReadsPicturesWithLabelsAndIds) {
   EXPECT_THAT(source->notes(), Contains(HasSubstr("id2 in the records' headers is 0 everywhere")));
 }
 
+TEST(RecordIo, ReadsAFileOfMxnet) {
+  const auto source =
+      open_recordio(std::string(FFKIT_GOLDEN_FOLDER) + "/other_libraries/mxnet.rec");
+  EXPECT_EQ(source->schema(), image_classification_schema());
+  ASSERT_EQ(source->splits()[0].num_samples, 2);
+  EXPECT_EQ(label_in(*source, 0), 3);
+  EXPECT_EQ(id_in(*source, 1), "8");
+  const std::string picture = bytes_in(*source, 0, "image");
+  std::string with_magic = picture + std::string((4 - picture.size() % 4) % 4, '\0');
+  with_magic += kMagicText;
+  with_magic += kMagicText;
+  EXPECT_EQ(bytes_in(*source, 1, "image"), with_magic + "tail");
+}
+
 TEST(RecordIo, JoinsRecordsThatAreInParts) {
   const TempDir dir;
   const std::vector<std::string> records = {
