@@ -208,6 +208,7 @@ class Conversion {
     if (units.empty()) return false;
     if (options_.read != ReadMode::automatic) return options_.read == ReadMode::gather;
     if (!is_address(folder) && is_gathered(folder)) return true;
+    if (source_.reads_in_order()) return must_gather(plan, units, folder);
     if (!dislikes_scattered_reads(source_, plan.split, units)) return false;
     if (is_address(folder)) {
       note(fmt::format(
@@ -229,6 +230,35 @@ class Conversion {
         "{}: scattered reads are slow on the disk of {}; it is read once, front to back, "
         "through files beside the shards",
         plan.manifest.split, source_.archive(plan.split).string()));
+    return true;
+  }
+
+  // Of a source whose samples are read in their order alone.
+  bool must_gather(const SplitPlan& plan, std::span<const PackUnit> units,
+                   const fs::path& folder) const {
+    if (!is_scattered(source_, plan.split, units)) return false;
+    const std::string in_order = option_set("order", "source");
+    if (is_address(folder)) {
+      throw Error(
+          ErrorCode::invalid_argument,
+          fmt::format("split '{}' is shuffled, and its samples are read in their order alone, "
+                      "through temporary files, for which a store has no place; convert to "
+                      "a folder and copy the result, or keep the order with {}",
+                      plan.manifest.split, in_order),
+          {.path = folder.string(), .subject = ErrorSubject::destination});
+    }
+    const int64_t needed = 2 * bytes_of(plan, units);
+    if (const int64_t num_free = free_space(folder); needed > num_free) {
+      throw Error(
+          ErrorCode::io,
+          fmt::format("split '{}' is shuffled through temporary files, which take {} MB for "
+                      "a while with its shards, and {} MB are free; make room, or keep the "
+                      "order with {}",
+                      plan.manifest.split, needed / 1'000'000, num_free / 1'000'000, in_order),
+          {.path = folder.string(), .subject = ErrorSubject::destination});
+    }
+    note(fmt::format("{}: read once, front to back, and shuffled through files beside the shards",
+                     plan.manifest.split));
     return true;
   }
 

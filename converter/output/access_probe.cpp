@@ -42,6 +42,8 @@ double read_seconds(int fd, const std::vector<int64_t>& offsets) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+}  // namespace
+
 bool is_scattered(const Source& source, size_t split, std::span<const PackUnit> units) {
   int64_t last = -1;
   for (const PackUnit& unit : units) {
@@ -53,8 +55,6 @@ bool is_scattered(const Source& source, size_t split, std::span<const PackUnit> 
   }
   return false;
 }
-
-}  // namespace
 
 bool dislikes_scattered_reads(const Source& source, size_t split, std::span<const PackUnit> units) {
   const std::filesystem::path archive = source.archive(split);

@@ -35,6 +35,9 @@ PackProgress gather_samples(const Source& source, const SplitPlan& plan,
                             const ConvertOptions& options, SplitWriter& writer,
                             const std::function<void(const PackProgress&)>& on_progress);
 
+// Whether the samples of `units` are in another order than they lie in (Source::position()).
+bool is_scattered(const Source& source, size_t split, std::span<const PackUnit> units);
+
 // Whether the samples of `units`, in their order, lie scattered in one archive on a disk or file
 // system that reads scattered pieces of 128 KiB much slower than long runs. Measured on the
 // archive, in a quarter of a second at most.

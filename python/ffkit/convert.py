@@ -36,7 +36,7 @@ from ._summary import CopySummary, Leftover, Leftovers, SplitSummary, Summary
 __all__ = [
     "ConvertOptions", "ConvertPictureOptions", "CopySummary", "Leftover", "Leftovers", "PictureOptions", "Progress", "ProgressUpdate", "RowOptions",
     "Source", "SplitSummary", "Summary", "append", "beton", "coco", "copy", "demo", "find_leftovers", "folder", "from_source", "from_torch", "imagenet",
-    "jsonl", "lmdb", "merge", "nuscenes", "pairs", "recordio", "remove_leftovers", "text", "tfrecord", "transcode", "v1", "webdataset",
+    "jsonl", "lmdb", "merge", "nuscenes", "pairs", "parquet", "recordio", "remove_leftovers", "text", "tfrecord", "transcode", "v1", "webdataset",
 ]  # fmt: skip
 
 
@@ -121,6 +121,12 @@ def tfrecord(src: Path, dst: Path, **options: Unpack[RowOptions]) -> Summary:
     return _convert("tfrecord", locals())
 
 
+@documented("parquet")
+def parquet(src: Path, dst: Path, **options: Unpack[RowOptions]) -> Summary:
+    """Parquet files, as Hugging Face's datasets have them, or of any columns. pyarrow reads them."""
+    return _convert("parquet", locals())
+
+
 @documented("recordio")
 def recordio(src: Path, dst: Path, **options: Unpack[RowOptions]) -> Summary:
     """RecordIO of MXNet: a .rec file, or a folder of them, with .idx and .lst beside."""
@@ -144,7 +150,6 @@ def lmdb(
 ) -> Summary:
     """LMDB: pictures by key, as LSUN has them, Datum messages of Caffe, or bytes."""
     return _convert("lmdb", locals())
-
 
 
 @documented("pairs")

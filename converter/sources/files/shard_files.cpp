@@ -130,6 +130,29 @@ SplitFiles by_name(const std::vector<fs::path>& files, const ShardNames& names) 
   return splits;
 }
 
+// Of a folder of files. Its name is the split; where that is none of the known ones, the files' names
+// may tell, as in Hugging Face's data/train-00000-of-00002.parquet.
+void add_folder(const fs::path& path, const std::string& folder, const std::vector<fs::path>& files,
+                const ShardNames& names, SplitFiles& splits) {
+  const std::string split = split_called(folder);
+  const bool tell = split.empty() && std::ranges::all_of(files, [&](const fs::path& file) {
+                      return !split_in_name(stem_of(file, names)).empty();
+                    });
+  if (!tell) {
+    auto& all = splits[split.empty() ? folder : split];
+    all.insert(all.end(), files.begin(), files.end());
+    return;
+  }
+  for (auto& [name, of_split] : by_name(files, names)) {
+    if (splits.contains(name)) {
+      throw source_error(path, ErrorCode::invalid_argument,
+                         "folder '{}' and another one hold files of split '{}'; give one of them",
+                         folder, name);
+    }
+    splits[name] = of_split;
+  }
+}
+
 }  // namespace
 
 std::string stem_without_number(std::string stem) {
@@ -207,9 +230,7 @@ ShardListing find_shards(const fs::path& path, const ShardNames& names) {
                            "them, or put all into folders",
                            names.noun, folder);
       }
-      const std::string split = split_called(folder);
-      auto& all = splits[split.empty() ? folder : split];
-      all.insert(all.end(), in_folder.begin(), in_folder.end());
+      add_folder(path, folder, in_folder, names, splits);
     }
   } else if (exists_at(path)) {
     splits = by_name({path}, names);

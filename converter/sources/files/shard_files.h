@@ -1,6 +1,7 @@
 // Shard files: the files of a data set that comes in pieces (tar files, JSON lines), by split.
 //
 //   train/000.tar  val/000.tar                   folders: the split is the folder's name
+//   data/train-000.tar  data/val-000.tar         other folders: names, where all tell a split
 //   imagenet-train-{000000..000146}.tar          names: the text before the last number says the
 //                                                split
 //   000000.tar  000001.tar                       neither: all are 'train'
@@ -45,7 +46,8 @@ ShardNames names_ending_in(const std::string& ending);
 // The files below `path` that are shards, or `path` itself, whatever its name, when it is a file.
 // "validation" and "valid" become "val", which is what the trainer looks for. Throws
 // Error(not_found) when there are none and for links to nothing, Error(invalid_argument) when there
-// are files both in `path` and in its folders, or a file and its compressed copy.
+// are files both in `path` and in its folders, a file and its compressed copy, or files of one split
+// in several folders.
 ShardListing find_shards(const std::filesystem::path& path, const ShardNames& names);
 
 // The split that a file's name (without its ending) tells: "train" for "imagenet-train-000003" and

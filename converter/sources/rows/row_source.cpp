@@ -93,8 +93,7 @@ class RowSource final : public ListedSource {
   }
 
   bool checks_headers_only() const override {
-    return std::ranges::any_of(fields_, [&](size_t i) { return is_picture_column(column(i)); }) &&
-           storer_.checks_headers_only();
+    return std::ranges::any_of(schema_.fields, is_picture_column) && storer_.checks_headers_only();
   }
 
   std::vector<fs::path> roots() const override { return table_->roots(); }
@@ -108,6 +107,8 @@ class RowSource final : public ListedSource {
   int64_t sample_bytes(size_t split, int64_t index) const override {
     return table_->row_bytes(split, index);
   }
+
+  bool reads_in_order() const override { return table_->reads_in_order(); }
 
   void will_read(size_t split, int64_t index) const override { table_->will_read(split, index); }
 
@@ -163,7 +164,10 @@ class RowSource final : public ListedSource {
     image_ = given("image_column", options.image_column);
     label_ = given("label_column", options.label_column);
     id_ = given("id_column", options.id_column);
-    if (image_ && column(*image_).type != FieldType::image) {
+    const auto may_be_picture = [](FieldType type) {
+      return type == FieldType::image || type == FieldType::bytes;
+    };
+    if (image_ && !may_be_picture(column(*image_).type)) {
       throw not_that("image_column", *image_, "pictures");
     }
     if (label_ && !is_whole_number(column(*label_)) && column(*label_).type != FieldType::string) {
@@ -237,7 +241,7 @@ class RowSource final : public ListedSource {
     for (const size_t i : fields_) {
       Field field = column(i);
       field.column = field.type == FieldType::scalar;
-      if (i == image_) field.name = "image";
+      if (i == image_) field = {"image", FieldType::image};
       if (i == label_) field = {"label", FieldType::scalar, DType::i64, true};
       add_field(std::move(field), column(i).name);
     }

@@ -80,6 +80,8 @@ class RowTable {
   // The same with the whole path, for messages.
   [[nodiscard]] virtual std::string describe(size_t split, int64_t row) const = 0;
   virtual void will_read(size_t split, int64_t row) const = 0;
+  // As Source::reads_in_order().
+  [[nodiscard]] virtual bool reads_in_order() const { return false; }
   // Sets values[i], which are null before, to what column i holds. Throws Error without a path for
   // a row that is damaged, or is not what its column says.
   virtual void read(size_t split, int64_t row, std::span<RowValue> values,

@@ -65,6 +65,15 @@ void add_shapes(const FeatureJson& feature, const std::string& name, std::vector
 
 }  // namespace
 
+bool is_there(const fs::path& file) {
+  try {
+    return exists_at(file);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unsupported) throw;
+    return false;  // of a web server, which says so of what it has not
+  }
+}
+
 Shapes read_tfds_shapes(const fs::path& path, std::string_view json) {
   Shapes shapes;
   try {
@@ -84,7 +93,7 @@ std::vector<std::string> find_tfds_classes(const fs::path& folder, const std::st
   std::string name = feature;
   std::ranges::replace(name, '/', '-');
   const fs::path file = folder / (name + ".labels.txt");
-  if (!exists_at(file)) return {};
+  if (!is_there(file)) return {};
   return read_class_list(file);
 }
 

@@ -207,10 +207,10 @@ class TfRecordRows final : public FileRows {
   }
 
   void make_columns(const SeenFeatures& seen, int64_t num_seen) {
-    const fs::path folder = is_folder_at(path()) ? path() : path().parent_path();
+    const fs::path folder = files(0).paths().front().parent_path();
     std::map<std::string, std::vector<int64_t>> shapes;
     const fs::path features = folder / "features.json";
-    if (exists_at(features)) shapes = read_tfds_shapes(features, read_source_text(features));
+    if (is_there(features)) shapes = read_tfds_shapes(features, read_source_text(features));
     for (const auto& [name, feature] : seen) {
       if (feature.num_rows == 0) {
         notes_.push_back(

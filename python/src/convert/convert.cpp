@@ -260,6 +260,7 @@ void bind_convert(nb::module_& module) {
   module.def(
       "check_pictures", [](nb::dict given) { storage_of(std::move(given)); }, nb::arg("given"));
   module.def("option_tables", &option_tables);
+  bind_parquet(module);
 }
 
 }  // namespace ffkit::python

@@ -62,6 +62,22 @@ void describe(RowOptions& options, OptionTable& table);
 std::unique_ptr<Source> open_tfrecord(const std::filesystem::path& path,
                                       const RowOptions& options = {});
 
+// Parquet files, by Arrow's library (parquet_module.h, or Python's pyarrow): a folder of them, of
+// folders of them, or one file. Columns are those of the schema:
+//
+//   numbers, bool            scalar; lists of them a tensor [n]; lists of lists a tensor where all
+//                            rows are regular, else a list of tensors
+//   text, bytes              string, bytes; lists of them a list
+//   struct                   its members: "objects/bbox"; of a list of structs each is a list
+//   struct<bytes, path>      a picture, and its path, as Hugging Face's datasets have it
+//
+// Bytes are pictures where Hugging Face's metadata say so, or most of the first rows begin as one.
+// ClassLabel names the classes. Other types are left out, with a note. Rows are read in their order
+// alone, in batches of about 16 MiB: another order goes through temporary files beside the shards.
+// Throws Error(unsupported) where nothing reads parquet files.
+std::unique_ptr<Source> open_parquet(const std::filesystem::path& path,
+                                     const RowOptions& options = {});
+
 // RecordIO of MXNet: a .rec file, or a folder of them, as im2rec and MXIndexedRecordIO write them.
 // Records are pictures behind a header, or pictures, where half or more are, else other bytes:
 //

@@ -98,6 +98,12 @@ TEST(RowSource, OfTwoPicturesNoneIsTheFirst) {
               ElementsAre("image", "left", "id"));
 }
 
+TEST(RowSource, BytesAreAPictureWhereThatIsSaid) {
+  const auto source = source_of({column("raw", FieldType::bytes)}, {.image_column = "raw"});
+  EXPECT_EQ(describe(source->schema().fields[0]), "'image' image");
+  EXPECT_TRUE(source->checks_headers_only());
+}
+
 TEST(RowSource, TheColumnWithClassesIsTheLabel) {
   std::vector<RowColumn> columns = {column("label", FieldType::scalar, DType::i64),
                                     column("fine", FieldType::scalar, DType::u8)};

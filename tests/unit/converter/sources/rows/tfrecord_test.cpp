@@ -84,6 +84,20 @@ TEST(TfRecord, FilesThatTheNamesCountAreMissed) {
   EXPECT_THAT(one->notes(), Not(Contains(HasSubstr("their names count"))));
 }
 
+TEST(TfRecord, AFolderThatIsNoSplitMayHoldFilesOfSeveral) {
+  const TempDir dir;
+  fs::create_directories(dir / "data");
+  write_file(dir / "data/train-00000-of-00001", tf_record(labelled(0)));
+  write_file(dir / "data/test-00000-of-00001", tf_record(labelled(1)));
+  const auto source = open_tfrecord(dir.path());
+  ASSERT_EQ(source->splits().size(), 2U);
+  EXPECT_EQ(source->splits()[0].name, "train");
+  EXPECT_EQ(source->splits()[1].name, "test");
+  fs::create_directories(dir / "more");
+  write_file(dir / "more/train-00000-of-00001", tf_record(labelled(2)));
+  EXPECT_ERROR(open_tfrecord(dir.path()), invalid_argument);
+}
+
 TEST(TfRecord, TypesAreThoseOfAllRows) {
   const TempDir dir;
   write_file(dir / "a.tfrecord",

@@ -1,0 +1,71 @@
+// ArrowColumns: the columns of Arrow's arrays as columns of rows, and the values of one row.
+//
+//   numbers, bool            scalar                       list of them      tensor [n]
+//   text, bytes              string, bytes                list of them      list
+//   list of lists of numbers tensor where all rows are regular, else a list of tensors
+//   struct                   its members, "objects/bbox"; in a list, each member is a list
+//   struct<bytes, path>      Hugging Face's Image: a picture, and its path
+//
+// Names of classes are those of Hugging Face's ClassLabel, in the schema's metadata. Types that are
+// none of these are left out, with a note.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <ffkit/converter/arrow_c.h>
+
+#include "sources/rows/row_table.h"
+
+namespace ffkit {
+
+enum class ArrowLeaf : uint8_t { number, boolean, text, bytes };
+
+// From an array to an array below it.
+struct ArrowStep {
+  size_t child = 0;  // of a struct; 0 of a list
+  bool is_list = false;
+  bool has_wide_offsets = false;  // of a list: 64 bits
+  int64_t fixed_size = 0;         // of a list whose lengths are all the same
+};
+
+struct ArrowColumn {
+  RowColumn column;
+  ArrowLeaf leaf = ArrowLeaf::number;
+  std::vector<ArrowStep> steps;      // from the struct of all columns
+  int depth = 0;                     // lists among the steps
+  bool has_wide_offsets = false;     // of texts and bytes
+  bool is_view = false;              // texts and bytes in pieces
+  int64_t fixed_size = 0;            // of bytes
+  std::string index_format;          // of texts behind a dictionary; else empty
+  bool may_be_picture = false;       // bytes whose kind nothing tells
+  std::vector<int64_t> empty_shape;  // of a tensor without items: [0, 4] where others are [n, 4]
+  // Whether rows are looked at for regular lists of lists.
+  bool is_nested() const { return depth >= 2; }
+};
+
+struct ArrowColumns {
+  std::vector<ArrowColumn> columns;
+  std::vector<std::string> left_out;  // "'price' (decimal128)"
+};
+
+// Of the struct of all columns. Lists of lists of numbers are lists of tensors at first. Throws
+// Error(corrupt), without a path, for a schema that is none.
+ArrowColumns arrow_columns(const ArrowSchema& schema);
+
+// Sets `value` to what stands in row `row` of `batch`, copied to `buffers`. Throws
+// Error(invalid_argument), without a path, for a null inside of a list, and for lists that are not
+// regular where all should be.
+void read_arrow_value(const ArrowColumn& column, const ArrowArray& batch, int64_t row,
+                      RowValue& value, SampleBuffers& buffers);
+
+// The shape of a row's lists of lists; nothing where they are not regular; {} for a null. The column
+// is_nested(). Throws as read_arrow_value().
+std::optional<std::vector<int64_t>> nested_shape(const ArrowColumn& column, const ArrowArray& batch,
+                                                 int64_t row);
+
+}  // namespace ffkit

@@ -1,0 +1,173 @@
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include <ffkit/converter/parquet_file.h>
+#include <ffkit/format/error.h>
+
+#include "format/make_error.h"
+#include "input/input_file.h"
+#include "input/source_error.h"
+#include "sources/parquet/module/parquet_module.h"
+
+namespace ffkit {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kModuleName[] = "libffkit_parquet.so";
+constexpr size_t kErrorBytes = 1000;
+
+// The folder of the program or library that holds this code.
+fs::path own_folder() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(&set_parquet_opener), &info) == 0) return {};
+  std::error_code ignored;
+  return fs::canonical(info.dli_fname, ignored).parent_path();
+}
+
+const FfkitParquetModule* open_parquet_module() {
+  void* library = dlopen(kModuleName, RTLD_NOW | RTLD_LOCAL);
+  const fs::path here = own_folder();
+  for (const fs::path& folder : {here, here / "../lib", here / "../converter"}) {
+    if (library == nullptr) library = dlopen((folder / kModuleName).c_str(), RTLD_NOW | RTLD_LOCAL);
+  }
+  if (library == nullptr) return nullptr;
+  using Get = const FfkitParquetModule* (*)();
+  const auto get = reinterpret_cast<Get>(dlsym(library, "ffkit_parquet_module_1"));
+  return get == nullptr ? nullptr : get();
+}
+
+const FfkitParquetModule* parquet_module() {
+  static const FfkitParquetModule* const module = open_parquet_module();
+  return module;
+}
+
+class FileInput final : public ParquetInput {
+ public:
+  explicit FileInput(const fs::path& path) : file_(path) {}
+  int64_t size() const override { return file_.size(); }
+  void read_at(int64_t offset, std::span<std::byte> out) const override {
+    // Columns are read from front to back.
+    constexpr int64_t kAhead = 4 << 20;
+    const int64_t ahead = std::min(kAhead, file_.size() - offset - std::ssize(out));
+    if (file_.is_in_store() && ahead > 0) file_.will_read(offset + std::ssize(out), ahead);
+    file_.read_at(offset, out);
+  }
+
+ private:
+  const InputFile file_;
+};
+
+class ModuleFile final : public ParquetFile {
+ public:
+  ModuleFile(const FfkitParquetModule& module, const fs::path& path)
+      : module_(module), input_(path), bytes_{this, input_.size(), &ModuleFile::read_bytes} {
+    check([&](char* error) { return module_.open(&bytes_, &file_, error, kErrorBytes); });
+  }
+  ~ModuleFile() override {
+    if (file_ != nullptr) module_.close(file_);
+  }
+  ModuleFile(const ModuleFile&) = delete;
+  ModuleFile& operator=(const ModuleFile&) = delete;
+
+  ArrowOwner<ArrowSchema> schema() override {
+    ArrowOwner<ArrowSchema> schema;
+    check([&](char* error) { return module_.schema(file_, schema.get(), error, kErrorBytes); });
+    return schema;
+  }
+
+  std::vector<RowGroup> groups() override {
+    std::vector<RowGroup> groups(static_cast<size_t>(module_.num_groups(file_)));
+    for (size_t i = 0; i < groups.size(); ++i) {
+      module_.group(file_, static_cast<int64_t>(i), &groups[i].num_rows, &groups[i].num_bytes);
+    }
+    return groups;
+  }
+
+  ArrowOwner<ArrowArrayStream> read(int64_t group, const std::vector<std::string>& columns,
+                                    int64_t batch_rows) override {
+    std::vector<const char*> names;
+    names.reserve(columns.size());
+    for (const std::string& column : columns) names.push_back(column.c_str());
+    ArrowOwner<ArrowArrayStream> stream;
+    check([&](char* error) {
+      return module_.read(file_, group, names.empty() ? nullptr : names.data(), names.size(),
+                          batch_rows, stream.get(), error, kErrorBytes);
+    });
+    return stream;
+  }
+
+ private:
+  static int read_bytes(void* context, int64_t offset, int64_t num_bytes, void* out) {
+    auto& self = *static_cast<ModuleFile*>(context);
+    try {
+      self.input_.read_at(offset, {static_cast<std::byte*>(out), static_cast<size_t>(num_bytes)});
+      return 0;
+    } catch (const Error& error) {
+      self.error_ = error;
+    } catch (const std::bad_alloc&) {
+      self.error_ = Error(ErrorCode::io, "there is not enough memory");
+    }
+    return -1;
+  }
+
+  template <typename Call>
+  void check(const Call& call) {
+    std::array<char, kErrorBytes> text{};
+    error_.reset();
+    if (call(text.data()) == 0) return;
+    if (error_) throw Error(*error_);
+    throw error_of(ErrorCode::corrupt, "cannot be read as a parquet file: {}", text.data());
+  }
+
+  const FfkitParquetModule& module_;
+  const FileInput input_;
+  const FfkitParquetBytes bytes_;
+  void* file_ = nullptr;
+  std::optional<Error> error_;  // of the last read of the file
+};
+
+std::mutex& opener_mutex() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+OpenParquet& parquet_opener() {
+  static OpenParquet opener;
+  return opener;
+}
+
+}  // namespace
+
+void set_parquet_opener(OpenParquet open) {
+  const std::lock_guard lock(opener_mutex());
+  parquet_opener() = std::move(open);
+}
+
+std::unique_ptr<ParquetInput> open_parquet_input(const fs::path& path) {
+  return std::make_unique<FileInput>(path);
+}
+
+std::unique_ptr<ParquetFile> open_parquet_file(const fs::path& path) {
+  OpenParquet open;
+  {
+    const std::lock_guard lock(opener_mutex());
+    open = parquet_opener();
+  }
+  if (open) return open(path);
+  if (const FfkitParquetModule* module = parquet_module()) {
+    return std::make_unique<ModuleFile>(*module, path);
+  }
+  throw source_error(path, ErrorCode::unsupported,
+                     "parquet files are read by Arrow's library, and {} is not here; build it "
+                     "(-DFFKIT_PARQUET=ON), or convert in Python, where pyarrow reads them",
+                     kModuleName);
+}
+
+}  // namespace ffkit

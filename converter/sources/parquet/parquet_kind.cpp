@@ -1,0 +1,24 @@
+#include <ffkit/converter/row_sources.h>
+
+#include "places/place.h"
+#include "sources/parquet/parquet_rows.h"
+#include "sources/rows/row_source.h"
+
+namespace ffkit {
+
+std::unique_ptr<Source> open_parquet(const std::filesystem::path& path, const RowOptions& options) {
+  const PlacesListed listed;
+  return make_row_source(list_parquet_rows(path, options), options);
+}
+
+SourceKind parquet_kind() {
+  return {.name = "parquet",
+          .description = "parquet: files of Hugging Face's datasets, or of any columns",
+          .example = "hf://datasets/ylecun/mnist/mnist /fast/mnist",
+          .options = make_source_options<RowSourceOptions<open_parquet>>,
+          .pictures = PictureUse::store,
+          .takes_exif = true,
+          .place = 32};
+}
+
+}  // namespace ffkit

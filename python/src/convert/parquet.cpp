@@ -1,0 +1,187 @@
+// Parquet files for the converter, read by Python's pyarrow: its batches come through Arrow's C
+// interfaces, without a copy. Threads of the converter hold the GIL while they ask for one.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ffkit/converter/parquet_file.h>
+#include <ffkit/format/error.h>
+
+#include "bindings.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace ffkit::python {
+namespace {
+
+// What Python has raised, with its GIL held. An error of the file's own bytes comes out as it is.
+[[noreturn]] void rethrow(const nb::python_error& error, std::optional<Error>& of_input) {
+  if (of_input) throw Error(*std::exchange(of_input, std::nullopt));
+  if (error.matches(PyExc_MemoryError)) {
+    throw Error(ErrorCode::io, "there is not enough memory");
+  }
+  if (error.matches(PyExc_ImportError)) {
+    throw Error(ErrorCode::unsupported,
+                "pyarrow, which reads parquet files, cannot be imported; install it: pip install "
+                "pyarrow");
+  }
+  throw Error(ErrorCode::corrupt, std::string("cannot be read as a parquet file: ") +
+                                      nb::cast<std::string>(nb::str(error.value())));
+}
+
+// A file as Python's io has it.
+class InputOfPython {
+ public:
+  explicit InputOfPython(const std::filesystem::path& path) : input_(open_parquet_input(path)) {}
+
+  nb::bytes read(int64_t num_bytes) {
+    const int64_t left = input_->size() - position_;
+    if (num_bytes < 0 || num_bytes > left) num_bytes = left;
+    std::vector<std::byte> bytes(static_cast<size_t>(num_bytes));
+    {
+      const nb::gil_scoped_release release;
+      try {
+        input_->read_at(position_, bytes);
+      } catch (const Error& error) {
+        error_ = error;
+      }
+    }
+    if (error_) throw nb::value_error("the file cannot be read");
+    position_ += num_bytes;
+    return nb::bytes(bytes.data(), bytes.size());
+  }
+
+  int64_t seek(int64_t offset, int whence) {
+    const int64_t from = whence == 0 ? 0 : whence == 1 ? position_ : input_->size();
+    position_ = std::clamp<int64_t>(from + offset, 0, input_->size());
+    return position_;
+  }
+  int64_t tell() const { return position_; }
+  bool is_closed() const { return is_closed_; }
+  void close() { is_closed_ = true; }
+  std::optional<Error>& error() { return error_; }
+
+ private:
+  std::unique_ptr<ParquetInput> input_;
+  int64_t position_ = 0;
+  bool is_closed_ = false;
+  std::optional<Error> error_;
+};
+
+class PyarrowFile final : public ParquetFile {
+ public:
+  explicit PyarrowFile(const std::filesystem::path& path) {
+    auto input = std::make_unique<InputOfPython>(path);
+    const nb::gil_scoped_acquire gil;
+    input_ = input.get();
+    nb::object source = nb::cast(input.release(), nb::rv_policy::take_ownership);
+    check([&] {
+      file_ = nb::module_::import_("pyarrow.parquet")
+                  .attr("ParquetFile")(
+                      nb::module_::import_("pyarrow").attr("PythonFile")(source, "mode"_a = "r"),
+                      "buffer_size"_a = 1 << 20, "pre_buffer"_a = false);
+      schema_ = file_.attr("schema_arrow");
+    });
+  }
+  ~PyarrowFile() override {
+    const nb::gil_scoped_acquire gil;
+    schema_.reset();
+    file_.reset();
+  }
+  PyarrowFile(const PyarrowFile&) = delete;
+  PyarrowFile& operator=(const PyarrowFile&) = delete;
+
+  ArrowOwner<ArrowSchema> schema() override {
+    const nb::gil_scoped_acquire gil;
+    ArrowOwner<ArrowSchema> schema;
+    check([&] { schema_.attr("_export_to_c")(reinterpret_cast<uintptr_t>(schema.get())); });
+    return schema;
+  }
+
+  std::vector<RowGroup> groups() override {
+    const nb::gil_scoped_acquire gil;
+    std::vector<RowGroup> groups;
+    check([&] {
+      const nb::object metadata = file_.attr("metadata");
+      const auto count = nb::cast<int64_t>(metadata.attr("num_row_groups"));
+      for (int64_t i = 0; i < count; ++i) {
+        const nb::object group = metadata.attr("row_group")(i);
+        groups.push_back({nb::cast<int64_t>(group.attr("num_rows")),
+                          nb::cast<int64_t>(group.attr("total_byte_size"))});
+      }
+    });
+    return groups;
+  }
+
+  ArrowOwner<ArrowArrayStream> read(int64_t group, const std::vector<std::string>& columns,
+                                    int64_t batch_rows) override {
+    const nb::gil_scoped_acquire gil;
+    ArrowOwner<ArrowArrayStream> stream;
+    check([&] {
+      nb::object schema = schema_;
+      nb::object names = nb::none();
+      if (!columns.empty()) {
+        names = nb::cast(columns);
+        nb::list fields;
+        for (const nb::handle field : schema_) {
+          if (nb::cast<bool>(names.attr("__contains__")(field.attr("name")))) fields.append(field);
+        }
+        schema = nb::module_::import_("pyarrow").attr("schema")(fields);
+      }
+      nb::list groups;
+      groups.append(group);
+      const nb::object batches =
+          file_.attr("iter_batches")("batch_size"_a = batch_rows, "row_groups"_a = groups,
+                                     "columns"_a = names, "use_threads"_a = false);
+      nb::module_::import_("pyarrow")
+          .attr("RecordBatchReader")
+          .attr("from_batches")(schema, batches)
+          .attr("_export_to_c")(reinterpret_cast<uintptr_t>(stream.get()));
+    });
+    return stream;
+  }
+
+ private:
+  // With the GIL held.
+  template <typename Work>
+  void check(const Work& work) {
+    try {
+      work();
+    } catch (const nb::python_error& error) {
+      rethrow(error, input_->error());
+    }
+  }
+
+  InputOfPython* input_ = nullptr;  // which file_ owns
+  nb::object file_;
+  nb::object schema_;
+};
+
+}  // namespace
+
+void bind_parquet(nb::module_& module) {
+  nb::class_<InputOfPython>(module, "ParquetInput")
+      .def("read", &InputOfPython::read, nb::arg("num_bytes") = -1)
+      .def("seek", &InputOfPython::seek, nb::arg("offset"), nb::arg("whence") = 0)
+      .def("tell", &InputOfPython::tell)
+      .def("close", &InputOfPython::close)
+      .def("readable", [](const InputOfPython&) { return true; })
+      .def("seekable", [](const InputOfPython&) { return true; })
+      .def("writable", [](const InputOfPython&) { return false; })
+      .def_prop_ro("closed", &InputOfPython::is_closed);
+  set_parquet_opener([](const std::filesystem::path& path) -> std::unique_ptr<ParquetFile> {
+    return std::make_unique<PyarrowFile>(path);
+  });
+}
+
+}  // namespace ffkit::python
