@@ -35,8 +35,9 @@ from ._summary import CopySummary, Leftover, Leftovers, SplitSummary, Summary
 
 __all__ = [
     "ConvertOptions", "ConvertPictureOptions", "CopySummary", "Leftover", "Leftovers", "PictureOptions", "Progress", "ProgressUpdate", "RowOptions",
-    "Source", "SplitSummary", "Summary", "append", "coco", "copy", "demo", "find_leftovers", "folder", "from_dataset_dict", "from_grain",
-    "from_iterable", "from_source", "from_torch", "imagenet", "jsonl", "litdata", "mds", "merge", "nuscenes", "pairs", "parquet", "remove_leftovers", "text", "tfrecord", "transcode", "v1", "webdataset",
+    "Source", "SplitSummary", "Summary", "append", "beton", "coco", "copy", "demo", "find_leftovers", "folder", "from_dataset_dict", "from_grain",
+    "from_iterable", "from_source", "from_torch", "imagenet", "jsonl", "litdata", "lmdb", "mds", "merge", "nuscenes", "pairs", "parquet", "recordio",
+    "remove_leftovers", "text", "tfrecord", "transcode", "v1", "webdataset",
 ]  # fmt: skip
 
 
@@ -138,6 +139,31 @@ def mds(src: Path, dst: Path, **options: Unpack[RowOptions]) -> Summary:
 def litdata(src: Path, dst: Path, **options: Unpack[RowOptions]) -> Summary:
     """Chunks of LitData: a folder with index.json, or one of such folders; compressed chunks are decompressed once, into temporary files."""
     return _convert("litdata", locals())
+
+
+@documented("recordio")
+def recordio(src: Path, dst: Path, **options: Unpack[RowOptions]) -> Summary:
+    """RecordIO of MXNet: a .rec file, or a folder of them, with .idx and .lst beside."""
+    return _convert("recordio", locals())
+
+
+@documented("beton")
+def beton(src: Path, dst: Path, **options: Unpack[RowOptions]) -> Summary:
+    """FFCV: a .beton or .ffcv file, or a folder of them."""
+    return _convert("beton", locals())
+
+
+@documented("lmdb")
+def lmdb(
+    src: Path,
+    dst: Path,
+    *,
+    value: Literal["auto", "picture", "datum", "bytes", "text"] | None = None,
+    rgb: bool = False,
+    **options: Unpack[RowOptions],
+) -> Summary:
+    """LMDB: pictures by key, as LSUN has them, Datum messages of Caffe, or bytes."""
+    return _convert("lmdb", locals())
 
 
 @documented("pairs")

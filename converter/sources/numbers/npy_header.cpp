@@ -38,7 +38,25 @@ std::string_view value_of(std::string_view header, std::string_view key) {
                       : header.substr(begin, end - begin);
 }
 
-DType dtype_of_descr(std::string_view descr) {
+std::vector<int64_t> parse_shape(std::string_view text) {
+  std::vector<int64_t> shape;
+  for (size_t i = 0; i < text.size();) {
+    if (text[i] == ' ' || text[i] == ',') {
+      ++i;
+      continue;
+    }
+    int64_t size = 0;
+    const auto [end, error] = std::from_chars(text.data() + i, text.data() + text.size(), size);
+    if (error != std::errc{} || size < 0) no_npy(fmt::format("its shape is ({})", text));
+    shape.push_back(size);
+    i = static_cast<size_t>(end - text.data());
+  }
+  return shape;
+}
+
+}  // namespace
+
+DType dtype_of_numpy(std::string_view descr) {
   constexpr std::array<std::pair<std::string_view, DType>, 14> kTypes = {{
       {"|b1", DType::u8},
       {"|u1", DType::u8},
@@ -64,24 +82,6 @@ DType dtype_of_descr(std::string_view descr) {
                  descr);
 }
 
-std::vector<int64_t> parse_shape(std::string_view text) {
-  std::vector<int64_t> shape;
-  for (size_t i = 0; i < text.size();) {
-    if (text[i] == ' ' || text[i] == ',') {
-      ++i;
-      continue;
-    }
-    int64_t size = 0;
-    const auto [end, error] = std::from_chars(text.data() + i, text.data() + text.size(), size);
-    if (error != std::errc{} || size < 0) no_npy(fmt::format("its shape is ({})", text));
-    shape.push_back(size);
-    i = static_cast<size_t>(end - text.data());
-  }
-  return shape;
-}
-
-}  // namespace
-
 NpyHeader read_npy_header(std::span<const std::byte> file) {
   constexpr std::string_view kMagic = "\x93NUMPY";
   constexpr size_t kShortest = 10;
@@ -100,7 +100,7 @@ NpyHeader read_npy_header(std::span<const std::byte> file) {
   if (file.size() - begin < length) no_npy("it is cut short");
   const std::string_view header(reinterpret_cast<const char*>(file.data()) + begin, length);
 
-  NpyHeader result{.dtype = dtype_of_descr(value_of(header, "descr")),
+  NpyHeader result{.dtype = dtype_of_numpy(value_of(header, "descr")),
                    .shape = parse_shape(value_of(header, "shape")),
                    .data_offset = begin + length};
   const size_t num_bytes = file.size() - result.data_offset;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 #include <ffkit/format/option_names.h>
@@ -136,6 +137,11 @@ std::span<const std::byte> FileRows::row_data(size_t split, int64_t row,
 void FileRows::read(size_t split, int64_t row, std::span<RowValue> values,
                     SampleBuffers& buffers) const {
   parse(row_data(split, row, buffers), values, buffers);
+}
+
+void FileRows::parse(std::span<const std::byte> /*row*/, std::span<RowValue> /*values*/,
+                     SampleBuffers& /*buffers*/) const {
+  throw std::logic_error("a subclass of FileRows overrides parse() or read()");
 }
 
 }  // namespace ffkit

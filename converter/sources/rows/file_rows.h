@@ -33,7 +33,7 @@ class FileRows : public RowTable {
   void will_read(size_t split, int64_t row) const final;
   // Reads the row's bytes and has them parsed.
   void read(size_t split, int64_t row, std::span<RowValue> values,
-            SampleBuffers& buffers) const final;
+            SampleBuffers& buffers) const override;
 
  protected:
   struct Options {
@@ -64,9 +64,10 @@ class FileRows : public RowTable {
   // The bytes of a row; throws Error(unsupported) for a row that is too large.
   std::span<const std::byte> row_data(size_t split, int64_t row, SampleBuffers& buffers) const;
 
-  // Sets `values` (columns().size() of them) to those of a row.
+  // Sets `values` (columns().size() of them) to those of a row. A table whose rows are not parsed
+  // from one range overrides read() instead.
   virtual void parse(std::span<const std::byte> row, std::span<RowValue> values,
-                     SampleBuffers& buffers) const = 0;
+                     SampleBuffers& buffers) const;
 
   const std::filesystem::path& path() const { return path_; }
   const Options& options() const { return options_; }

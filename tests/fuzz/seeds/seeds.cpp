@@ -276,6 +276,7 @@ void make_seeds(const fs::path& folder) {
   make_imagenet_seeds(folder);
   make_source_seeds(folder);
   make_row_seeds(folder);
+  make_row_file_seeds(folder);
 }
 
 }  // namespace ffkit::fuzzing

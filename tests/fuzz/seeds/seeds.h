@@ -20,6 +20,9 @@ void make_source_seeds(const std::filesystem::path& folder);
 // Files of other libraries, whose rows are converted: one folder a target.
 void make_row_seeds(const std::filesystem::path& folder);
 
+// Files of MXNet, FFCV and LMDB.
+void make_row_file_seeds(const std::filesystem::path& folder);
+
 // Files of torch.save().
 void make_torch_seeds(const std::filesystem::path& folder);
 

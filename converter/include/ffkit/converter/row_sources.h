@@ -18,6 +18,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <ffkit/converter/image_storage.h>
@@ -107,5 +108,69 @@ std::unique_ptr<Source> open_mds(const std::filesystem::path& path, const RowOpt
 // Arrow tables in chunks, and layouts of other item loaders.
 std::unique_ptr<Source> open_litdata(const std::filesystem::path& path,
                                      const RowOptions& options = {});
+
+// RecordIO of MXNet: a .rec file, or a folder of them, as im2rec and MXIndexedRecordIO write them.
+// Records are pictures behind a header, or pictures, where half or more are, else other bytes:
+//
+//   image      the picture                    data        the record, where it is other bytes
+//   label      its label, where no picture    labels      f32 [n], its labels, where a picture has
+//              has several: i64, or f32 for               several
+//              all where one is no class
+//   id         the name that the .lst beside has for the record's id and label; else the header's
+//              id, where no two are equal; else the key of the .idx beside
+//   record_id  u64, the header's id where it is not the id
+//   id2        u64, where one is not 0
+//
+// A .idx that names other places than those of the records is an Error(invalid_argument). A cut or
+// damaged place is one bad sample, and the records behind it are found again.
+std::unique_ptr<Source> open_recordio(const std::filesystem::path& path,
+                                      const RowOptions& options = {});
+
+// FFCV: a .beton or .ffcv file of version 2, or a folder of them. Every field is a column:
+//
+//   RGBImageField     image: the JPEG as it is, raw pixels as PPM, without a loss
+//   IntField          scalar i64              NDArrayField, TorchTensorField   tensor
+//   FloatField        scalar f64              JSONField                        string
+//   BytesField        bytes
+//
+// A sample that FFCV failed to write, or whose bytes are not in the file, is a bad one. A field of
+// a type of one's own is an Error(unsupported): nothing says what its bytes are.
+std::unique_ptr<Source> open_beton(const std::filesystem::path& path,
+                                   const RowOptions& options = {});
+
+enum class LmdbValue : uint8_t {
+  automatic,  // pictures or Datum messages where half or more are, else bytes
+  picture,
+  datum,
+  bytes,
+  text,
+};
+// "auto", "picture", "datum", "bytes", "text".
+std::string_view to_string(LmdbValue value);
+// Inverse of to_string; throws Error(invalid_argument).
+LmdbValue parse_lmdb_value(std::string_view name);
+
+struct LmdbOptions {
+  LmdbValue value = LmdbValue::automatic;
+  bool is_rgb = false;  // planes of pixels in Datum messages: red first; else blue first
+  RowOptions rows = {};
+};
+// Declares those that a user gives.
+void describe(LmdbOptions& options, OptionTable& table);
+
+// LMDB files: data.mdb or its folder, or a folder of such folders or of .mdb files. Entries in the
+// order of their keys, which are the ids: UTF-8, numbers (MDB_INTEGERKEY), or "0x" and digits.
+//
+//   pictures         image; label, where all folders are called as LSUN's (bedroom_train_lmdb), -1
+//                    for those in test_lmdb
+//   Datum messages   image of a file or of pixels of one or three channels, else data, a tensor u8
+//                    or f32 [channels, height, width]; label
+//   others           data, bytes; or text
+//
+// Files are read as they are, without a lock: nobody may write to them. A file that is damaged or
+// cut within its tree is an Error(corrupt); a value that is not all there is a bad sample. Pickled
+// values, several values of a key and several named databases are Errors(unsupported).
+std::unique_ptr<Source> open_lmdb(const std::filesystem::path& path,
+                                  const LmdbOptions& options = {});
 
 }  // namespace ffkit
