@@ -88,12 +88,13 @@ def back(result, tmp_path, name="back"):
     return ffkit.Dataset(tmp_path / name, "train")
 
 
-def test_pictures_labels_and_ids_come_back_as_the_same_records(tmp_path):
+@pytest.mark.parametrize("form", ["webdataset", "mds"])
+def test_pictures_labels_and_ids_come_back_as_the_same_records(tmp_path, form):
     data = tmp_path / "data"
     schema = {name: SCHEMA[name] for name in ("image", "label", "id")}
     made = [{name: sample(i)[name] for name in schema} for i in range(COUNT)]
     dataset = ffkit.Dataset(written(data, {**schema, "id": ffkit.Field("string", column=True)}, made), "train")
-    again = back(export(data, tmp_path / "out", "webdataset"), tmp_path)
+    again = back(export(data, tmp_path / "out", form), tmp_path)
     assert again.fingerprint == dataset.fingerprint
     assert again.schema == dataset.schema and again.classes == dataset.classes
     assert all(again[i] == dataset[i] for i in range(COUNT))

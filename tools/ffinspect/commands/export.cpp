@@ -110,9 +110,11 @@ Json export_to_json(const ExportedSplit& split) {
           {"notes", notes}};
 }
 
-// The command that makes a data set of tar files again, in the same order; empty for other forms.
+// The command that makes a data set of the files again, in the same order; empty for forms whose
+// sources have the order of names.
 std::string way_back(const ExportOptions& options, const Exported& exported) {
-  if (parse_export_form(options.form) != ExportForm::webdataset) return "";
+  const ExportForm form = parse_export_form(options.form);
+  if (form != ExportForm::webdataset && form != ExportForm::mds) return "";
   std::set<std::string> needed = {"--order source"};
   for (const ExportedSplit& split : exported.splits) {
     needed.insert(split.way_back.begin(), split.way_back.end());
@@ -123,7 +125,7 @@ std::string way_back(const ExportOptions& options, const Exported& exported) {
       needed.insert("--classes " + shell_word(path.string()));
     }
   }
-  return fmt::format("ffconvert webdataset {} DST {}", shell_word(options.destination),
+  return fmt::format("ffconvert {} {} DST {}", options.form, shell_word(options.destination),
                      fmt::join(needed, " "));
 }
 
