@@ -1,8 +1,10 @@
-"""ffkit.convert.from_torch, from_iterable, from_grain and from_dataset_dict: samples that Python makes."""
+"""ffkit.convert.from_torch, from_iterable, from_array_record, from_grain, from_hdf5 and from_dataset_dict: samples that Python makes."""
 
 from __future__ import annotations
 
+import importlib
 import os
+import pathlib
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
@@ -150,6 +152,77 @@ def from_grain(dataset: Any, dst: str | os.PathLike[str], **options: Any) -> Spl
     if num_filtered > 0:
         warnings.warn(f"{summary.split}: {num_filtered} of {size} elements were left out by the data set's filters", stacklevel=2)
     return summary
+
+
+def from_array_record(
+    src: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], dst: str | os.PathLike[str], to_sample: Callable[[bytes], Mapping[str, object]], **options: Any
+) -> SplitSummary:
+    """Writes the records of array_record files as one split, by from_torch() and with its options. The package array_record reads them.
+
+    Args:
+        src: a file, several, or a folder, whose *.array_record* are taken in the order of their names.
+        to_sample: makes the dict of fields of the bytes of a record, which say nothing about themselves.
+
+    Raises: FileNotFoundError for a folder without such files; ImportError without the package; and what from_torch() raises.
+    """
+    source: Any = importlib.import_module("array_record.python.array_record_data_source")
+    if isinstance(src, (str, os.PathLike)) and os.path.isdir(src):
+        files = sorted(str(file) for file in pathlib.Path(src).glob("*.array_record*"))
+        if not files:
+            raise FileNotFoundError(f"{os.fspath(src)}: holds no files *.array_record*")
+    else:
+        files = [os.fspath(src)] if isinstance(src, (str, os.PathLike)) else [os.fspath(file) for file in src]
+    with source.ArrayRecordDataSource(files) as records:
+        return from_torch(records, dst, to_sample=to_sample, **options)
+
+
+def from_hdf5(
+    src: str | os.PathLike[str], dst: str | os.PathLike[str], fields: Mapping[str, str] | None = None, *, split: str = "train", **options: Any
+) -> SplitSummary:
+    """Writes the rows of an HDF5 file's datasets as one split, in their order, by from_iterable() and with its options. h5py reads them.
+
+    A row of an array of numbers is an array, or a number where there is one a row; variable-length bytes are bytes, such as an encoded picture, and texts are
+    texts. Pictures as arrays u8 [N, H, W, 3] are stored as `pixels` says where the schema says that they are some: schema={"image": "image", "label": "i64"}; else as tensors.
+
+    Args:
+        fields: the datasets by field, {"image": "train/images", "label": "train/labels"}; None: all at the top of the file, under their names.
+
+    Raises: KeyError for a dataset that is not there; ValueError for datasets of different lengths, or without rows; ImportError without h5py; and what
+        from_iterable() raises.
+    """
+    h5py: Any = importlib.import_module("h5py")
+    with h5py.File(src, "r") as file:
+        if fields is None:
+            fields = {name: name for name, item in file.items() if isinstance(item, h5py.Dataset)}
+        columns = {}
+        for field, name in fields.items():
+            if name not in file or not isinstance(file[name], h5py.Dataset):
+                raise KeyError(f"{os.fspath(src)}: holds no dataset '{name}'; there are {', '.join(_hdf5_datasets(file, h5py)) or 'none'}")
+            columns[field] = file[name].asstr() if h5py.check_string_dtype(file[name].dtype) else file[name]
+        lengths = {field: file[name].shape[0] if file[name].shape else 0 for field, name in fields.items()}
+        if len(set(lengths.values())) != 1 or 0 in lengths.values():
+            told = ", ".join(f"{fields[field]}: {length}" for field, length in lengths.items())
+            raise ValueError(f"{os.fspath(src)}: all datasets must have the same number of rows, one or more ({told}); name some with fields")
+        size = next(iter(lengths.values()))
+        return from_iterable(_hdf5_rows(columns, size), dst, split=split, num_samples=size, **options)
+
+
+def _hdf5_datasets(file: Any, h5py: Any) -> list[str]:
+    names: list[str] = []
+    file.visititems(lambda name, item: names.append(name) if isinstance(item, h5py.Dataset) else None)
+    return names
+
+
+def _hdf5_rows(columns: Mapping[str, Any], size: int) -> Iterator[Mapping[str, object]]:
+    rows_at_once = 64  # of each dataset: reading row by row is slow
+    for begin in range(0, size, rows_at_once):
+        blocks = {field: column[begin : begin + rows_at_once] for field, column in columns.items()}
+        for i in range(min(rows_at_once, size - begin)):
+            # Variable-length bytes come as arrays u8 of Python objects, fixed ones as numpy.bytes_ or numpy.void.
+            yield {
+                field: block[i].tobytes() if block.dtype.kind == "O" and hasattr(block[i], "tobytes") else bytes(block[i]) if block.dtype.kind in "SV" else block[i]
+                for field, block in blocks.items()
+            }
 
 
 def from_dataset_dict(splits: Mapping[str, Any], dst: str | os.PathLike[str], **options: Any) -> dict[str, SplitSummary]:
