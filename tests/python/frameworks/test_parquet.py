@@ -1,6 +1,8 @@
 """Parquet files as Hugging Face's datasets write and read them, beside what ffkit makes of them."""
 import io
+import os
 import random
+import subprocess
 
 import datasets
 import numpy
@@ -110,6 +112,17 @@ def test_every_column_of_every_sample_is_that_of_the_files(files, tmp_path):
     assert train[0]["id"] == "data/train-00000-of-00003.parquet: 0"
     assert train[NUM_SAMPLES - 1]["id"] == f"data/train-00002-of-00003.parquet: {NUM_SAMPLES // 3 - 1}"
     assert len(ffkit.Dataset(tmp_path / "set", split="val")) == 40
+
+
+@pytest.mark.parametrize("order", ["source", "shuffled"])
+def test_the_program_reads_them_by_its_module(files, tmp_path, order):
+    ffkit.convert.parquet(files, tmp_path / "set", order=order)
+    done = subprocess.run([os.environ["FFKIT_FFCONVERT"], "parquet", files, tmp_path / "other", "--order", order], capture_output=True, text=True)
+    if "libffkit_parquet.so is not here" in done.stderr:
+        pytest.skip("ffconvert was built without -DFFKIT_PARQUET=ON")
+    assert done.returncode == 0, done.stderr
+    for split in ("train", "val"):
+        assert ffkit.Dataset(tmp_path / "other", split=split).fingerprint == ffkit.Dataset(tmp_path / "set", split=split).fingerprint
 
 
 def test_a_shuffled_set_has_the_same_samples(files, tmp_path):
