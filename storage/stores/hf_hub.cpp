@@ -59,16 +59,15 @@ std::shared_ptr<HfHub::Entry> HfHub::entry_of(const std::string& address) {
 
 HfHub::Pointer HfHub::resolve(const std::string& address) {
   const std::shared_ptr<Entry> entry = entry_of(address);
-  const std::lock_guard lock(entry->mutex);
-  if (entry->resolved == nullptr) entry->resolved = ask_for(address);
-  return entry->resolved;
+  const std::lock_guard asking(entry->asking);
+  if (Pointer known = entry->get()) return known;
+  return entry->set(ask_for(address));
 }
 
 HfHub::Pointer HfHub::resolve_anew(const std::string& address) {
   const std::shared_ptr<Entry> entry = entry_of(address);
-  const std::lock_guard lock(entry->mutex);
-  entry->resolved = ask_for(address);
-  return entry->resolved;
+  const std::lock_guard asking(entry->asking);
+  return entry->set(ask_for(address));
 }
 
 void HfHub::forget(const std::string& address, const Pointer& resolved) {

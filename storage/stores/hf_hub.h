@@ -6,6 +6,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <ffkit/format/error.h>
 
@@ -34,7 +35,8 @@ class HfHub {
   Pointer resolve(const std::string& address);
   // The same, but asks in any case.
   Pointer resolve_anew(const std::string& address);
-  // The address does no longer hold.
+  // The address does no longer hold. Does not wait for the hub: the thread that brings its answers
+  // calls this.
   void forget(const std::string& address, const Pointer& resolved);
   Listing list(const std::string& address, bool recursive);
 
@@ -45,8 +47,18 @@ class HfHub {
 
  private:
   struct Entry {
-    std::mutex mutex;
+    std::mutex asking;  // while the hub is asked
+    std::mutex mutex;   // of `resolved`, and never held while anything is waited for
     Pointer resolved;
+
+    Pointer get() {
+      const std::lock_guard lock(mutex);
+      return resolved;
+    }
+    Pointer set(Pointer found) {
+      const std::lock_guard lock(mutex);
+      return resolved = std::move(found);
+    }
   };
 
   std::shared_ptr<Entry> entry_of(const std::string& address);
