@@ -143,7 +143,8 @@ TEST(Mds, ListsOfPicturesKeepTheirBytes) {
                          {u32s({2}) + sizes_and_items({a, b}), u32s({0xFFFFFFFF}) + "abcd",
                           u32s({1, 9}) + "short", u32s({1, 1}) + "too long"});
   const std::vector<std::byte> record = arrays.record(0);
-  const ListView list = RecordView(arrays.source().schema(), record).list(0);
+  const Schema schema = arrays.source().schema();
+  const ListView list = RecordView(schema, record).list(0);
   ASSERT_EQ(list.size(), 2U);
   EXPECT_EQ(mds_string(list.bytes(1)), b);
   for (const int64_t row : {1, 2, 3}) EXPECT_ERROR(arrays.record(row), corrupt);

@@ -179,7 +179,8 @@ TEST(RowSource, NullsAreFieldsButNotPicturesAndLabels) {
   EXPECT_ERROR(record_of(*source, 0, 0), invalid_argument);
   EXPECT_ERROR(record_of(*source, 0, 1), invalid_argument);
   const auto record = record_of(*source, 0, 2);
-  const RecordView view(source->schema(), record);
+  const Schema schema = source->schema();
+  const RecordView view(schema, record);
   EXPECT_EQ(view.field(1).scalar<int64_t>(), 7);
   EXPECT_TRUE(view.field(2).is_null());
   EXPECT_EQ(view.field(3).string(), "row 2");
