@@ -14,7 +14,7 @@
 namespace ffkit {
 namespace {
 
-constexpr size_t kPieceBytes = 128 << 10;  // about a picture
+constexpr size_t kProbeBytes = 128 << 10;  // about a picture
 constexpr size_t kNumPieces = 24;
 constexpr size_t kNumThreads = 8;
 constexpr int64_t kSmallBytes = 1LL << 30;  // not worth asking
@@ -30,10 +30,10 @@ double read_seconds(int fd, const std::vector<int64_t>& offsets) {
   const auto start = Clock::now();
   for (size_t t = 0; t < kNumThreads; ++t) {
     threads.emplace_back([&, t] {
-      const std::unique_ptr<void, decltype(&std::free)> piece(std::aligned_alloc(4096, kPieceBytes),
+      const std::unique_ptr<void, decltype(&std::free)> piece(std::aligned_alloc(4096, kProbeBytes),
                                                               &std::free);
       for (size_t i = t; i < offsets.size(); i += kNumThreads) {
-        if (piece == nullptr || ::pread(fd, piece.get(), kPieceBytes, offsets[i]) <= 0) ok[t] = 0;
+        if (piece == nullptr || ::pread(fd, piece.get(), kProbeBytes, offsets[i]) <= 0) ok[t] = 0;
       }
     });
   }
@@ -64,7 +64,7 @@ bool dislikes_scattered_reads(const Source& source, size_t split, std::span<cons
   const int64_t size = ::lseek(fd, 0, SEEK_END);
   bool dislikes = false;
   if (size >= kSmallBytes) {
-    constexpr auto kPiece = static_cast<int64_t>(kPieceBytes);
+    constexpr auto kPiece = static_cast<int64_t>(kProbeBytes);
     std::vector<int64_t> scattered;
     std::vector<int64_t> run;
     for (size_t i = 0; i < kNumPieces; ++i) {

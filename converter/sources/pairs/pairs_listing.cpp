@@ -37,7 +37,7 @@ struct NamedFile {
 };
 
 // Files of one name.
-struct FileGroup {
+struct StemFiles {
   std::string_view name;
   std::vector<const ImageEntry*> files;  // one a folder; null: there is none
 
@@ -122,13 +122,13 @@ std::vector<NamedFile> files_in(const PairsFolder& folder, std::vector<std::stri
 }
 
 // Sorted by name. They refer to `files`, one element a folder.
-std::vector<FileGroup> groups_of(const std::vector<std::vector<NamedFile>>& files) {
+std::vector<StemFiles> groups_of(const std::vector<std::vector<NamedFile>>& files) {
   std::vector<std::tuple<std::string_view, size_t, const ImageEntry*>> all;
   for (size_t i = 0; i < files.size(); ++i) {
     for (const NamedFile& file : files[i]) all.emplace_back(file.name, i, &file.entry);
   }
   std::ranges::sort(all);
-  std::vector<FileGroup> groups;
+  std::vector<StemFiles> groups;
   for (const auto& [name, folder, entry] : all) {
     if (groups.empty() || groups.back().name != name) groups.push_back({name, {}});
     groups.back().files.resize(files.size());
@@ -144,7 +144,7 @@ class PairsLister {
       : layout_(layout), options_(options), notes_(notes) {
     for (const PairsFolder& folder : layout.folders) files_.push_back(files_in(folder, notes));
     groups_ = groups_of(files_);
-    if (std::ranges::none_of(groups_, &FileGroup::is_whole)) refuse_different_names();
+    if (std::ranges::none_of(groups_, &StemFiles::is_whole)) refuse_different_names();
   }
 
   std::vector<PairSplit> list() {
@@ -184,7 +184,7 @@ class PairsLister {
         names, option_name("suffix"));
   }
 
-  void add(PairSplit& split, const FileGroup& group, size_t id_begin) {
+  void add(PairSplit& split, const StemFiles& group, size_t id_begin) {
     ++num_looked_at_;
     if (!group.is_whole()) {
       unpaired_.push_back(&group);
@@ -238,7 +238,7 @@ class PairsLister {
     for_each_line(text, [&](std::string_view line, int64_t number) {
       while (!line.empty() && (line.back() == ' ' || line.back() == '\t')) line.remove_suffix(1);
       if (line.empty()) return;
-      const FileGroup* group = group_called(line);
+      const StemFiles* group = group_called(line);
       if (group == nullptr) {
         missing.push_back(fmt::format("'{}' (line {})", printable(line), number));
         return;
@@ -265,12 +265,12 @@ class PairsLister {
   }
 
   // Null where there is none. The name may end as the picture's file does.
-  const FileGroup* group_called(std::string_view name) const {
+  const StemFiles* group_called(std::string_view name) const {
     const auto find = [this](std::string_view wanted) {
-      const auto found = std::ranges::lower_bound(groups_, wanted, {}, &FileGroup::name);
+      const auto found = std::ranges::lower_bound(groups_, wanted, {}, &StemFiles::name);
       return found != groups_.end() && found->name == wanted ? &*found : nullptr;
     };
-    if (const FileGroup* group = find(name)) return group;
+    if (const StemFiles* group = find(name)) return group;
     if (!has_image_name(name)) return nullptr;
     const auto shared = common_name(std::string(name), NameEnd(layout_.folders.front().suffix));
     return shared ? find(*shared) : nullptr;
@@ -311,7 +311,7 @@ class PairsLister {
     };
     if (std::ranges::none_of(tops, is_split)) {
       splits_.push_back({.name = name_of_all(), .samples = {}, .list = {}});
-      for (const FileGroup& group : groups_) add(splits_.front(), group, 0);
+      for (const StemFiles& group : groups_) add(splits_.front(), group, 0);
       return;
     }
     std::map<std::string, size_t, std::less<>> split_of;  // wanted ones
@@ -338,7 +338,7 @@ class PairsLister {
     for (const std::string& wanted : options_.splits) {
       if (!split_of.contains(wanted)) require_split(wanted, names);
     }
-    for (const FileGroup& group : groups_) {
+    for (const StemFiles& group : groups_) {
       const std::string_view top = top_of(group.name);
       if (const auto found = split_of.find(top); found != split_of.end()) {
         add(splits_[found->second], group, top.size() + 1);
@@ -385,9 +385,9 @@ class PairsLister {
   const PairsOptions& options_;
   std::vector<std::string>& notes_;
   std::vector<std::vector<NamedFile>> files_;  // of each folder
-  std::vector<FileGroup> groups_;              // that refer to them
+  std::vector<StemFiles> groups_;              // that refer to them
   std::vector<PairSplit> splits_;
-  std::vector<const FileGroup*> unpaired_;
+  std::vector<const StemFiles*> unpaired_;
   int64_t num_looked_at_ = 0;
 };
 
