@@ -142,7 +142,7 @@ class ColumnFinder {
     const std::string_view format = schema.format == nullptr ? "" : schema.format;
     if (level > kMaxLevel) return leave_out(name, "nested too deeply");
     if (schema.dictionary != nullptr) return add_dictionary(schema, name, std::move(steps));
-    if (is_struct(schema)) return add_struct(schema, name, std::move(steps), feature, level);
+    if (is_struct(schema)) return add_struct(schema, name, steps, feature, level);
     if (format == "+l" || format == "+L" || format.starts_with("+w:")) {
       ArrowStep step{.is_list = true, .has_wide_offsets = format == "+L"};
       if (format.starts_with("+w:")) {
@@ -162,8 +162,8 @@ class ColumnFinder {
     return std::max<int64_t>(size, 0);
   }
 
-  void add_struct(const ArrowSchema& schema, const std::string& name, std::vector<ArrowStep> steps,
-                  const HfFeature* feature, int level) {
+  void add_struct(const ArrowSchema& schema, const std::string& name,
+                  const std::vector<ArrowStep>& steps, const HfFeature* feature, int level) {
     const std::string type = feature_type(feature);
     const bool is_file = is_file_struct(schema) &&
                          (type.empty() || type == "Image" || type == "Audio" || type == "Video");
@@ -177,8 +177,8 @@ class ColumnFinder {
         continue;
       }
       if (!is_file || member != "bytes") {
-        add(child, name + "/" + member, std::move(below), member_feature(feature, member),
-            level + 1);
+        add(child, fmt::format("{}/{}", name, member), std::move(below),
+            member_feature(feature, member), level + 1);
         continue;
       }
       add_leaf(child, name, std::move(below), nullptr);

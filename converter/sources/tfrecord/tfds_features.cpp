@@ -1,5 +1,7 @@
 #include "sources/tfrecord/tfds_features.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 
@@ -35,7 +37,8 @@ void add_shapes(const FeatureJson& feature, const std::string& name, std::vector
   if (depth > kMaxDepth) throw Error(ErrorCode::corrupt, "features are nested too deeply");
   if (feature.contains("featuresDict")) {
     for (const auto& [key, child] : feature.at("featuresDict").at("features").items()) {
-      add_shapes(child, name.empty() ? key : name + "/" + key, outer, depth + 1, shapes);
+      add_shapes(child, name.empty() ? key : fmt::format("{}/{}", name, key), outer, depth + 1,
+                 shapes);
     }
     return;
   }
