@@ -1,5 +1,5 @@
-// Files of other libraries, of any bytes: the first byte says which. What a reader lists lies in the
-// file and can be read, or is an Error.
+// Files of other libraries, of any bytes: the first byte says which. What a reader lists lies in
+// the file and can be read, or is an Error.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

@@ -63,8 +63,8 @@ ArrowColumns arrow_columns(const ArrowSchema& schema);
 void read_arrow_value(const ArrowColumn& column, const ArrowArray& batch, int64_t row,
                       RowValue& value, SampleBuffers& buffers);
 
-// The shape of a row's lists of lists; nothing where they are not regular; {} for a null. The column
-// is_nested(). Throws as read_arrow_value().
+// The shape of a row's lists of lists; nothing where they are not regular; {} for a null. The
+// column is_nested(). Throws as read_arrow_value().
 std::optional<std::vector<int64_t>> nested_shape(const ArrowColumn& column, const ArrowArray& batch,
                                                  int64_t row);
 

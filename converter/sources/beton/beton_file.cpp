@@ -122,7 +122,7 @@ Error no_beton_error(const std::filesystem::path& path, std::span<const std::byt
 
 }  // namespace
 
-BetonFile::BetonFile(const std::filesystem::path& path, int64_t num_bytes, const ReadBeton& read)
+BetonFile::BetonFile(const std::filesystem::path& path, int64_t num_bytes, const ReadBytes& read)
     : num_bytes_(num_bytes) {
   std::array<std::byte, kContentHeadBytes> head{};
   const auto start =
@@ -168,7 +168,7 @@ BetonFile::BetonFile(const std::filesystem::path& path, int64_t num_bytes, const
 }
 
 void BetonFile::read_fields(const std::filesystem::path& path, size_t num_fields,
-                            const ReadBeton& read) {
+                            const ReadBytes& read) {
   std::vector<std::byte> descriptors(num_fields * kBetonFieldBytes);
   read(kBetonHeaderBytes, descriptors);
   size_t alignment = 1;
@@ -206,7 +206,7 @@ void BetonFile::read_fields(const std::filesystem::path& path, size_t num_fields
 }
 
 void BetonFile::read_allocations(const std::filesystem::path& path, uint64_t place,
-                                 const ReadBeton& read) {
+                                 const ReadBytes& read) {
   const bool has_images =
       std::ranges::any_of(fields_, [](const BetonField& f) { return f.type == BetonType::image; });
   if (!has_images) return;  // All others know their length.

@@ -21,6 +21,7 @@
 #include <ffkit/format/schema.h>
 
 #include "sources/archives/tar_index.h"
+#include "sources/rows/read_bytes.h"
 
 namespace ffkit {
 
@@ -45,15 +46,12 @@ struct BetonValue {
   int height = 0;
 };
 
-// The file: reads exactly out.size() bytes at an offset.
-using ReadBeton = std::function<void(int64_t offset, std::span<std::byte> out)>;
-
 class BetonFile {
  public:
   // Reads what is not pages. Throws source_error(): unsupported for another version, for what is no
   // such file and for fields of a type that is not known, corrupt for one that is cut or whose
   // writing was not finished.
-  BetonFile(const std::filesystem::path& path, int64_t num_bytes, const ReadBeton& read);
+  BetonFile(const std::filesystem::path& path, int64_t num_bytes, const ReadBytes& read);
 
   const std::vector<BetonField>& fields() const noexcept { return fields_; }
   int64_t num_samples() const noexcept { return num_samples_; }
@@ -68,8 +66,8 @@ class BetonFile {
     auto operator<=>(const Allocation&) const = default;
   };
 
-  void read_fields(const std::filesystem::path& path, size_t num_fields, const ReadBeton& read);
-  void read_allocations(const std::filesystem::path& path, uint64_t place, const ReadBeton& read);
+  void read_fields(const std::filesystem::path& path, size_t num_fields, const ReadBytes& read);
+  void read_allocations(const std::filesystem::path& path, uint64_t place, const ReadBytes& read);
   FileRange range(uint64_t place, uint64_t num_bytes) const;
   uint64_t allocated(uint64_t place) const;
 

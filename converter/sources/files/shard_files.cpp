@@ -130,8 +130,8 @@ SplitFiles by_name(const std::vector<fs::path>& files, const ShardNames& names) 
   return splits;
 }
 
-// Of a folder of files. Its name is the split; where that is none of the known ones, the files' names
-// may tell, as in Hugging Face's data/train-00000-of-00002.parquet.
+// Of a folder of files. Its name is the split; where that is none of the known ones, the files'
+// names may tell, as in Hugging Face's data/train-00000-of-00002.parquet.
 void add_folder(const fs::path& path, const std::string& folder, const std::vector<fs::path>& files,
                 const ShardNames& names, SplitFiles& splits) {
   const std::string split = split_called(folder);

@@ -46,8 +46,8 @@ ShardNames names_ending_in(const std::string& ending);
 // The files below `path` that are shards, or `path` itself, whatever its name, when it is a file.
 // "validation" and "valid" become "val", which is what the trainer looks for. Throws
 // Error(not_found) when there are none and for links to nothing, Error(invalid_argument) when there
-// are files both in `path` and in its folders, a file and its compressed copy, or files of one split
-// in several folders.
+// are files both in `path` and in its folders, a file and its compressed copy, or files of one
+// split in several folders.
 ShardListing find_shards(const std::filesystem::path& path, const ShardNames& names);
 
 // The split that a file's name (without its ending) tells: "train" for "imagenet-train-000003" and

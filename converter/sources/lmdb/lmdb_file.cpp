@@ -54,7 +54,7 @@ struct LmdbTree {
 
 class LmdbReader {
  public:
-  LmdbReader(const std::filesystem::path& path, int64_t num_bytes, const ReadLmdb& read,
+  LmdbReader(const std::filesystem::path& path, int64_t num_bytes, const ReadBytes& read,
              const std::atomic<bool>* cancel)
       : path_(path), num_bytes_(num_bytes), read_(read), cancel_(cancel) {}
 
@@ -250,7 +250,7 @@ class LmdbReader {
 
   const std::filesystem::path& path_;
   const int64_t num_bytes_;
-  const ReadLmdb& read_;
+  const ReadBytes& read_;
   const std::atomic<bool>* const cancel_;
   size_t page_bytes_ = 0;
   std::vector<bool> is_read_;  // by page
@@ -260,7 +260,7 @@ class LmdbReader {
 
 }  // namespace
 
-LmdbListing list_lmdb(const std::filesystem::path& path, int64_t num_bytes, const ReadLmdb& read,
+LmdbListing list_lmdb(const std::filesystem::path& path, int64_t num_bytes, const ReadBytes& read,
                       const std::atomic<bool>* cancel) {
   return LmdbReader(path, num_bytes, read, cancel).list();
 }

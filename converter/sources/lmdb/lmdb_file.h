@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "sources/archives/tar_index.h"
+#include "sources/rows/read_bytes.h"
 
 namespace ffkit {
 
@@ -29,9 +30,6 @@ struct LmdbEntry {
   FileRange value;  // may reach behind the end of a file that was cut
 };
 
-// The file: reads exactly out.size() bytes at an offset.
-using ReadLmdb = std::function<void(int64_t offset, std::span<std::byte> out)>;
-
 struct LmdbListing {
   std::vector<LmdbEntry> entries;  // in the order of the tree, which is that of its cursors
   bool has_integer_keys = false;   // MDB_INTEGERKEY: keys are u32 or u64
@@ -39,9 +37,10 @@ struct LmdbListing {
 };
 
 // All entries; of a file whose only entry is a named database, those of it. Throws source_error():
-// corrupt for pages that cannot be, unsupported for files of other kinds, versions and machines, for
-// several named databases and for keys of several values; Error(cancelled). Each page is read once.
-LmdbListing list_lmdb(const std::filesystem::path& path, int64_t num_bytes, const ReadLmdb& read,
+// corrupt for pages that cannot be, unsupported for files of other kinds, versions and machines,
+// for several named databases and for keys of several values; Error(cancelled). Each page is read
+// once.
+LmdbListing list_lmdb(const std::filesystem::path& path, int64_t num_bytes, const ReadBytes& read,
                       const std::atomic<bool>* cancel);
 
 }  // namespace ffkit

@@ -56,7 +56,7 @@ bool is_datum(LmdbContent content) {
 // Of a store, where each read would be a request: blocks of 4 MiB, one kept.
 class LmdbBlocks {
  public:
-  LmdbBlocks(int64_t num_bytes, const ReadLmdb& read) : num_bytes_(num_bytes), read_(read) {}
+  LmdbBlocks(int64_t num_bytes, const ReadBytes& read) : num_bytes_(num_bytes), read_(read) {}
 
   void read_at(int64_t offset, std::span<std::byte> out) {
     constexpr int64_t kLeastBytes = 4 << 20;
@@ -71,7 +71,7 @@ class LmdbBlocks {
 
  private:
   const int64_t num_bytes_;
-  const ReadLmdb& read_;
+  const ReadBytes& read_;
   int64_t begin_ = 0;
   std::vector<std::byte> block_;
 };
@@ -173,14 +173,14 @@ class LmdbRows final : public FileRows {
 
   std::vector<LmdbRow> list_file(size_t split, size_t i, std::string& database) const {
     const int64_t num_bytes = file_bytes(split, i);
-    const ReadLmdb read_here = [&](int64_t offset, std::span<std::byte> out) {
+    const ReadBytes read_here = [&](int64_t offset, std::span<std::byte> out) {
       read_file(split, i, offset, out);
     };
     LmdbBlocks blocks(num_bytes, read_here);
-    const ReadLmdb read_blocks = [&](int64_t offset, std::span<std::byte> out) {
+    const ReadBytes read_blocks = [&](int64_t offset, std::span<std::byte> out) {
       blocks.read_at(offset, out);
     };
-    const ReadLmdb& read = is_address(path()) ? read_blocks : read_here;
+    const ReadBytes& read = is_address(path()) ? read_blocks : read_here;
     LmdbListing listing = list_lmdb(files(split).paths()[i], num_bytes, read, options().cancel);
     database = std::move(listing.database);
     std::vector<LmdbRow> rows;

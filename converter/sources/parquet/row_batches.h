@@ -28,8 +28,8 @@ class RowBatches {
   // The most rows of a batch of this group: about kBatchBytes.
   static int64_t batch_rows(const RowGroup& group);
 
-  // The batch with row `row` of group `group` of a file. Throws as ParquetFile, Error(corrupt) for a
-  // group that ends before.
+  // The batch with row `row` of group `group` of a file. Throws as ParquetFile, Error(corrupt) for
+  // a group that ends before.
   std::shared_ptr<const RowBatch> find(const std::filesystem::path& path, int64_t group,
                                        const RowGroup& described, int64_t row);
 

@@ -67,7 +67,7 @@ bool holds_magic(std::span<const std::byte> data) {
 // file is passed over, larger ones where each block has many.
 class RecordIoWindow {
  public:
-  RecordIoWindow(int64_t num_bytes, const ReadRecordIo& read, size_t block_bytes)
+  RecordIoWindow(int64_t num_bytes, const ReadBytes& read, size_t block_bytes)
       : num_bytes_(num_bytes), read_(read), least_(block_bytes), block_bytes_(block_bytes) {}
 
   int64_t num_bytes() const { return num_bytes_; }
@@ -98,7 +98,7 @@ class RecordIoWindow {
   }
 
   const int64_t num_bytes_;
-  const ReadRecordIo& read_;
+  const ReadBytes& read_;
   const size_t least_;
   size_t block_bytes_;
   int64_t begin_ = 0;
@@ -263,7 +263,7 @@ std::optional<RecordIoImage> split_recordio_image(std::span<const std::byte> rec
 }
 
 std::vector<RecordIoEntry> scan_recordio(const std::filesystem::path& path, int64_t num_bytes,
-                                         const ReadRecordIo& read, int64_t max_bytes,
+                                         const ReadBytes& read, int64_t max_bytes,
                                          size_t block_bytes, const std::atomic<bool>* cancel) {
   RecordIoWindow window(num_bytes, read, block_bytes);
   std::vector<RecordIoEntry> entries;

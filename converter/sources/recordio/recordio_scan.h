@@ -24,6 +24,7 @@
 #include <ffkit/converter/source.h>
 
 #include "sources/archives/tar_index.h"
+#include "sources/rows/read_bytes.h"
 
 namespace ffkit {
 
@@ -66,15 +67,12 @@ struct RecordIoEntry {
   uint64_t id2 = 0;
 };
 
-// The file to scan: reads exactly out.size() bytes at an offset.
-using ReadRecordIo = std::function<void(int64_t offset, std::span<std::byte> out)>;
-
 // All records of a file of `num_bytes` bytes, in its order. Of each only the first bytes are read;
 // of those in several parts all, where they have `max_bytes` at most. `block_bytes`: how much is
 // read at once, at least. Behind a damaged place the scan goes on with the next record. Throws
 // source_error(unsupported) for a file that does not begin with a record, Error(cancelled).
 std::vector<RecordIoEntry> scan_recordio(const std::filesystem::path& path, int64_t num_bytes,
-                                         const ReadRecordIo& read, int64_t max_bytes,
+                                         const ReadBytes& read, int64_t max_bytes,
                                          size_t block_bytes, const std::atomic<bool>* cancel);
 
 }  // namespace ffkit

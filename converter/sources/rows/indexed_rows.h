@@ -2,7 +2,8 @@
 //
 //   u32 n │ u32 offsets[n + 1], from the file's beginning │ ... │ rows
 //
-// MosaicML's shards and LitData's chunks are such files. A subclass reads the index and parses rows.
+// MosaicML's shards and LitData's chunks are such files. A subclass reads the index and parses
+// rows.
 #pragma once
 
 #include <algorithm>

@@ -9,8 +9,8 @@
 
 namespace ffkit {
 
-// Whether `bytes` begin as an encoded picture does, of a kind that is read or one that is refused by
-// name.
+// Whether `bytes` begin as an encoded picture does, of a kind that is read or one that is refused
+// by name.
 inline bool begins_as_picture(std::span<const std::byte> bytes) {
   switch (content_kind(bytes.first(std::min(bytes.size(), kContentHeadBytes)))) {
     case ContentKind::jpeg:

@@ -1,6 +1,6 @@
-// Values as MosaicML's and LitData's writers store them: lists of pictures, Pillow's pixels, arrays.
-// Pure functions. What is damaged is Error(corrupt), and what has no field Error(unsupported),
-// without a path: who reads a row knows where it is.
+// Values as MosaicML's and LitData's writers store them: lists of pictures, Pillow's pixels,
+// arrays. Pure functions. What is damaged is Error(corrupt), and what has no field
+// Error(unsupported), without a path: who reads a row knows where it is.
 #pragma once
 
 #include <bit>

@@ -15,7 +15,8 @@ namespace ffkit {
 bool is_there(const std::filesystem::path& file);
 
 // By the name of the feature in the records ("objects/bbox"), of those whose numbers have two or
-// more dimensions; -1 for a length that differs. Throws Error(corrupt) for what is no features.json.
+// more dimensions; -1 for a length that differs. Throws Error(corrupt) for what is no
+// features.json.
 std::map<std::string, std::vector<int64_t>> read_tfds_shapes(const std::filesystem::path& path,
                                                              std::string_view json);
 

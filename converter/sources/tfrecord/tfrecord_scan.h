@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "sources/archives/tar_index.h"
+#include "sources/rows/read_bytes.h"
 
 namespace ffkit {
 
@@ -23,8 +24,6 @@ inline constexpr size_t kTfRecordCrcBytes = 4;
 // they do not fit; returns the data.
 std::span<const std::byte> checked_tfrecord(std::span<const std::byte> data_and_crc);
 
-// The file to scan: reads exactly out.size() bytes at an offset.
-using ReadBytes = std::function<void(int64_t offset, std::span<std::byte> out)>;
 // Is told each record: its number in the file, and its data with the checksum; empty where it has
 // more than the limit.
 using UseTfRecord = std::function<void(int64_t record, std::span<const std::byte> data_and_crc)>;

@@ -1,6 +1,6 @@
-// A data set of LitData. The first byte says what the rest is: 'i' index.json on a line and a chunk,
-// 'f' a chunk with frames of zstd, 's' one of compressed samples, 'j' a value of the format "json",
-// otherwise a chunk of the leaves below.
+// A data set of LitData. The first byte says what the rest is: 'i' index.json on a line and a
+// chunk, 'f' a chunk with frames of zstd, 's' one of compressed samples, 'j' a value of the format
+// "json", otherwise a chunk of the leaves below.
 #include <span>
 #include <string_view>
 

@@ -153,7 +153,8 @@ Json whole_to_json(const ExportOptions& options, const Exported& exported) {
 
 int export_tree(const ExportOptions& options) {
   catch_stop_signals();
-  // A file that gets longer than allowed (ulimit -f) is an error, after which what was written goes.
+  // A file that gets longer than allowed (ulimit -f) is an error, after which what was written
+  // goes.
   std::signal(SIGXFSZ, SIG_IGN);
   const ExportChoice choice = {parse_export_form(options.form), options.shard_bytes,
                                names_in_list(options.fields)};

@@ -1,5 +1,5 @@
-// What a record's fields are called and hold as columns of an MDS sample (MosaicML Streaming, format
-// version 2). A column is called as its field.
+// What a record's fields are called and hold as columns of an MDS sample (MosaicML Streaming,
+// format version 2). A column is called as its field.
 //
 //   image             jpeg or png, by the split's first picture; bytes where it is neither
 //   integer i64       int                      other scalars   uint8 ... float64

@@ -20,7 +20,8 @@ struct RowGroup {
   int64_t num_bytes = 0;  // of its columns, without compression
 };
 
-// Not thread-safe. All functions throw Error(corrupt) for a damaged file, Error(io), without a path.
+// Not thread-safe. All functions throw Error(corrupt) for a damaged file, Error(io), without a
+// path.
 class ParquetFile {
  public:
   virtual ~ParquetFile() = default;

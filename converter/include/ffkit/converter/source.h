@@ -163,8 +163,8 @@ class Source {
   [[nodiscard]] virtual std::filesystem::path archive(size_t /*split*/) const { return {}; }
   // Orders the samples as they lie in archive(), front to back.
   [[nodiscard]] virtual int64_t position(size_t /*split*/, int64_t index) const { return index; }
-  // Whether samples are to be read in the order of position(), since each is brought into memory with
-  // those beside it: a conversion in another order then goes through temporary files. False by
+  // Whether samples are to be read in the order of position(), since each is brought into memory
+  // with those beside it: a conversion in another order then goes through temporary files. False by
   // default.
   [[nodiscard]] virtual bool reads_in_order() const { return false; }
   // The sample will be read soon: the disk may fetch it meanwhile. Does nothing by default.
