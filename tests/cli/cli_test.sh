@@ -94,3 +94,6 @@ cd "$work" || exit 1
 last_command=()
 # shellcheck source=/dev/null
 source "$case_file"
+result=$?
+[[ $(trap -p EXIT) == *at_exit* ]] || { echo "$case_file: the case has replaced the trap that removes $work; add to cleanup instead"; exit 1; }
+exit $result

@@ -43,7 +43,7 @@ stop_slurm() {
   scancel --full --user root >/dev/null 2>&1
   for file in controller daemon munge/munged; do kill "$(cat slurm/$file.pid)" 2>/dev/null; done
 }
-trap stop_slurm EXIT
+cleanup+=(stop_slurm)
 munged --force --key-file=slurm/munge/key --socket="$PWD/slurm/munge/socket" --pid-file="$PWD/slurm/munge/munged.pid" \
   --log-file="$PWD/slurm/munge/log" --seed-file="$PWD/slurm/munge/seed" >/dev/null 2>&1 &&
   slurmctld && slurmd || skip "Slurm does not start here: $(tail -n 1 slurm/*.log)"

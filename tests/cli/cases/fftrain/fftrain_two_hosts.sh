@@ -4,7 +4,7 @@
 command -v ip >/dev/null || skip "ip is not installed (tools/setup installs Debian's iproute2)"
 one=ffkit$$a two=ffkit$$b
 ip netns add "$one" 2>"$work/.stderr" || skip "this user may make no network namespaces: $(cat "$work/.stderr")"
-trap 'ip netns del "$one"; ip netns del "$two"' EXIT
+cleanup+=('ip netns del "$one"; ip netns del "$two"')
 check ip netns add "$two"
 ip link add eth0 netns "$one" type veth peer name eth0 netns "$two" 2>"$work/.stderr" || skip "no veth here: $(cat "$work/.stderr")"
 for host in "$one 10.77.0.1" "$two 10.77.0.2"; do
