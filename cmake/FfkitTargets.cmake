@@ -29,7 +29,7 @@ endif()
 set(FFKIT_PRIVATE_HEADERS ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/format ${PROJECT_SOURCE_DIR}/storage ${PROJECT_SOURCE_DIR}/image ${PROJECT_SOURCE_DIR}/loader
   ${PROJECT_SOURCE_DIR}/converter)
 
-# ffkit_compile(<target> OPTIMISE <level>): how its files are compiled. A dozen of them at once (unity builds), for most of a file's
+# ffkit_compile(<target> OPTIMISE <level>): how its files are compiled. Two dozen of them at once (unity builds), for most of a file's
 # seconds are its headers'; files of Highway's kernels, which include themselves once a processor, stay alone. In release builds a target
 # whose code is never hot gives a level of its own: -O3 takes twice as long as -O1.
 function(ffkit_compile target)
@@ -38,7 +38,7 @@ function(ffkit_compile target)
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:${arg_OPTIMISE}>)
   endif()
   if(FFKIT_UNITY)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 24)
     get_target_property(sources ${target} SOURCES)
     foreach(source IN LISTS sources)
       if(EXISTS ${source})

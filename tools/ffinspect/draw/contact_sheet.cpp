@@ -22,7 +22,7 @@ constexpr Color kJoint = {30, 220, 60};
 constexpr Color kHiddenJoint = {150, 150, 150};
 constexpr int kSheetMargin = 8;
 
-struct Layout {
+struct SheetLayout {
   int line_height = kSmallText;  // of text
   int columns = 0;
   int rows = 0;
@@ -33,9 +33,9 @@ struct Layout {
   int height = 0;
 };
 
-Layout make_layout(const std::string& title, int count, size_t num_lines,
-                   const SheetOptions& options) {
-  Layout layout;
+SheetLayout make_layout(const std::string& title, int count, size_t num_lines,
+                        const SheetOptions& options) {
+  SheetLayout layout;
   layout.line_height = kSmallText * std::max(1, options.size / 160);
   layout.columns = std::clamp(options.columns, 1, count);
   layout.rows = (count + layout.columns - 1) / layout.columns;
@@ -68,16 +68,16 @@ Rect fit(int width, int height, const Rect& box) {
 
 // Colours that differ from each other, by the number of a class.
 Color color_of_box(int64_t class_number) {
-  constexpr std::array<Color, 8> kColors = {{{230, 60, 60},
-                                             {40, 110, 240},
-                                             {30, 150, 60},
-                                             {240, 140, 20},
-                                             {160, 60, 200},
-                                             {0, 160, 170},
-                                             {220, 60, 150},
-                                             {140, 110, 30}}};
+  constexpr std::array<Color, 8> kClassColors = {{{230, 60, 60},
+                                                  {40, 110, 240},
+                                                  {30, 150, 60},
+                                                  {240, 140, 20},
+                                                  {160, 60, 200},
+                                                  {0, 160, 170},
+                                                  {220, 60, 150},
+                                                  {140, 110, 30}}};
   if (class_number < 0) return {90, 90, 90};
-  return kColors[static_cast<size_t>(class_number) % kColors.size()];
+  return kClassColors[static_cast<size_t>(class_number) % kClassColors.size()];
 }
 
 // `picture` is where `region` of the picture lies on the canvas.
@@ -239,7 +239,8 @@ Canvas make_contact_sheet(const std::string& title, std::vector<SheetEntry>& ent
                           const SheetOptions& options) {
   size_t num_lines = 0;
   for (const SheetEntry& entry : entries) num_lines = std::max(num_lines, entry.lines.size());
-  const Layout layout = make_layout(title, static_cast<int>(entries.size()), num_lines, options);
+  const SheetLayout layout =
+      make_layout(title, static_cast<int>(entries.size()), num_lines, options);
   Canvas canvas(layout.width, layout.height, kSheetWhite);
   draw_text(canvas, kSheetMargin, kSheetMargin, title, layout.line_height, kSheetBlack);
   tbb::enumerable_thread_specific<ImageDecoder> decoders;
