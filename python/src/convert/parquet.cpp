@@ -25,7 +25,7 @@ namespace ffkit::python {
 namespace {
 
 // What Python has raised, with its GIL held. An error of the file's own bytes comes out as it is.
-[[noreturn]] void rethrow(const nb::python_error& error, std::optional<Error>& of_input) {
+[[noreturn]] void rethrow_of_input(const nb::python_error& error, std::optional<Error>& of_input) {
   if (of_input) throw Error(*std::exchange(of_input, std::nullopt));
   if (error.matches(PyExc_MemoryError)) {
     throw Error(ErrorCode::io, "there is not enough memory");
@@ -158,7 +158,7 @@ class PyarrowFile final : public ParquetFile {
     try {
       work();
     } catch (const nb::python_error& error) {
-      rethrow(error, input_->error());
+      rethrow_of_input(error, input_->error());
     }
   }
 
