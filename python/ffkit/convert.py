@@ -160,6 +160,7 @@ def lmdb(
     *,
     value: Literal["auto", "picture", "datum", "bytes", "text"] | None = None,
     rgb: bool = False,
+    database: str | None = None,
     **options: Unpack[RowOptions],
 ) -> Summary:
     """LMDB: pictures by key, as LSUN has them, Datum messages of Caffe, or bytes."""

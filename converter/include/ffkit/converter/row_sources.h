@@ -154,6 +154,7 @@ struct LmdbOptions {
   LmdbValue value = LmdbValue::automatic;
   bool is_rgb = false;  // planes of pixels in Datum messages: red first; else blue first
   RowOptions rows = {};
+  std::string database = {};  // the named one that is taken; empty: the main one, or the only one
 };
 // Declares those that a user gives.
 void describe(LmdbOptions& options, OptionTable& table);
@@ -166,10 +167,14 @@ void describe(LmdbOptions& options, OptionTable& table);
 //   Datum messages   image of a file or of pixels of one or three channels, else data, a tensor u8
 //                    or f32 [channels, height, width]; label
 //   others           data, bytes; or text
+//   image-1, label-1 entries whose keys have a number in common are one row, where those of one
+//                    word are pictures, and of the other words are not: image, and a field for each
+//                    other word, text or bytes; the number is the id
 //
 // Files are read as they are, without a lock: nobody may write to them. A file that is damaged or
 // cut within its tree is an Error(corrupt); a value that is not all there is a bad sample. Pickled
-// values, several values of a key and several named databases are Errors(unsupported).
+// values, several values of a key, and several named databases where none is asked for are
+// Errors(unsupported).
 std::unique_ptr<Source> open_lmdb(const std::filesystem::path& path,
                                   const LmdbOptions& options = {});
 
