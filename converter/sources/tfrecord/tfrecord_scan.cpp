@@ -108,8 +108,9 @@ TfRecordPlaces scan_tfrecords(const std::filesystem::path& path, int64_t num_byt
       if (records.empty()) {
         throw source_error(path, ErrorCode::corrupt, "record 0 {}; get the file again", what);
       }
-      places.damage = fmt::format("{}; it and what follows, {} bytes, cannot be read", what,
-                                  num_bytes - offset);
+      places.damage =
+          fmt::format("{}; it and what follows, {} bytes, cannot be read; get the file again", what,
+                      num_bytes - offset);
       use(std::ssize(records), {});
       records.push_back({offset, num_bytes - offset});
       return places;
