@@ -130,7 +130,7 @@ def parquet(src: Path, dst: Path, **options: Unpack[RowOptions]) -> Summary:
 
 
 @documented("mds")
-def mds(src: Path, dst: Path, **options: Unpack[RowOptions]) -> Summary:
+def mds(src: Path, dst: Path, *, check_hashes: bool = False, **options: Unpack[RowOptions]) -> Summary:
     """MDS shards of MosaicML Streaming: a folder with index.json, or one of such folders; compressed shards are decompressed once, into temporary files."""
     return _convert("mds", locals())
 

@@ -43,8 +43,10 @@ struct RowOptions {
   int num_threads = 0;                        // that look at all rows; 0: one for each core
   std::filesystem::path temporary_folder;     // for decompressed files; empty: $TMPDIR or /tmp
   const std::atomic<bool>* cancel = nullptr;  // once set, listing ends with Error(cancelled)
+  // Of open_mds(): reads all shards once before, and compares them with the hashes of their index.
+  bool check_hashes = false;
 };
-// Declares those that a user gives: all but store, exif and the last three.
+// Declares those that a user gives of every kind: all but store, exif and the last four.
 void describe(RowOptions& options, OptionTable& table);
 
 // TFRecord files of tf.train.Example: a folder of them, of folders of them, or one file. Their
@@ -90,7 +92,8 @@ std::unique_ptr<Source> open_parquet(const std::filesystem::path& path,
 //   ndarray                       tensor; without a dtype in the index, that of the first sample
 //
 // Throws Error(unsupported) for pkl, which runs programs, unless columns leaves it out, and for
-// shards that are there in Brotli or Snappy alone. Hashes of the index are not checked; sizes are.
+// shards that are there in Brotli or Snappy alone. Sizes are checked always, hashes of the index
+// with options.check_hashes: Error(corrupt) for a shard with another one. xxHash is not known here.
 std::unique_ptr<Source> open_mds(const std::filesystem::path& path, const RowOptions& options = {});
 
 // Chunks of LitData: folders as for open_mds(). Chunks may be compressed by zstd, as files, in
