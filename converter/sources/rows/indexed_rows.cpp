@@ -15,6 +15,7 @@
 #include "places/brace_list.h"
 #include "places/place.h"
 #include "sources/archives/parallel_io.h"
+#include "sources/rows/file_hash.h"
 
 namespace ffkit {
 
@@ -69,7 +70,23 @@ IndexedRows::IndexedRows(std::string kind, const fs::path& path, const RowOption
     : FileRows(std::move(kind), path,
                {.max_row_bytes = options.max_sample_bytes,
                 .temporary_folder = options.temporary_folder,
-                .cancel = options.cancel}) {}
+                .cancel = options.cancel}),
+      checks_hashes_(options.check_hashes) {}
+
+void IndexedRows::check_hashes(size_t split, size_t file, const IndexedFile& indexed) const {
+  const ReadBytes read = [&](int64_t offset, std::span<std::byte> out) {
+    throw_if_cancelled(options().cancel);
+    will_read_file(split, file, offset + std::ssize(out), std::ssize(out));
+    read_file(split, file, offset, out);
+  };
+  for (const auto& [algorithm, expected] : indexed.hashes) {
+    const std::optional<std::string> found = hash_of_file(algorithm, file_bytes(split, file), read);
+    if (found && *found != expected) {
+      throw error_of(ErrorCode::corrupt, "has the {} {}, but {} by index.json; copy it again",
+                     algorithm, *found, expected);
+    }
+  }
+}
 
 std::vector<SourceInput> IndexedRows::inputs(size_t split) const {
   std::vector<SourceInput> inputs = FileRows::inputs(split);
@@ -112,6 +129,7 @@ void IndexedRows::add_indexed_split(const IndexedFolder& folder, const IndexFile
         throw error_of(ErrorCode::corrupt, "has {} bytes, but {} by index.json; copy it again",
                        num_bytes, file.num_bytes);
       }
+      if (checks_hashes_) check_hashes(split, i, file);
       tables[i] = read_table(split, i);
       if (std::ssize(tables[i]) < file.num_rows) {
         throw error_of(ErrorCode::corrupt,

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -55,6 +56,10 @@ struct RowColumn {
   Field field;
   // What whole numbers of the column stand for, from 0, where the files say so; else empty.
   std::vector<std::string> class_names = {};
+  // The least of whole numbers, one a row, where all rows have been looked at.
+  std::optional<int64_t> least = {};
+
+  bool operator==(const RowColumn&) const = default;
 };
 
 class RowTable {
@@ -67,6 +72,8 @@ class RowTable {
   [[nodiscard]] virtual const std::vector<SourceSplit>& splits() const = 0;
   // One sentence each on what was found, guessed and left out.
   [[nodiscard]] virtual const std::vector<std::string>& notes() const = 0;
+  // Whether no row of the split has a value in the column, as far as that is known or soon found.
+  [[nodiscard]] virtual bool lacks(size_t /*split*/, size_t /*column*/) const { return false; }
   // "kind", "path", "files" and the like.
   [[nodiscard]] virtual std::map<std::string, std::string> facts(size_t split) const = 0;
   [[nodiscard]] virtual std::vector<std::filesystem::path> roots() const = 0;
