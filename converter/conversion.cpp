@@ -97,8 +97,8 @@ class Conversion {
   // all.
   ConvertSummary make_nothing(const std::string& why, const std::string& shared_plan) {
     if (shared_plan.empty() || !is_address(claimed_.folder())) {
-      throw error_of(ErrorCode::invalid_argument,
-                     "{}; take fewer parts or a smaller shard size", why);
+      throw error_of(ErrorCode::invalid_argument, "{}; take fewer parts or a smaller shard size",
+                     why);
     }
     note(why);
     if (!claimed_.is_finished()) {
@@ -124,8 +124,8 @@ class Conversion {
       summary.splits.push_back(summary_of(plan, read_manifest(folder / "manifest.json")));
     }
     claimed_.keep();
-    note(fmt::format("part {} of {} has finished already; nothing was written",
-                     options_.part.index, options_.part.count));
+    note(fmt::format("part {} of {} has finished already; nothing was written", options_.part.index,
+                     options_.part.count));
     return summary;
   }
 
@@ -184,8 +184,7 @@ class Conversion {
     if (is_in_store(claimed_.folder())) return;  // a store has no end
     int64_t num_bytes = 0;
     for (const SplitPlan& plan : plans_) {
-      const fs::path folder =
-          path_of_place(claimed_.shards_folder(plan.manifest.split).native());
+      const fs::path folder = path_of_place(claimed_.shards_folder(plan.manifest.split).native());
       std::vector<PackUnit> units = plan.units();
       std::erase_if(units, [&folder](const PackUnit& unit) {
         return fs::exists(folder / shard_file_name(unit.number));

@@ -7,6 +7,7 @@
 #include <string>
 
 #include <ffkit/format/dataset.h>
+#include <ffkit/format/option_names.h>
 
 #include "format/make_error.h"
 #include "input/cancel.h"
@@ -53,6 +54,14 @@ void require_finished(const std::vector<PartThere>& parts, const fs::path& data_
                    part.command.empty()
                        ? "wait for it, or begin it again with " + option_on("resume")
                        : "wait for it, or finish it with: " + part.command);
+  }
+  const int64_t count = num_parts(data_set);
+  for (int64_t index = 1; index <= count; ++index) {
+    const fs::path folder = folder_of_part(data_set, {.index = index, .count = count});
+    if (std::ranges::find(parts, folder, &PartThere::folder) != parts.end()) continue;
+    throw error_at(data_set, ErrorCode::invalid_argument,
+                   "only {} of {} parts are there; make the others, of which the first is {}",
+                   parts.size(), count, option_set("part", fmt::format("{}/{}", index, count)));
   }
 }
 

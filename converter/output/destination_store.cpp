@@ -101,8 +101,9 @@ class DestinationStore : public DestinationPlace {
 
   void set_shards(std::vector<Destination::Shards> shards, const std::string& plan) override {
     if (!is_part()) return;
-    own_shards_ = std::move(shards);
+    // Where these are parts of another conversion, the shards are theirs.
     begin_parts(data_set_, claim_.part, plan);
+    own_shards_ = std::move(shards);
     if (found_unfinished_ && claim_.unfinished == Unfinished::go_on) return;
     for (const fs::path& shard : own_shards_there()) remove_file_at(shard);
   }
@@ -153,6 +154,8 @@ class DestinationStore : public DestinationPlace {
     if (is_part() && found_.kind == kFinishedPart) {
       is_finished_ = claim_.unfinished == Unfinished::go_on && has_all_shards();
       if (!is_finished_) make_unfinished();
+      // What was reported of the shards that are there is in one file with what is missing.
+      if (!is_finished_) claim_.unfinished = Unfinished::remove;
     }
     found_unfinished_ = there.has_marker && (!there.is_empty() || !found_.kind.empty());
     if (!judge_found(there.foreign, there.num_shards() > 0)) return;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <optional>
 #include <random>
@@ -24,12 +25,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// In the plan of the marker, between a word that identifies the conversion and "8 parts".
+constexpr std::string_view kInParts = " in ";
+
 std::string_view name_behind_slash(const std::string& address) {
   return std::string_view(address).substr(address.find_last_of('/') + 1);
 }
 
-// Of the folder of a part; nothing where it has no marker.
-std::optional<UnfinishedMarker> marker_of_part(const fs::path& folder) {
+// Nothing where the folder has no marker.
+std::optional<UnfinishedMarker> marker_of(const fs::path& folder) {
   try {
     return read_unfinished_marker(folder);
   } catch (const Error& error) {
@@ -91,7 +95,7 @@ void require_parts(const fs::path& data_set, const Listing& there, bool has_mark
 void begin_parts(const fs::path& data_set, const ConvertPart& part, const std::string& plan) {
   const UnfinishedMarker marker{
       .kind = kParts,
-      .plan = fmt::format("{} in {} parts", plan, part.count),
+      .plan = fmt::format("{}{}{} parts", plan, kInParts, part.count),
       .command = "ffconvert merge " + path_of_place(data_set.native()).string()};
   if (write_object_once(data_set / kUnfinishedMarker, to_text(marker))) return;
   // Machines may know the folder by different paths, which the command names.
@@ -134,23 +138,42 @@ fs::path place_of_part(const fs::path& destination, const ConvertOptions& option
     return is_shared ? fs::path(address_of_place(destination)) : destination;
   }
   // One task of an array that was submitted again is alone in it, and a part by what is there.
-  if (part.found_by.empty()) return destination;
+  if (part.found_by.empty() && is_address(destination)) return destination;
   const std::vector<std::string> folders = folders_of_parts(address_of_place(destination));
   if (folders.empty() || !has_parts(destination)) return destination;
   const std::string& folder = folders.front();
   throw argument_error(
-      "part", fmt::format("{} holds parts of a conversion, such as {}, but by {} this is process 1 "
-                          "of 1, which would make the whole; give the number of the part, as {}, "
-                          "or another folder",
-                          destination.string(), folder, part.found_by,
-                          option_set("part", "i/" + folder.substr(folder.rfind('-') + 1))));
+      "part",
+      fmt::format("{} holds parts of a conversion, such as {}, {}; give the number of the part, as "
+                  "{}, or another folder",
+                  destination.string(), folder,
+                  part.found_by.empty()
+                      ? std::string("and this would make the whole")
+                      : fmt::format("but by {} this is process 1 of 1, which would make the whole",
+                                    part.found_by),
+                  option_set("part", "i/" + folder.substr(folder.rfind('-') + 1))));
+}
+
+int64_t num_parts(const fs::path& data_set) {
+  const std::optional<UnfinishedMarker> marker = marker_of(data_set);
+  if (!marker || marker->kind != kParts) return 0;
+  const size_t at = marker->plan.rfind(kInParts);
+  if (at == std::string::npos) return 0;
+  const char* const begin = marker->plan.data() + at + kInParts.size();
+  int64_t count = 0;
+  std::from_chars(begin, marker->plan.data() + marker->plan.size(), count);
+  return count;
 }
 
 std::vector<PartThere> list_parts(const fs::path& data_set) {
   std::vector<PartThere> parts;
+  const int64_t count = num_parts(data_set);
+  const std::string suffix = count > 0 ? fmt::format("-of-{}", count) : "";
   for (const std::string& name : folders_of_parts(data_set)) {
+    // Killed before it was refused.
+    if (!name.ends_with(suffix)) continue;
     const fs::path folder = data_set / name;
-    const std::optional<UnfinishedMarker> marker = marker_of_part(folder);
+    const std::optional<UnfinishedMarker> marker = marker_of(folder);
     // A folder of file:// may be empty; one with a claim alone is of a part that begins.
     if (!marker && names_in_folder(folder).files.empty()) continue;
     PartThere& part = parts.emplace_back();
@@ -168,7 +191,7 @@ int64_t num_finished_parts(const fs::path& data_set, int64_t count) {
   return std::ranges::count_if(folders_of_parts(data_set), [&](const std::string& name) {
     if (!name.ends_with(suffix)) return false;
     const auto is_finished = [&] {
-      const std::optional<UnfinishedMarker> marker = marker_of_part(data_set / name);
+      const std::optional<UnfinishedMarker> marker = marker_of(data_set / name);
       return marker && marker->kind == kFinishedPart;
     };
     if (is_finished()) return true;

@@ -61,6 +61,8 @@ struct PartThere {
 };
 // The parts of a data set, by their names.
 std::vector<PartThere> list_parts(const std::filesystem::path& data_set);
+// Into how many parts the conversion was divided; 0 where that is not known.
+int64_t num_parts(const std::filesystem::path& data_set);
 // How many of `count` parts have finished.
 int64_t num_finished_parts(const std::filesystem::path& data_set, int64_t count);
 // Removes all that the parts say of themselves, and what killed ones have left beside the shards of

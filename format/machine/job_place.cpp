@@ -40,17 +40,19 @@ class JobVariables {
   int64_t number(const char* name, const char* because) const {
     const std::optional<std::string> value = text(name);
     if (!value) {
-      refuse(fmt::format("the environment variable {} is set, but {} is not; mend what starts the "
-                         "processes",
-                         because, name));
+      refuse(
+          fmt::format("the environment variable {} is set, but {} is not; mend what starts the "
+                      "processes",
+                      because, name));
     }
     int64_t number = 0;
     const auto [end, error] = std::from_chars(value->data(), value->data() + value->size(), number);
     if (error != std::errc() || end != value->data() + value->size() || number < 0 ||
         number > std::numeric_limits<int>::max()) {
-      refuse(fmt::format("the environment variable {} is '{}', which is no number from 0 to {}; "
-                         "mend what starts the processes",
-                         name, *value, std::numeric_limits<int>::max()));
+      refuse(
+          fmt::format("the environment variable {} is '{}', which is no number from 0 to {}; "
+                      "mend what starts the processes",
+                      name, *value, std::numeric_limits<int>::max()));
     }
     return number;
   }
@@ -158,9 +160,10 @@ std::optional<JobPlace> launched_place(const JobVariables& v) {
       "started it ({})",
       asked, kTorchRanks.rank, kSlurmRank);
   if (const std::optional<std::string> job = v.text("SLURM_JOB_ID")) {
-    v.refuse(fmt::format("{}: it is one process of Slurm's job {}; put srun before the command, "
-                         "or submit a job array (sbatch --array=1-8)",
-                         looked_for, *job));
+    v.refuse(
+        fmt::format("{}: it is one process of Slurm's job {}; put srun before the command, "
+                    "or submit a job array (sbatch --array=1-8)",
+                    looked_for, *job));
   }
   v.refuse(looked_for + "; start it by srun, mpirun, torchrun or in a job array of Slurm");
 }
