@@ -46,6 +46,13 @@ std::function<void(const PackProgress&)> progress_of(const ConvertOptions& optio
   };
 }
 
+ReportCounts counts_of(const fs::path& report) {
+  ReportCounts counts;
+  for_report_lines(read_report(report),
+                   [&](const ReportLine& line, std::string_view) { counts.add(line); });
+  return counts;
+}
+
 // One conversion, from claiming the folder to its commit or its failure.
 class Conversion {
  public:
@@ -72,10 +79,12 @@ class Conversion {
     claimed_.set_shards(std::move(shards), shared_plan);
     require_space();
     ConvertSummary summary{.num_classes = static_cast<int64_t>(source_.classes().size())};
+    // It was written when all shards had been, and what it was made of may be gone in part.
+    const bool has_report = claimed_.goes_on() && is_file_at(claimed_.report_path());
     ReportFile report(claimed_.report_path());
     for (const SplitPlan& split : plans_) summary.splits.push_back(convert_split(split, report));
-    report.finish();
-    put_into(summary, report.counts());
+    if (!has_report) report.finish();
+    put_into(summary, has_report ? counts_of(claimed_.report_path()) : report.counts());
     for (const SplitPlan& split : plans_) {
       remove_temporary_files(claimed_.folder() / split.manifest.split);
     }
@@ -115,10 +124,7 @@ class Conversion {
   ConvertSummary finished_part() {
     ConvertSummary summary{.num_classes = static_cast<int64_t>(source_.classes().size()),
                            .was_finished = true};
-    ReportCounts counts;
-    for_report_lines(read_report(claimed_.report_path()),
-                     [&](const ReportLine& line, std::string_view) { counts.add(line); });
-    put_into(summary, counts);
+    put_into(summary, counts_of(claimed_.report_path()));
     for (const SplitPlan& plan : plans_) {
       const fs::path folder = claimed_.folder() / plan.manifest.split;
       summary.splits.push_back(summary_of(plan, read_manifest(folder / "manifest.json")));

@@ -104,7 +104,8 @@ class DestinationStore : public DestinationPlace {
     // Where these are parts of another conversion, the shards are theirs.
     begin_parts(data_set_, claim_.part, plan);
     own_shards_ = std::move(shards);
-    if (found_unfinished_ && claim_.unfinished == Unfinished::go_on) return;
+    // One that was killed before it had a plan may have begun to start over.
+    if (has_found_plan() && claim_.unfinished == Unfinished::go_on) return;
     for (const fs::path& shard : own_shards_there()) remove_file_at(shard);
   }
 
@@ -114,7 +115,7 @@ class DestinationStore : public DestinationPlace {
   }
   bool holds_work() const override {
     // Before there is a plan, nobody knows which shards are this part's.
-    if (is_part() && own_shards_.empty()) return found_unfinished_;
+    if (is_part() && own_shards_.empty()) return has_found_plan();
     return num_shards() > 0 || list_objects(folder_, claim_.kind).has_gathered();
   }
 
@@ -154,8 +155,6 @@ class DestinationStore : public DestinationPlace {
     if (is_part() && found_.kind == kFinishedPart) {
       is_finished_ = claim_.unfinished == Unfinished::go_on && has_all_shards();
       if (!is_finished_) make_unfinished();
-      // What was reported of the shards that are there is in one file with what is missing.
-      if (!is_finished_) claim_.unfinished = Unfinished::remove;
     }
     found_unfinished_ = there.has_marker && (!there.is_empty() || !found_.kind.empty());
     if (!judge_found(there.foreign, there.num_shards() > 0)) return;
@@ -169,6 +168,8 @@ class DestinationStore : public DestinationPlace {
   }
 
   bool is_part() const { return claim_.part.count > 1; }
+
+  bool has_found_plan() const { return found_unfinished_ && !found_.plan.empty(); }
 
   // Of a part that has finished.
   bool has_all_shards() const {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <map>
 #include <optional>
 #include <random>
@@ -27,6 +28,9 @@ namespace fs = std::filesystem;
 
 // In the plan of the marker, between a word that identifies the conversion and "8 parts".
 constexpr std::string_view kInParts = " in ";
+// Of folders that are there for an instant; no listing has names that begin so.
+constexpr std::string_view kUploadPrefix = ".ffkit-upload-";  // storage/stores/file_store.cpp
+constexpr std::string_view kUnseenPrefix = ".ffkit-upload-look-";
 
 std::string_view name_behind_slash(const std::string& address) {
   return std::string_view(address).substr(address.find_last_of('/') + 1);
@@ -54,12 +58,30 @@ std::vector<std::string> folders_of_parts(const fs::path& data_set) {
 bool forget_cached_names(const fs::path& folder) {
   if (!is_place_on_disk(folder.native())) return false;
   std::random_device random;
-  // No listing has names that begin so.
   const fs::path unseen = path_of_place(folder.native()) /
-                          fmt::format(".ffkit-upload-look-{:08x}{:08x}", random(), random());
+                          fmt::format("{}{:08x}{:08x}", kUnseenPrefix, random(), random());
   std::error_code ignored;
   if (fs::create_directory(unseen, ignored)) fs::remove(unseen, ignored);
   return true;
+}
+
+// What processes that were killed while they wrote a small file, or looked, have left in the folder
+// of a data set, to which others may write. By the clock of the disk: the caller's claim is new.
+void remove_unseen(const fs::path& folder) {
+  constexpr std::chrono::minutes kLongest{1};
+  std::vector<fs::path> files;
+  fs::file_time_type now = fs::file_time_type::min();
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (StoreClaim::is_claim(name)) now = std::max(now, entry.last_write_time(ignored));
+    if (name.starts_with(kUnseenPrefix)) fs::remove(entry.path(), ignored);
+    if (name.starts_with(kUploadPrefix)) files.push_back(entry.path());
+  }
+  for (const fs::path& file : files) {
+    const fs::file_time_type written = fs::last_write_time(file, ignored);
+    if (!ignored && written + kLongest < now) fs::remove(file, ignored);
+  }
 }
 
 }  // namespace
@@ -210,6 +232,7 @@ void remove_parts(const fs::path& data_set, const std::vector<std::string>& spli
     if (is_place_on_disk(folder.native())) fs::remove_all(path_of_place(folder.native()));
   }
   if (!is_place_on_disk(data_set.native())) return;
+  remove_unseen(path_of_place(data_set.native()));
   for (const std::string& split : splits) {
     for (const UnfinishedUpload& upload : store->list_uploads((data_set / split).native())) {
       store->abort_upload(upload);

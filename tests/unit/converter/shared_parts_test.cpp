@@ -159,6 +159,18 @@ TEST_F(SharedPartsTest, MorePartsThanShards) {
   EXPECT_TRUE(make(1, 20, /*resume=*/true).was_finished);
 }
 
+TEST_F(SharedPartsTest, WhatKilledOnesWroteIsRemovedWhenItIsOld) {
+  make(1, 2);
+  for (const char* name : {".ffkit-upload-1-0-ab", ".ffkit-upload-1-1-ab"}) {
+    testing::write_file(set_ / name, "half a claim");
+  }
+  fs::create_directory(set_ / ".ffkit-upload-look-12");
+  fs::last_write_time(set_ / ".ffkit-upload-1-0-ab",
+                      fs::file_time_type::clock::now() - std::chrono::minutes(2));
+  make(2, 2);
+  EXPECT_EQ(names(), (std::vector<std::string>{".ffkit-upload-1-1-ab", "report.jsonl", "train"}));
+}
+
 // One that was killed before it was refused is not waited for.
 TEST_F(SharedPartsTest, APartOfAnotherNumberIsNoPart) {
   const auto wanted = whole();
