@@ -125,7 +125,9 @@ ConvertSummary finished(const Source& source, const fs::path& place,
   ConvertSummary summary = finished_conversion(place, source, plan_splits(source, whole), whole);
   add_facts(summary, source, place, whole.part);
   note_reported(summary, options, place);
-  if (has_parts(place)) merge_if_complete(place, options, summary);
+  if (is_part_of_place(place, options) && has_rest_of_merge(place)) {
+    merge_if_complete(place, options, summary);
+  }
   return summary;
 }
 

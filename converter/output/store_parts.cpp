@@ -151,6 +151,13 @@ bool has_parts(const fs::path& data_set) {
   return read_unfinished_marker(place).kind == kParts;
 }
 
+bool has_rest_of_merge(const fs::path& data_set) {
+  const NamesIn names = names_in_folder(data_set);
+  return std::ranges::any_of(names.files, StoreClaim::is_claim) ||
+         std::ranges::any_of(names.folders,
+                             [](const std::string& name) { return name.starts_with(kPartPrefix); });
+}
+
 fs::path place_of_part(const fs::path& destination, const ConvertOptions& options) {
   const ConvertPart& part = options.part;
   if (part.count > 1) {

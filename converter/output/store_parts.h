@@ -47,6 +47,9 @@ void require_shards(const std::filesystem::path& folder, const Manifest& manifes
 
 // Whether parts are made, or were made and not all removed, at a path or an address.
 bool has_parts(const std::filesystem::path& data_set);
+// Whether a merge that was killed has left folders of parts, or its claim, in a data set that is
+// finished. Also while one is at its end.
+bool has_rest_of_merge(const std::filesystem::path& data_set);
 // Where this call writes: the address of the folder `destination` for a part that shares it with
 // the others, otherwise `destination`. Throws Error(invalid_argument) where all of a conversion is
 // to be made where parts of one are.

@@ -28,9 +28,9 @@ namespace ffkit {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::Contains;
 using testing::FakeSource;
 using testing::files_of;
-using ::testing::Contains;
 using ::testing::HasSubstr;
 using testing::TempDir;
 
@@ -186,8 +186,7 @@ TEST_F(SharedPartsTest, OthersAreRefused) {
   EXPECT_ERROR(make(1, 4), invalid_argument);
   ConvertOptions options = options_of(2, 3);
   options.shard_bytes = 2 << 20;
-  EXPECT_ERROR_CODE(convert(FakeSource(kSamplesOfAll, kBadOfAll), set_, options),
-                    invalid_argument);
+  EXPECT_ERROR_CODE(convert(FakeSource(kSamplesOfAll, kBadOfAll), set_, options), invalid_argument);
   options = options_of(1, 1);
   EXPECT_ERROR(convert(FakeSource(10), set_, options), invalid_argument);
   options.part.found_by = "SLURM_ARRAY_TASK_ID";
@@ -303,6 +302,16 @@ TEST_F(SharedPartsTest, AMergeThatWasKilledIsRepeated) {
   EXPECT_TRUE(make(1, 2, /*resume=*/true).was_finished);
   EXPECT_TRUE(holds(wanted));
   EXPECT_EQ(names(), (std::vector<std::string>{"report.jsonl", "train"}));
+}
+
+TEST_F(SharedPartsTest, TheClaimOfAKilledMergeIsRemoved) {
+  const auto wanted = whole();
+  for (const int64_t index : {1, 2}) make(index, 2);
+  Claimant dead = this_process();
+  dead.begin += "0";
+  testing::write_file(set_ / ".ffkit-in-use-1", to_text(dead) + "token t\nbeat 0\n");
+  EXPECT_TRUE(make(1, 2, /*resume=*/true).was_finished);
+  EXPECT_TRUE(holds(wanted));
 }
 
 // What is left over of parts is found, and what a process makes stays.

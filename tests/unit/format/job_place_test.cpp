@@ -1,3 +1,5 @@
+#include "machine/job_place.h"
+
 #include <gtest/gtest.h>
 
 #include <map>
@@ -6,7 +8,6 @@
 #include <ffkit/format/error.h>
 
 #include "expect_error.h"
-#include "machine/job_place.h"
 #include "machine/launchers.h"
 
 namespace ffkit {
@@ -81,10 +82,8 @@ TEST(JobPlace, ArraysThatCannotBe) {
                invalid_argument);
 }
 
-const JobVariables kTaskOfSrun = {{"SLURM_PROCID", "2"},
-                                  {"SLURM_NTASKS", "4"},
-                                  {"SLURM_STEP_ID", "0"},
-                                  {"SLURM_JOB_ID", "7"}};
+const JobVariables kTaskOfSrun = {
+    {"SLURM_PROCID", "2"}, {"SLURM_NTASKS", "4"}, {"SLURM_STEP_ID", "0"}, {"SLURM_JOB_ID", "7"}};
 
 TEST(JobPlace, TasksOfSrun) {
   expect_place(kTaskOfSrun, 2, 4, "SLURM_PROCID");
@@ -120,18 +119,16 @@ TEST(JobPlace, TorchsVariables) {
   EXPECT_ERROR(place({{"RANK", "1"}}), invalid_argument);
   EXPECT_ERROR_CODE(place({{"WORLD_SIZE", "1"}}), invalid_argument);
   // An srun started torchrun, once on each machine.
-  expect_place(with(kTaskOfSrun,
-                    {{"RANK", "17"}, {"WORLD_SIZE", "32"}, {"TORCHELASTIC_RUN_ID", "none"}}),
-               17, 32, "RANK");
+  expect_place(
+      with(kTaskOfSrun, {{"RANK", "17"}, {"WORLD_SIZE", "32"}, {"TORCHELASTIC_RUN_ID", "none"}}),
+      17, 32, "RANK");
 }
 
 TEST(JobPlace, WhatStartedALauncherDoesNotCount) {
-  expect_place(
-      with(kTaskOfSrun, {{"OMPI_COMM_WORLD_RANK", "5"}, {"OMPI_COMM_WORLD_SIZE", "6"}}), 5, 6,
-      "OMPI_COMM_WORLD_RANK");
-  expect_place(
-      with(kTaskOfSrun, {{"PMI_RANK", "5"}, {"PMI_SIZE", "6"}, {"MPI_LOCALRANKID", "1"}}), 5, 6,
-      "PMI_RANK");
+  expect_place(with(kTaskOfSrun, {{"OMPI_COMM_WORLD_RANK", "5"}, {"OMPI_COMM_WORLD_SIZE", "6"}}), 5,
+               6, "OMPI_COMM_WORLD_RANK");
+  expect_place(with(kTaskOfSrun, {{"PMI_RANK", "5"}, {"PMI_SIZE", "6"}, {"MPI_LOCALRANKID", "1"}}),
+               5, 6, "PMI_RANK");
   EXPECT_ERROR_CODE(place(with(kTaskOfSrun, {{"PRTE_LAUNCHED", "1"}})), invalid_argument);
 }
 
