@@ -4,6 +4,7 @@
 #include <ffkit/converter/convert.h>
 
 #include "pack/packer.h"
+#include "plan/part_range.h"
 #include "plan/split_plan.h"
 
 namespace ffkit {
@@ -22,6 +23,7 @@ class NullSink : public PackSink {
 
 ConvertEstimate estimate_conversion(const Source& source, const ConvertOptions& options) {
   validate(options);
+  note_found_part(options);
   ConvertEstimate estimate;
   ConvertOptions trial = options;
   trial.progress = {};

@@ -7,9 +7,12 @@
 #include <ffkit/format/option_names.h>
 
 #include "format/enum_names.h"
+#include "format/machine/job_place.h"
 #include "format/make_error.h"
 
 namespace ffkit {
+
+constexpr std::string_view kPartOfEnvironment = "auto";
 
 constexpr EnumName<RecordOrder> kRecordOrderNames[] = {{RecordOrder::shuffled, "shuffled"},
                                                        {RecordOrder::source, "source"}};
@@ -42,6 +45,11 @@ ReadMode parse_read_mode(std::string_view name) {
 }
 
 ConvertPart parse_part(std::string_view text) {
+  if (text == kPartOfEnvironment) {
+    const JobPlace place = find_job_place(
+        variables_of_process(), fmt::format("give the part as {}", option_set("part", "i/n")));
+    return {.index = place.index + 1, .count = place.count, .found_by = place.found_by};
+  }
   ConvertPart part;
   const char* const end = text.data() + text.size();
   const auto [slash, error] = std::from_chars(text.data(), end, part.index);
@@ -53,7 +61,8 @@ ConvertPart parse_part(std::string_view text) {
     }
   }
   throw error_of(ErrorCode::invalid_argument,
-                 "the part is '{}'; it must be i/n with i from 1 to n, as 2/8", text);
+                 "the part is '{}'; it must be i/n with i from 1 to n, as 2/8, or {}", text,
+                 kPartOfEnvironment);
 }
 
 void describe(ConvertOptions& options, OptionTable& table) {
@@ -99,10 +108,17 @@ void describe(ConvertOptions& options, OptionTable& table) {
                        : fmt::format("{}/{}", options.part.index, options.part.count);
           },
           [&options](const std::string& text) { options.part = parse_part(text); },
-          "Makes only part i of n, for n machines; 'ffconvert merge DST PART...' joins the parts, "
-          "or 'ffconvert merge DST' those that were written to one address")
+          "Makes only part i of n, for n machines; auto: by the task of a Slurm array, of srun, "
+          "mpirun or torchrun that this is. 'ffconvert merge DST PART...' joins parts in folders "
+          "of "
+          "their own; with auto, or where DST is an address, all parts have the same DST, and "
+          "'ffconvert merge DST' joins them")
       .set_type_name("i/n")
       .set_default("the whole");
+  table.add("merge-when-complete", options.merge_when_complete,
+            "With " + option_name("part") +
+                ": all parts have the same DST, and the last one to end joins them to what one "
+                "machine would have made");
   table
       .add("max-record", options.max_record_bytes,
            "Refuses longer records than this, as what reads the data set does unless it is given "
@@ -131,6 +147,15 @@ void validate(const ConvertOptions& options) {
         "zstd_dictionary",
         "a zstd dictionary serves only compressed records; give a zstd level as well");
   }
+}
+
+void validate(const ConvertOptions& options, const OptionTable& table) {
+  validate(options);
+  if (!options.merge_when_complete || table.is_given("part")) return;
+  throw argument_error("merge_when_complete",
+                       fmt::format("there are no parts to merge without {}; give it, as i/n or "
+                                   "as auto",
+                                   option_name("part")));
 }
 
 }  // namespace ffkit

@@ -30,7 +30,7 @@ KindConversion::KindConversion(const SourceKind& kind) : kind_(kind), own_(kind.
 }
 
 void KindConversion::check() {
-  validate(options_);
+  validate(options_, table_);
   validate(images_, table_);
   if (images_.exif == ExifUse::apply && !kind_.takes_exif) {
     throw argument_error(

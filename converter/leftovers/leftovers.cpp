@@ -238,7 +238,8 @@ RemovedLeftovers remove_leftovers(const fs::path& place, bool unfinished,
   Leftovers leftovers = look();
   // While these are held, no conversion begins or goes on there.
   std::deque<StoreClaim> claims;
-  if (unfinished && !is_place_on_disk(address) &&
+  // A conversion to a folder has a lock, which the search has looked at; the parts in one have not.
+  if (unfinished && (!is_place_on_disk(address) || !parts.empty()) &&
       std::ranges::any_of(leftovers.found, &Leftover::is_of_unfinished)) {
     claims.emplace_back(address, note, std::function<void()>());
     for (const std::string& part : parts) {
@@ -252,7 +253,9 @@ RemovedLeftovers remove_leftovers(const fs::path& place, bool unfinished,
     return leftover.kind == Leftover::Kind::marker;
   });
   for (const Leftover& leftover : leftovers.found) {
-    if (leftover.is_in_use || (leftover.is_of_unfinished() && !unfinished)) continue;
+    // With the claims, it is this process that is seen.
+    if ((leftover.is_in_use && claims.empty()) || (leftover.is_of_unfinished() && !unfinished))
+      continue;
     const std::string file = address_of_place(leftover.path);
     // Our own claims end with this function.
     if (!claims.empty() && StoreClaim::is_claim(last_name(file))) continue;

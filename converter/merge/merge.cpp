@@ -16,7 +16,9 @@
 #include "merge/store_merge.h"
 #include "output/destination.h"
 #include "output/destination_checks.h"
+#include "output/store_parts.h"
 #include "pack/report.h"
+#include "places/place_address.h"
 #include "plan/merge_plan.h"
 #include "storage/stores/object_store.h"
 
@@ -212,8 +214,14 @@ void add_sources(const std::vector<fs::path>& sources, const MergeOptions& optio
 ConvertSummary merge(const fs::path& destination, const std::vector<fs::path>& sources,
                      const MergeOptions& options) {
   const auto start = std::chrono::steady_clock::now();
-  if (is_address(destination) && sources.empty()) {
-    return summarize(merge_parts(destination, options), start);
+  if (sources.empty() && (is_address(destination) || has_parts(destination))) {
+    if (is_address(destination)) return summarize(merge_parts(destination, options), start);
+    const std::string address = address_of_place(destination);
+    try {
+      return summarize(merge_parts(address, options), start);
+    } catch (const Error& error) {
+      throw error_with_path_of_place(error, address);
+    }
   }
   require_sources(sources);
   require_folders(destination, sources);
@@ -296,6 +304,10 @@ ConvertSummary append(const fs::path& destination, const std::vector<fs::path>& 
 }
 
 }  // namespace
+
+bool holds_parts(const fs::path& destination) {
+  return with_errors_of_ours(destination, [&] { return has_parts(destination); });
+}
 
 ConvertSummary merge_datasets(const fs::path& destination, const std::vector<fs::path>& sources,
                               const MergeOptions& options) {

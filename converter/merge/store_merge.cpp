@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <optional>
 #include <string>
 
 #include <ffkit/format/dataset.h>
+#include <ffkit/format/option_names.h>
 
 #include "format/make_error.h"
 #include "input/cancel.h"
@@ -14,32 +15,14 @@
 #include "output/store_claim.h"
 #include "output/store_parts.h"
 #include "pack/report.h"
+#include "places/place_address.h"
 #include "plan/merge_plan.h"
-#include "storage/stores/object_store.h"
 #include "storage/writer/file_sink.h"
 
 namespace ffkit {
 namespace {
 
 namespace fs = std::filesystem;
-
-// The parts say what their shards are, and a list that they are there.
-void require_shards(const fs::path& folder, const Manifest& manifest) {
-  std::map<std::string, int64_t> bytes;
-  for (const ListedObject& object :
-       store_of(folder.native())->list(folder.native(), /*recursive=*/false).objects) {
-    bytes[object.address.substr(object.address.find_last_of('/') + 1)] = object.facts.num_bytes;
-  }
-  for (const ManifestShard& shard : manifest.shards) {
-    const auto found = bytes.find(shard.file);
-    if (found != bytes.end() && found->second == shard.file_bytes) continue;
-    throw error_at(folder / shard.file, ErrorCode::corrupt, "{}; make the part again that has it",
-                   found == bytes.end()
-                       ? std::string("is not there, but in the manifest of its part")
-                       : fmt::format("has {} bytes, but {} in the manifest of its part",
-                                     found->second, shard.file_bytes));
-  }
-}
 
 Manifest joined_manifest(const PlannedSplit& split) {
   std::vector<std::string> names;
@@ -58,15 +41,6 @@ void add_report(const PlannedSplit& split, ReportFile& report) {
   }
 }
 
-void remove_parts(const std::vector<PartThere>& parts) {
-  for (const PartThere& part : parts) {
-    for (const ListedObject& object :
-         store_of(part.folder.native())->list(part.folder.native(), /*recursive=*/true).objects) {
-      remove_file_at(object.address);
-    }
-  }
-}
-
 void require_finished(const std::vector<PartThere>& parts, const fs::path& data_set) {
   if (parts.empty()) {
     throw error_at(data_set, ErrorCode::not_found,
@@ -81,32 +55,47 @@ void require_finished(const std::vector<PartThere>& parts, const fs::path& data_
                        ? "wait for it, or begin it again with " + option_on("resume")
                        : "wait for it, or finish it with: " + part.command);
   }
+  const int64_t count = num_parts(data_set);
+  for (int64_t index = 1; index <= count; ++index) {
+    const fs::path folder = folder_of_part(data_set, {.index = index, .count = count});
+    if (std::ranges::find(parts, folder, &PartThere::folder) != parts.end()) continue;
+    throw error_at(data_set, ErrorCode::invalid_argument,
+                   "only {} of {} parts are there; make the others, of which the first is {}",
+                   parts.size(), count, option_set("part", fmt::format("{}/{}", index, count)));
+  }
 }
 
-}  // namespace
+// Whether all is done, but perhaps for what a killed merge had still to remove.
+bool is_merged(const fs::path& data_set) {
+  return !is_file_at(data_set / kUnfinishedMarker) && !list_splits(data_set).empty();
+}
 
-std::vector<Manifest> merge_parts(const fs::path& address, const MergeOptions& options) {
-  const fs::path data_set = address.has_filename() ? address : address.parent_path();
-  require_writable(data_set);
-  StoreClaim claim(data_set, options.note, [&] { throw_if_cancelled(options.cancel); });
-  const std::vector<PartThere> parts = list_parts(data_set);
-  const bool is_marked = is_file_at(data_set / kUnfinishedMarker);
+std::vector<Manifest> finish_merge(const fs::path& data_set) {
   std::vector<Manifest> manifests;
-  if (!is_marked && !parts.empty() && !list_splits(data_set).empty()) {
-    // A merge was killed when all was done but this.
-    for (const std::string& split : list_splits(data_set)) {
-      manifests.push_back(read_manifest(data_set / split / "manifest.json"));
-    }
-    remove_parts(parts);
-    return manifests;
+  const std::vector<std::string> splits = list_splits(data_set);
+  manifests.reserve(splits.size());
+  for (const std::string& split : splits) {
+    manifests.push_back(read_manifest(data_set / split / "manifest.json"));
   }
+  remove_parts(data_set, splits);
+  return manifests;
+}
+
+// With the claim.
+std::vector<Manifest> merge_claimed(const fs::path& data_set, StoreClaim& claim,
+                                    const MergeOptions& options) {
+  const std::vector<PartThere> parts = list_parts(data_set);
   require_finished(parts, data_set);
   MergePlan plan(options.note);
   for (const PartThere& part : parts) plan.add_part(part.folder, part.splits);
   const std::vector<PlannedSplit> splits = plan.splits();
+  std::vector<Manifest> manifests;
+  std::vector<std::string> names;
   manifests.reserve(splits.size());
+  names.reserve(splits.size());
   for (const PlannedSplit& split : splits) {
     throw_if_cancelled(options.cancel);
+    names.push_back(split.name);
     manifests.push_back(joined_manifest(split));
     require_shards(data_set / split.name, manifests.back());
   }
@@ -118,8 +107,48 @@ std::vector<Manifest> merge_parts(const fs::path& address, const MergeOptions& o
     write_manifest(data_set / manifest.split / "manifest.json", manifest);
   }
   remove_file_at(data_set / kUnfinishedMarker);
-  remove_parts(parts);
+  remove_parts(data_set, names);
   return manifests;
+}
+
+}  // namespace
+
+std::vector<Manifest> merge_parts(const fs::path& address, const MergeOptions& options) {
+  const fs::path data_set = address_of_place(address);
+  require_writable(data_set);
+  StoreClaim claim(data_set, options.note, [&] { throw_if_cancelled(options.cancel); });
+  return is_merged(data_set) ? finish_merge(data_set) : merge_claimed(data_set, claim, options);
+}
+
+MergedParts merge_parts_when_complete(const fs::path& data_set, int64_t count,
+                                      const MergeOptions& options) {
+  MergedParts merged;
+  if (!is_merged(data_set)) {
+    merged.num_finished = num_finished_parts(data_set, count);
+    // The last look may have been at what a merge was removing.
+    if (merged.num_finished < count && !is_merged(data_set)) return merged;
+  }
+  merged.num_finished = count;
+  std::optional<StoreClaim> claim;
+  try {
+    claim.emplace(data_set, options.note, [&] { throw_if_cancelled(options.cancel); });
+  } catch (const Error& error) {
+    // Said of the data set itself: another process has the claim.
+    const bool is_other =
+        error.code() == ErrorCode::invalid_argument && error.context().path == data_set.native();
+    if (!is_other) throw;
+    merged.merged_by_other = true;
+    return merged;
+  }
+  if (is_merged(data_set)) {
+    finish_merge(data_set);
+    merged.merged_by_other = true;
+    return merged;
+  }
+  // One may be made anew since it was counted.
+  merged.num_finished = num_finished_parts(data_set, count);
+  if (merged.num_finished == count) merged.manifests = merge_claimed(data_set, *claim, options);
+  return merged;
 }
 
 }  // namespace ffkit

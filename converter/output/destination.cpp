@@ -142,6 +142,10 @@ bool Destination::holds_work() const {
   return place_->holds_work();
 }
 
+bool Destination::is_finished() const {
+  return place_->is_finished();
+}
+
 const std::string& Destination::found_plan() const {
   return place_->found().plan;
 }

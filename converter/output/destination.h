@@ -1,6 +1,7 @@
 // Destination: the data set folder while it is being made: claimed by a locked marker, taken back
 // unless committed. It may be an address: a store has no locks, and store_claim.h says what stands
-// for them there. The parts of a conversion to a store write to one place:
+// for them there. The parts of a conversion may write to one place, which is an address then
+// (place_of_part() in store_parts.h):
 //
 //   DST/.ffkit-unfinished          from the first part to the merge; readers refuse DST
 //   DST/train/shard-00012.ffr      of whichever part makes it
@@ -94,6 +95,9 @@ class Destination {
   int64_t num_shards() const;
   // Whether there are finished shards, or samples that were all gathered.
   bool holds_work() const;
+  // Whether goes_on(), and this part of a conversion to a shared place has finished before and has
+  // all its shards: then nothing but its manifests may be looked at, and keep() called.
+  bool is_finished() const;
 
   // What set_plan() was given for the conversion that was found; empty when it had not come that
   // far.

@@ -27,6 +27,7 @@ class DestinationPlace {
   virtual void set_shards(std::vector<Destination::Shards> shards, const std::string& plan) = 0;
   virtual int64_t num_shards() const = 0;
   virtual bool holds_work() const = 0;
+  virtual bool is_finished() const { return false; }
   virtual void set_plan(const std::string& plan) = 0;
   virtual void require_held() = 0;
   virtual void commit() = 0;

@@ -47,6 +47,10 @@ struct ObjectsThere {
   int64_t num_shards() const {
     return std::ranges::count_if(names, [](const auto& name) { return name.ends_with(".ffr"); });
   }
+  bool has_gathered() const {
+    return std::ranges::any_of(
+        names, [](const auto& name) { return name.ends_with(Destination::kGathered); });
+  }
 };
 
 ObjectsThere list_objects(const fs::path& folder, Destination::Kind kind) {
@@ -85,7 +89,7 @@ class DestinationStore : public DestinationPlace {
   }
 
   ~DestinationStore() override {
-    if (!is_claimed_) return;
+    if (!is_claimed_ || is_finished_) return;
     try {
       if (claim_.kind != Kind::conversion || !holds_work()) roll_back();
     } catch (const std::exception&) {
@@ -97,9 +101,11 @@ class DestinationStore : public DestinationPlace {
 
   void set_shards(std::vector<Destination::Shards> shards, const std::string& plan) override {
     if (!is_part()) return;
-    own_shards_ = std::move(shards);
+    // Where these are parts of another conversion, the shards are theirs.
     begin_parts(data_set_, claim_.part, plan);
-    if (found_unfinished_ && claim_.unfinished == Unfinished::go_on) return;
+    own_shards_ = std::move(shards);
+    // One that was killed before it had a plan may have begun to start over.
+    if (has_found_plan() && claim_.unfinished == Unfinished::go_on) return;
     for (const fs::path& shard : own_shards_there()) remove_file_at(shard);
   }
 
@@ -109,9 +115,11 @@ class DestinationStore : public DestinationPlace {
   }
   bool holds_work() const override {
     // Before there is a plan, nobody knows which shards are this part's.
-    if (is_part() && own_shards_.empty()) return found_unfinished_;
-    return num_shards() > 0;
+    if (is_part() && own_shards_.empty()) return has_found_plan();
+    return num_shards() > 0 || list_objects(folder_, claim_.kind).has_gathered();
   }
+
+  bool is_finished() const override { return is_finished_; }
 
   void set_plan(const std::string& plan) override {
     plan_ = plan;
@@ -141,7 +149,13 @@ class DestinationStore : public DestinationPlace {
     const ObjectsThere there = list_objects(folder_, claim_.kind);
     // Another writer has finished, or another program put something here, before the claim.
     if (!there.has_marker && !there.is_empty()) throw folder_is_used(folder_, claim_.kind);
+    // A merge has removed the folder of this part: it was seen first, so the merge is seen now.
+    if (is_part() && !there.has_marker) require_usable_address(data_set_, claim_.kind, claim_.part);
     if (there.has_marker) found_ = read_unfinished_marker(folder_);
+    if (is_part() && found_.kind == kFinishedPart) {
+      is_finished_ = claim_.unfinished == Unfinished::go_on && has_all_shards();
+      if (!is_finished_) make_unfinished();
+    }
     found_unfinished_ = there.has_marker && (!there.is_empty() || !found_.kind.empty());
     if (!judge_found(there.foreign, there.num_shards() > 0)) return;
     if (there.has_marker) {
@@ -154,6 +168,32 @@ class DestinationStore : public DestinationPlace {
   }
 
   bool is_part() const { return claim_.part.count > 1; }
+
+  bool has_found_plan() const { return found_unfinished_ && !found_.plan.empty(); }
+
+  // Of a part that has finished.
+  bool has_all_shards() const {
+    try {
+      for (const std::string& split : list_splits(folder_)) {
+        require_shards(data_set_ / split, read_manifest(folder_ / split / "manifest.json"));
+      }
+      return true;
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::corrupt) return false;
+      throw;
+    }
+  }
+
+  // Where a merge counts on this part, this waits for none: one of both is refused.
+  void make_unfinished() {
+    StoreClaim whole(data_set_, claim_.note, claim_.poll);
+    if (!is_file_at(data_set_ / kUnfinishedMarker)) throw folder_is_used(data_set_, claim_.kind);
+    // Of a merge that was killed; what this part will be may be other records.
+    for (const std::string& split : list_splits(data_set_)) {
+      remove_file_at(data_set_ / split / "manifest.json");
+    }
+    set_plan(found_.plan);
+  }
 
   std::string text_of_marker(const std::string& plan, const char* kind) const {
     return to_text({.kind = kind, .plan = plan, .command = claim_.command});
@@ -188,7 +228,8 @@ class DestinationStore : public DestinationPlace {
   std::vector<Destination::Shards> own_shards_;  // of a part
   std::string plan_;
   std::optional<StoreClaim> held_;
-  bool is_claimed_ = false;  // and what is made is ours to remove
+  bool is_claimed_ = false;   // and what is made is ours to remove
+  bool is_finished_ = false;  // a part to which nothing is to be added
 };
 
 }  // namespace

@@ -3,13 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <map>
+#include <optional>
+#include <random>
+#include <system_error>
 
 #include <ffkit/format/dataset.h>
+#include <ffkit/format/option_names.h>
 #include <ffkit/format/unfinished.h>
 
 #include "format/make_error.h"
 #include "output/store_claim.h"
+#include "places/place_address.h"
 #include "storage/reader/places.h"
+#include "storage/stores/object_store.h"
 #include "storage/writer/file_sink.h"
 
 namespace ffkit {
@@ -17,8 +26,62 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// In the plan of the marker, between a word that identifies the conversion and "8 parts".
+constexpr std::string_view kInParts = " in ";
+// Of folders that are there for an instant; no listing has names that begin so.
+constexpr std::string_view kUploadPrefix = ".ffkit-upload-";  // storage/stores/file_store.cpp
+constexpr std::string_view kUnseenPrefix = ".ffkit-upload-look-";
+
 std::string_view name_behind_slash(const std::string& address) {
   return std::string_view(address).substr(address.find_last_of('/') + 1);
+}
+
+// Nothing where the folder has no marker.
+std::optional<UnfinishedMarker> marker_of(const fs::path& folder) {
+  try {
+    return read_unfinished_marker(folder);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::not_found) return std::nullopt;
+    throw;
+  }
+}
+
+// Their names, whatever is in them.
+std::vector<std::string> folders_of_parts(const fs::path& data_set) {
+  std::vector<std::string> names = names_in_folder(data_set).folders;
+  std::erase_if(names, [](const std::string& name) { return !name.starts_with(kPartPrefix); });
+  return names;
+}
+
+// A machine that has mounted a folder (NFS) may remember for a minute what was in it, unless it
+// changes the folder itself. Returns false where nothing is remembered.
+bool forget_cached_names(const fs::path& folder) {
+  if (!is_place_on_disk(folder.native())) return false;
+  std::random_device random;
+  const fs::path unseen = path_of_place(folder.native()) /
+                          fmt::format("{}{:08x}{:08x}", kUnseenPrefix, random(), random());
+  std::error_code ignored;
+  if (fs::create_directory(unseen, ignored)) fs::remove(unseen, ignored);
+  return true;
+}
+
+// What processes that were killed while they wrote a small file, or looked, have left in the folder
+// of a data set, to which others may write. By the clock of the disk: the caller's claim is new.
+void remove_unseen(const fs::path& folder) {
+  constexpr std::chrono::minutes kLongest{1};
+  std::vector<fs::path> files;
+  fs::file_time_type now = fs::file_time_type::min();
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (StoreClaim::is_claim(name)) now = std::max(now, entry.last_write_time(ignored));
+    if (name.starts_with(kUnseenPrefix)) fs::remove(entry.path(), ignored);
+    if (name.starts_with(kUploadPrefix)) files.push_back(entry.path());
+  }
+  for (const fs::path& file : files) {
+    const fs::file_time_type written = fs::last_write_time(file, ignored);
+    if (!ignored && written + kLongest < now) fs::remove(file, ignored);
+  }
 }
 
 }  // namespace
@@ -52,31 +115,136 @@ void require_parts(const fs::path& data_set, const Listing& there, bool has_mark
 }
 
 void begin_parts(const fs::path& data_set, const ConvertPart& part, const std::string& plan) {
-  const std::string text = to_text({.kind = kParts,
-                                    .plan = fmt::format("{} in {} parts", plan, part.count),
-                                    .command = "ffconvert merge " + data_set.string()});
-  if (write_object_once(data_set / kUnfinishedMarker, text)) return;
+  const UnfinishedMarker marker{
+      .kind = kParts,
+      .plan = fmt::format("{}{}{} parts", plan, kInParts, part.count),
+      .command = "ffconvert merge " + path_of_place(data_set.native()).string()};
+  if (write_object_once(data_set / kUnfinishedMarker, to_text(marker))) return;
+  // Machines may know the folder by different paths, which the command names.
+  const UnfinishedMarker found = read_unfinished_marker(data_set);
+  if (found.kind == marker.kind && found.plan == marker.plan) return;
   throw error_at(data_set, ErrorCode::invalid_argument,
                  "holds parts of another conversion: the source, an option or the number of parts "
                  "differs; give those of the other parts, or another folder");
 }
 
+void require_shards(const fs::path& folder, const Manifest& manifest) {
+  std::map<std::string, int64_t> bytes;
+  for (const ListedObject& object :
+       store_of(folder.native())->list(folder.native(), /*recursive=*/false).objects) {
+    bytes[std::string(name_behind_slash(object.address))] = object.facts.num_bytes;
+  }
+  for (const ManifestShard& shard : manifest.shards) {
+    const auto found = bytes.find(shard.file);
+    if (found != bytes.end() && found->second == shard.file_bytes) continue;
+    throw error_at(folder / shard.file, ErrorCode::corrupt, "{}; make the part again that has it",
+                   found == bytes.end()
+                       ? std::string("is not there, but in the manifest of its part")
+                       : fmt::format("has {} bytes, but {} in the manifest of its part",
+                                     found->second, shard.file_bytes));
+  }
+}
+
+bool has_parts(const fs::path& data_set) {
+  const fs::path place = address_of_place(data_set);
+  if (!has_object(place / kUnfinishedMarker)) return !folders_of_parts(place).empty();
+  return read_unfinished_marker(place).kind == kParts;
+}
+
+bool has_rest_of_merge(const fs::path& data_set) {
+  const NamesIn names = names_in_folder(data_set);
+  return std::ranges::any_of(names.files, StoreClaim::is_claim) ||
+         std::ranges::any_of(names.folders,
+                             [](const std::string& name) { return name.starts_with(kPartPrefix); });
+}
+
+fs::path place_of_part(const fs::path& destination, const ConvertOptions& options) {
+  const ConvertPart& part = options.part;
+  if (part.count > 1) {
+    if (is_address(destination)) return destination;
+    const bool is_shared =
+        !part.found_by.empty() || options.merge_when_complete || has_parts(destination);
+    return is_shared ? fs::path(address_of_place(destination)) : destination;
+  }
+  // One task of an array that was submitted again is alone in it, and a part by what is there.
+  if (part.found_by.empty() && is_address(destination)) return destination;
+  const std::vector<std::string> folders = folders_of_parts(address_of_place(destination));
+  if (folders.empty() || !has_parts(destination)) return destination;
+  const std::string& folder = folders.front();
+  throw argument_error(
+      "part",
+      fmt::format("{} holds parts of a conversion, such as {}, {}; give the number of the part, as "
+                  "{}, or another folder",
+                  destination.string(), folder,
+                  part.found_by.empty()
+                      ? std::string("and this would make the whole")
+                      : fmt::format("but by {} this is process 1 of 1, which would make the whole",
+                                    part.found_by),
+                  option_set("part", "i/" + folder.substr(folder.rfind('-') + 1))));
+}
+
+int64_t num_parts(const fs::path& data_set) {
+  const std::optional<UnfinishedMarker> marker = marker_of(data_set);
+  if (!marker || marker->kind != kParts) return 0;
+  const size_t at = marker->plan.rfind(kInParts);
+  if (at == std::string::npos) return 0;
+  const char* const begin = marker->plan.data() + at + kInParts.size();
+  int64_t count = 0;
+  std::from_chars(begin, marker->plan.data() + marker->plan.size(), count);
+  return count;
+}
+
 std::vector<PartThere> list_parts(const fs::path& data_set) {
   std::vector<PartThere> parts;
-  for (const std::string& name : names_in_folder(data_set).folders) {
-    if (!name.starts_with(kPartPrefix)) continue;
+  const int64_t count = num_parts(data_set);
+  const std::string suffix = count > 0 ? fmt::format("-of-{}", count) : "";
+  for (const std::string& name : folders_of_parts(data_set)) {
+    // Killed before it was refused.
+    if (!name.ends_with(suffix)) continue;
     const fs::path folder = data_set / name;
-    const bool is_marked = is_file_at(folder / kUnfinishedMarker);
+    const std::optional<UnfinishedMarker> marker = marker_of(folder);
     // A folder of file:// may be empty; one with a claim alone is of a part that begins.
-    if (!is_marked && names_in_folder(folder).files.empty()) continue;
-    const UnfinishedMarker marker = is_marked ? read_unfinished_marker(folder) : UnfinishedMarker();
+    if (!marker && names_in_folder(folder).files.empty()) continue;
     PartThere& part = parts.emplace_back();
     part.folder = folder;
-    part.is_finished = marker.kind == kFinishedPart;
-    part.command = marker.command;
+    part.is_finished = marker && marker->kind == kFinishedPart;
+    part.command = marker ? marker->command : "";
     part.splits = list_splits(part.folder);
   }
   return parts;
+}
+
+int64_t num_finished_parts(const fs::path& data_set, int64_t count) {
+  forget_cached_names(data_set);
+  const std::string suffix = fmt::format("-of-{}", count);
+  return std::ranges::count_if(folders_of_parts(data_set), [&](const std::string& name) {
+    if (!name.ends_with(suffix)) return false;
+    const auto is_finished = [&] {
+      const std::optional<UnfinishedMarker> marker = marker_of(data_set / name);
+      return marker && marker->kind == kFinishedPart;
+    };
+    if (is_finished()) return true;
+    return forget_cached_names(data_set / name) && is_finished();
+  });
+}
+
+void remove_parts(const fs::path& data_set, const std::vector<std::string>& splits) {
+  const std::shared_ptr<ObjectStore> store = store_of(data_set.native());
+  for (const std::string& name : folders_of_parts(data_set)) {
+    const fs::path folder = data_set / name;
+    for (const ListedObject& object : store->list(folder.native(), /*recursive=*/true).objects) {
+      remove_file_at(object.address);
+    }
+    // A disk has folders of their own, and what a killed process was writing.
+    if (is_place_on_disk(folder.native())) fs::remove_all(path_of_place(folder.native()));
+  }
+  if (!is_place_on_disk(data_set.native())) return;
+  remove_unseen(path_of_place(data_set.native()));
+  for (const std::string& split : splits) {
+    for (const UnfinishedUpload& upload : store->list_uploads((data_set / split).native())) {
+      store->abort_upload(upload);
+    }
+  }
 }
 
 }  // namespace ffkit

@@ -1,18 +1,23 @@
-// The parts of a conversion to a store (ConvertOptions::part), which write to one place:
+// The parts of a conversion (ConvertOptions::part) that write to one place, in a store or in a
+// folder that all machines see; a folder is asked as a store is, by its address (file://):
 //
 //   DST/.ffkit-unfinished    kind "parts"; its plan is that of the whole conversion
 //   DST/train/shard-*.ffr    numbered through all parts
 //   DST/.part-2-of-4/        of one part: .ffkit-unfinished, which stays, of kind "finished part"
 //                            in the end; train/manifest.json with this part's shards; report.jsonl
 //
-// A merge writes what one machine would have written: it moves no shard.
+// A merge (merge/store_merge.h) writes what one machine would have written: it moves no shard. It
+// begins when all parts have finished, and holds the claim of DST (store_claim.h). A part that has
+// finished is made unfinished again under that claim alone, so that no shard changes under a merge.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include <ffkit/converter/options.h>
+#include <ffkit/format/manifest.h>
 
 #include "storage/stores/object_store.h"
 
@@ -36,6 +41,21 @@ void require_parts(const std::filesystem::path& data_set, const Listing& there, 
 void begin_parts(const std::filesystem::path& data_set, const ConvertPart& part,
                  const std::string& plan);
 
+// Throws Error(corrupt) where a shard of a part's `manifest` is not in `folder`, or has another
+// length.
+void require_shards(const std::filesystem::path& folder, const Manifest& manifest);
+
+// Whether parts are made, or were made and not all removed, at a path or an address.
+bool has_parts(const std::filesystem::path& data_set);
+// Whether a merge that was killed has left folders of parts, or its claim, in a data set that is
+// finished. Also while one is at its end.
+bool has_rest_of_merge(const std::filesystem::path& data_set);
+// Where this call writes: the address of the folder `destination` for a part that shares it with
+// the others, otherwise `destination`. Throws Error(invalid_argument) where all of a conversion is
+// to be made where parts of one are.
+std::filesystem::path place_of_part(const std::filesystem::path& destination,
+                                    const ConvertOptions& options);
+
 struct PartThere {
   std::filesystem::path folder;
   bool is_finished = false;
@@ -44,5 +64,12 @@ struct PartThere {
 };
 // The parts of a data set, by their names.
 std::vector<PartThere> list_parts(const std::filesystem::path& data_set);
+// Into how many parts the conversion was divided; 0 where that is not known.
+int64_t num_parts(const std::filesystem::path& data_set);
+// How many of `count` parts have finished.
+int64_t num_finished_parts(const std::filesystem::path& data_set, int64_t count);
+// Removes all that the parts say of themselves, and what killed ones have left beside the shards of
+// `splits`. For whoever holds the claim of the data set, when it is finished.
+void remove_parts(const std::filesystem::path& data_set, const std::vector<std::string>& splits);
 
 }  // namespace ffkit

@@ -37,4 +37,26 @@ std::string shown_address_of_place(const std::string& address) {
   return is_place_on_disk(address) ? path_of_place(address).string() : shown_address(address);
 }
 
+std::string with_path_of_place(std::string text, const std::string& address) {
+  const std::string path = path_of_place(address).string();
+  for (size_t at = text.find(address); at != std::string::npos; at = text.find(address, at)) {
+    text.replace(at, address.size(), path);
+    at += path.size();
+  }
+  return text;
+}
+
+Error error_with_path_of_place(const Error& error, const std::string& address) {
+  const auto shown = [&address](const std::string& text) {
+    return with_path_of_place(text, address);
+  };
+  ErrorContext context = error.context();
+  context.remedy = shown(context.remedy);
+  if (!context.path.starts_with(address)) {
+    return error.with_message(shown(error.message())).with_remedy(context.remedy);
+  }
+  context.path = shown(context.path);
+  return {error.code(), shown(error.message()), context};
+}
+
 }  // namespace ffkit

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <string>
 
+#include <ffkit/format/error.h>
+
 namespace ffkit {
 
 // The address of `path`, without a slash at its end.
@@ -16,5 +18,9 @@ bool is_place_on_disk(const std::string& address);
 std::filesystem::path path_of_place(const std::string& address);
 // For messages: the path, or the address without its query.
 std::string shown_address_of_place(const std::string& address);
+// `text` with the path in place of a disk's `address`, wherever that stands.
+std::string with_path_of_place(std::string text, const std::string& address);
+// `error` with the path in place of a disk's `address` in all that it says.
+Error error_with_path_of_place(const Error& error, const std::string& address);
 
 }  // namespace ffkit

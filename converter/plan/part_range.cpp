@@ -35,4 +35,10 @@ std::optional<PartRange> parse_part_range(std::string_view text) {
   return range;
 }
 
+void note_found_part(const ConvertOptions& options) {
+  const ConvertPart& part = options.part;
+  if (part.found_by.empty() || !options.note) return;
+  options.note(fmt::format("part {} of {}, by {}", part.index, part.count, part.found_by));
+}
+
 }  // namespace ffkit

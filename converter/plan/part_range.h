@@ -23,4 +23,7 @@ struct PartRange {
 // Inverse of text(); nothing for any other text.
 std::optional<PartRange> parse_part_range(std::string_view text);
 
+// Sends `options.note` a sentence where the part was found in the environment.
+void note_found_part(const ConvertOptions& options);
+
 }  // namespace ffkit

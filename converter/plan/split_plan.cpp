@@ -224,12 +224,11 @@ void require_class_names(const Source& source) {
 
 }  // namespace
 
-std::vector<SplitPlan> plan_splits(const Source& source, const ConvertOptions& options) {
+std::vector<SplitPlan> plan_all_splits(const Source& source, const ConvertOptions& options) {
   require_split_names(source);
   require_class_names(source);
   std::vector<SplitPlan> plans;
   const ConvertPart part = options.part;
-  int64_t most_shards = 0;
   for (size_t split = 0; split < source.splits().size(); ++split) {
     SplitPlan plan{.split = split,
                    .manifest = make_manifest(source, split, options),
@@ -243,19 +242,27 @@ std::vector<SplitPlan> plan_splits(const Source& source, const ConvertOptions& o
     const int64_t num_shards = plan.num_shards();
     plan.begin_shard = num_shards * (part.index - 1) / part.count;
     plan.end_shard = num_shards * part.index / part.count;
-    most_shards = std::max(most_shards, num_shards);
     plans.push_back(std::move(plan));
   }
   const std::string shared_plan = part.count > 1 ? plan_fingerprint(plans) : "";
-  std::erase_if(plans, [](const SplitPlan& plan) { return plan.begin_shard == plan.end_shard; });
   for (SplitPlan& plan : plans) plan.shared_plan = shared_plan;
-  if (plans.empty()) {
-    throw error_of(ErrorCode::invalid_argument,
-                   "part {}/{} has nothing to do: no split has more than {} shards; take fewer "
-                   "parts or a smaller shard size",
-                   part.index, part.count, most_shards);
-  }
   return plans;
+}
+
+std::string keep_plans_with_shards(std::vector<SplitPlan>& plans, const ConvertPart& part) {
+  int64_t most_shards = 0;
+  for (const SplitPlan& plan : plans) most_shards = std::max(most_shards, plan.num_shards());
+  std::erase_if(plans, [](const SplitPlan& plan) { return plan.begin_shard == plan.end_shard; });
+  if (!plans.empty()) return {};
+  return fmt::format("part {}/{} has nothing to do: no split has more than {} shards", part.index,
+                     part.count, most_shards);
+}
+
+std::vector<SplitPlan> plan_splits(const Source& source, const ConvertOptions& options) {
+  std::vector<SplitPlan> plans = plan_all_splits(source, options);
+  const std::string why = keep_plans_with_shards(plans, options.part);
+  if (why.empty()) return plans;
+  throw error_of(ErrorCode::invalid_argument, "{}; take fewer parts or a smaller shard size", why);
 }
 
 }  // namespace ffkit

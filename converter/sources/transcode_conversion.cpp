@@ -27,7 +27,7 @@ void TranscodeConversion::check() {
                          "say what pictures become, by " + option_name("store") + ": jpeg or dct");
   }
   options_.order = RecordOrder::source;
-  validate(options_);
+  validate(options_, table_);
 }
 
 std::unique_ptr<Source> TranscodeConversion::open(const std::filesystem::path& path) {

@@ -53,6 +53,7 @@ class ConvertOptions(TypedDict, total=False):
     zstd_dictionary: int | str
     read: Read
     part: str | None
+    merge_when_complete: bool
     max_record: int | str
     resume: bool
     dry_run: bool

@@ -43,6 +43,12 @@ class Summary:
     """What report.jsonl counts, by what was done: "document left out", "replaced by U+FFFD" (bytes), "byte order mark left out"."""
     was_finished: bool = False
     """With resume=True: the data set was there, nothing was written."""
+    num_parts: int = 0
+    """With merge_when_complete=True: the parts of the conversion."""
+    num_finished_parts: int = 0
+    """How many of them have finished."""
+    merged: tuple[SplitSummary, ...] = ()
+    """The splits of the whole, where this call has merged the parts; empty: parts are missing, or another process merges them or has done so."""
     is_estimate: bool = False
     """Nothing was written: numbers are those of samples, bytes and seconds are estimated."""
 

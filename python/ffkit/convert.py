@@ -469,7 +469,7 @@ def _summary(result: dict[str, Any], is_estimate: bool) -> Summary:
             SplitSummary(split["split"], split["num_samples"], 0, split["num_shards"], split["file_bytes"], "") for split in result["splits"]
         )
         return Summary(splits, result["seconds"], is_estimate=True)
-    return Summary(**{**result, "splits": tuple(SplitSummary(**split) for split in result["splits"])})
+    return Summary(**{**result, **{name: tuple(SplitSummary(**split) for split in result[name]) for name in ("splits", "merged")}})
 
 
 def _join(dst: Path, sources: Iterable[Path], transfer: str, is_append: bool, on_note: Callable[[str], object] | None) -> Summary:

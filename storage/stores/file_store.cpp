@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstring>
+#include <random>
 #include <utility>
 
 #include "addresses/address.h"
@@ -42,9 +44,14 @@ ObjectFacts facts_of_file(const struct stat& status) {
 // Files that are being written are called so, and in no listing.
 constexpr std::string_view kUnfinishedName = ".ffkit-upload-";
 
+// Processes of two machines, or of two containers, may write into one folder under one number.
 fs::path unfinished_beside(const fs::path& path) {
   static std::atomic<int> number = 0;
-  return path.parent_path() / fmt::format("{}{}-{}", kUnfinishedName, getpid(), number++);
+  static const std::string token = [] {
+    std::random_device random;
+    return fmt::format("{:08x}{:08x}", random(), random());
+  }();
+  return path.parent_path() / fmt::format("{}{}-{}-{}", kUnfinishedName, getpid(), number++, token);
 }
 
 void make_folder_of(const fs::path& path) {
@@ -93,6 +100,12 @@ class FileUpload : public Upload {
     file_.close();
     if (link(unfinished_.c_str(), path_.c_str()) != 0) {
       if (errno == EEXIST) return false;
+      if (errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS) {
+        throw error_at(path_, ErrorCode::unsupported,
+                       "its file system has no hard links ({}), by which one of several writers "
+                       "is the first; give a folder on another one",
+                       std::strerror(errno));
+      }
       throw io_error_at(path_, "cannot be written", errno);
     }
     sync_folder_of(path_);

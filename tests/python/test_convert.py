@@ -294,6 +294,34 @@ def test_transcode_merge_append_and_v1(tmp_path, data):
     assert ffkit.Dataset(tmp_path / "back", "train")[5]["image"] == ffkit.Dataset(data, "train")[5]["image"]
 
 
+def test_parts_find_their_number_and_the_last_one_merges(tmp_path, monkeypatch):
+    for name in ("SLURM_PROCID", "SLURM_JOB_ID", "PMI_RANK", "PMIX_RANK", "RANK", "WORLD_SIZE"):
+        monkeypatch.delenv(name, raising=False)
+
+    def make(name, **options):
+        return convert.demo(tmp_path / name, images=1200, val_images=0, size=64, shard_size="1M", threads=1, on_note=notes.append, **options)
+
+    notes = []
+    whole = make("whole")
+    with pytest.raises(ValueError, match='or give the part as part="i/n"'):
+        make("set", part="auto")
+    with pytest.raises(ValueError, match="there are no parts to merge without part"):
+        make("set", merge_when_complete=True)
+    monkeypatch.setenv("SLURM_STEP_ID", "0")
+    monkeypatch.setenv("SLURM_NTASKS", "2")
+    monkeypatch.setenv("SLURM_PROCID", "1")
+    first = make("set", part="auto", merge_when_complete=True)
+    assert (first.num_parts, first.num_finished_parts, first.merged) == (2, 1, ())
+    with pytest.raises(ValueError, match="has not finished"):
+        ffkit.Dataset(tmp_path / "set", "train")
+    monkeypatch.setenv("SLURM_PROCID", "0")
+    last = make("set", part="auto", merge_when_complete=True)
+    assert notes == ["part 2 of 2, by SLURM_PROCID", "part 1 of 2, by SLURM_PROCID"]
+    assert last.merged == whole.splits and last.num_finished_parts == 2
+    assert (tmp_path / "set/train/manifest.json").read_bytes() == (tmp_path / "whole/train/manifest.json").read_bytes()
+    assert make("set", part="auto", merge_when_complete=True, resume=True).was_finished
+
+
 def test_progress_comes_to_the_calling_thread(tmp_path):
     updates, threads = [], set()
 

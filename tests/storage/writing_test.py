@@ -270,10 +270,23 @@ def in_parts(place):
     print(done.stderr)
 
 
+# The last part to end merges them, and a part that runs again finds that.
+def merged_by_the_last(place):
+    more = ("--merge-when-complete", "--resume")
+    processes = [start_convert(SMALL, place, "--part", f"{i}/3", *more) for i in (1, 2, 3)]
+    said = [process.communicate(timeout=100)[0] for process in processes]
+    for process, text in zip(processes, said):
+        expect(process.returncode == 0, text)
+    expect(sum("all 3 parts are ready and merged" in text for text in said) == 1, said)
+    expect("is finished already" in convert(SMALL, place, "--part", "2/3", *more))
+
+
 memory = Bucket()
 in_bucket(memory)
 in_parts("s3://bucket/parts")
 expect_same(memory.bytes_below("parts/"), wanted)
+merged_by_the_last("s3://bucket/together")
+expect_same(memory.bytes_below("together/"), wanted)
 
 # A store that checks signatures and conditions: in the same way, and the same objects.
 weed = SeaweedFs()
@@ -301,6 +314,9 @@ expect(ffkit.Dataset("s3://bucket/race", "val").fingerprint == ffkit.Dataset(loc
 in_parts("s3://bucket/parts")
 for split in ("train", "val"):
     expect(ffkit.Dataset("s3://bucket/parts", split).fingerprint == ffkit.Dataset(local, split).fingerprint)
+merged_by_the_last("s3://bucket/together")
+for split in ("train", "val"):
+    expect(ffkit.Dataset("s3://bucket/together", split).fingerprint == ffkit.Dataset(local, split).fingerprint)
 with_writer("s3://bucket/python")
 with_writer(f"file://{FOLDER}/python")
 expect_same(files_in(FOLDER / "python"), files_in(FOLDER / "written"))

@@ -74,7 +74,8 @@ void add_command(CLI::App& app, Action& chosen, const std::string& name,
       ->excludes(command.get_option("--transfer"));
   command.add_flag("--quiet", arguments->quiet, "Print errors only");
   command.callback([&chosen, arguments, join, sources, can_be_alone] {
-    if (arguments->sources.empty() && !(can_be_alone && !is_local(arguments->destination))) {
+    if (arguments->sources.empty() && !(can_be_alone && (!is_local(arguments->destination) ||
+                                                         holds_parts(arguments->destination)))) {
       throw CLI::RequiredError(sources->get_name());
     }
     chosen = [arguments, join] { run_merge(*arguments, join); };
@@ -85,9 +86,9 @@ void add_command(CLI::App& app, Action& chosen, const std::string& name,
 
 void add_merge_commands(CLI::App& app, Action& chosen) {
   add_command(app, chosen, "merge", "Joins several data sets to a new one, by hard links",
-              "Data set folder to make, new or empty; or the address to which the parts of a "
-              "conversion were written",
-              "Data set folders to take shards from; none where DST is an address",
+              "Data set folder to make, new or empty; or the address or folder to which all parts "
+              "of a conversion were written",
+              "Data set folders to take shards from; none where DST has the parts",
               /*can_be_alone=*/true, merge_datasets);
   add_command(app, chosen, "append", "Adds the shards of other data sets to an existing one",
               "Data set folder to add to", "Data set folders to take shards from",

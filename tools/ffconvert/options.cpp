@@ -30,6 +30,41 @@ std::string quoted(std::string word) {
   return shell_word(word);
 }
 
+// Gives the part by its number in place of "auto", which may be in a file of options as well.
+void name_part(std::vector<std::string>& words, const ConvertPart& part) {
+  const std::string number = fmt::format("{}/{}", part.index, part.count);
+  for (size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
+    if (words[i].starts_with("--part=")) {
+      words[i] = "--part=" + number;
+      return;
+    }
+    if (words[i] == "--part" && i + 1 < words.size()) {
+      words[i + 1] = number;
+      return;
+    }
+  }
+  words.insert(std::ranges::find(words, "--"), "--part=" + number);
+}
+
+// What has become of the whole at the end of one of its parts.
+void print_parts(const ConvertSummary& summary, const std::string& destination, const char* noun) {
+  if (summary.num_parts == 0) return;
+  const int64_t num_ready = summary.num_finished_parts;
+  if (num_ready < summary.num_parts) {
+    say("{} of {} parts {} ready; the last one to end merges them\n", num_ready, summary.num_parts,
+        num_ready == 1 ? "is" : "are");
+  } else if (summary.merged.empty()) {
+    say("all {} parts are ready, and another process has merged them or is doing so; where it is "
+        "stopped, 'ffconvert merge {}' does it\n",
+        summary.num_parts, shell_word(destination));
+  } else {
+    say("all {} parts are ready and merged:\n", summary.num_parts);
+    for (const SplitSummary& split : summary.merged) {
+      say("{}, fingerprint {}\n", split_line(split, noun, "shard"), split.fingerprint);
+    }
+  }
+}
+
 void print_summary(const ConvertSummary& summary, const std::string& destination, const char* noun,
                    bool can_be_trained) {
   const bool has_classes = summary.num_classes > 0;
@@ -75,6 +110,7 @@ void print_summary(const ConvertSummary& summary, const std::string& destination
         "decodes all of them\n",
         destination);
   }
+  print_parts(summary, destination, noun);
   if (can_be_trained) say("next: fftrain --data {} --work-dir runs/1\n", destination);
 }
 
@@ -143,7 +179,7 @@ void run_conversion(const ConvertArguments& arguments, ConvertOptions& options,
   };
   options.cancel = stop_flag();
   options.note = note;
-  options.command = finishing_command(true);
+  options.command = finishing_command(true, options.part);
   if (!arguments.quiet) {
     options.progress = [&bar](const ConvertProgress& progress) { bar.update(progress); };
   }
@@ -187,11 +223,13 @@ void remember_command(int argc, char** argv) {
   command_line.assign(argv, argv + argc);
 }
 
-std::string finishing_command(bool can_resume) {
+std::string finishing_command(bool can_resume, const ConvertPart& part) {
   std::error_code unknown;
   std::string command = "cd " + quoted(std::filesystem::current_path(unknown).string()) + " &&";
   bool is_added = !can_resume || std::ranges::find(command_line, "--resume") != command_line.end();
-  for (const std::string& word : command_line) {
+  std::vector<std::string> words = command_line;
+  if (!part.found_by.empty()) name_part(words, part);
+  for (const std::string& word : words) {
     if (word == "--" && !is_added) {
       command += " --resume";
       is_added = true;

@@ -40,8 +40,9 @@ void run_conversion(const ConvertArguments& arguments, ConvertOptions& options,
 
 // Keeps the command line for finishing_command().
 void remember_command(int argc, char** argv);
-// This command, for a shell in any folder; with --resume if `can_resume`.
-std::string finishing_command(bool can_resume);
+// This command, for a shell in any folder; with --resume if `can_resume`, and with `part` in place
+// of one that was found in the environment.
+std::string finishing_command(bool can_resume, const ConvertPart& part = {});
 
 // On stderr. Where that is closed, or a full disk, is no reason to fail: the data set is what
 // counts.

@@ -72,7 +72,7 @@ void write_as_v1(V1Arguments& arguments, const std::vector<Dataset>& splits) {
 }
 
 void run_v1(V1Arguments& arguments) {
-  check_destination(arguments.destination, arguments.convert.resume);
+  check_destination(arguments.destination, arguments.convert);
   std::vector<Dataset> splits =
       open_splits(arguments.source, {.max_record_bytes = arguments.convert.max_record_bytes});
   if (are_v1(splits, arguments.source)) {
@@ -98,7 +98,7 @@ void add_v1_command(CLI::App& app, Action& chosen) {
               "or its address",
               *arguments);
   add_options(command, arguments->table, *arguments, [&chosen, arguments] {
-    validate(arguments->convert);
+    validate(arguments->convert, arguments->table);
     chosen = [arguments] { run_v1(*arguments); };
   });
 }

@@ -1,13 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <cstdlib>
 
 #include <ffkit/trainer/launch.h>
 
 #include "format/enum_names.h"
+#include "format/machine/launchers.h"
 #include "launch/local_process.h"
 #include "launch/meeting_point.h"
 #include "launch/mpi_place.h"
@@ -22,18 +22,10 @@ constexpr EnumName<Launcher> kLauncherNames[] = {
 
 constexpr int kNodePort = 2223;  // of node-level launchers that name none
 
-// Slurm's numbers from here on are no steps that srun started: the terminal of salloc, a batch
-// script, what adopts a login.
-constexpr uint64_t kFirstStepOfItsOwn = 4294967290;
-
 // Whether Slurm started this process by itself and not as one of the tasks of a step. A batch
 // script has SLURM_PROCID too.
 bool is_alone_in_slurm(const Variables& v) {
-  const std::string step = v.text({"SLURM_STEP_ID", "SLURM_STEPID"}).value_or("");
-  uint64_t number = 0;
-  const auto [end, error] = std::from_chars(step.data(), step.data() + step.size(), number);
-  const bool is_number = error == std::errc() && end == step.data() + step.size();
-  return !is_number || number >= kFirstStepOfItsOwn;
+  return !is_step_of_srun(v.text({"SLURM_STEP_ID", "SLURM_STEPID"}));
 }
 
 Launcher find_launcher(const Variables& v) {

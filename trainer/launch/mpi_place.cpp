@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "format/machine/launchers.h"
 #include "launch/meeting_point.h"
 
 namespace ffkit {
@@ -27,54 +28,28 @@ constexpr char kJsrun[] = "-E NAME=VALUE (jsrun)";
 
 // What one launcher calls the place of a process.
 struct MpiNames {
-  const char* rank;
-  const char* size;
+  RankNames ranks;
   std::array<const char*, 3> local_rank;
   std::array<const char*, 3> local_size;
   const char* how_to_give;  // a variable to the processes
-  bool is_certain;          // see is_started_by_mpi()
 };
-// Open MPI is asked first: jsrun sets its names too. Flux gives its processes PMI_RANK as well, and
-// what it itself was started with, of Slurm for one.
+// In the order of kMpiRanks.
 constexpr std::array kMpiNames = {
-    MpiNames{"OMPI_COMM_WORLD_RANK",
-             "OMPI_COMM_WORLD_SIZE",
-             {"OMPI_COMM_WORLD_LOCAL_RANK"},
-             {"OMPI_COMM_WORLD_LOCAL_SIZE"},
-             kOpenMpi,
-             true},
-    MpiNames{"MV2_COMM_WORLD_RANK",
-             "MV2_COMM_WORLD_SIZE",
-             {"MV2_COMM_WORLD_LOCAL_RANK"},
-             {"MV2_COMM_WORLD_LOCAL_SIZE"},
-             kMvapich,
-             true},
-    MpiNames{"MVP_COMM_WORLD_RANK",
-             "MVP_COMM_WORLD_SIZE",
-             {"MVP_COMM_WORLD_LOCAL_RANK"},
-             {"MVP_COMM_WORLD_LOCAL_SIZE"},
-             kMvapich,
-             true},
-    MpiNames{"JSM_NAMESPACE_RANK",
-             "JSM_NAMESPACE_SIZE",
-             {"JSM_NAMESPACE_LOCAL_RANK"},
-             {"JSM_NAMESPACE_LOCAL_SIZE"},
-             kJsrun,
-             true},
-    MpiNames{"FLUX_TASK_RANK", "FLUX_JOB_SIZE", {"FLUX_TASK_LOCAL_ID"}, {}, kFlux, true},
-    MpiNames{"PMI_RANK",
-             "PMI_SIZE",
-             {"MPI_LOCALRANKID", "PMI_LOCAL_RANK", "PALS_LOCAL_RANKID"},
+    MpiNames{
+        kOpenMpiRanks, {"OMPI_COMM_WORLD_LOCAL_RANK"}, {"OMPI_COMM_WORLD_LOCAL_SIZE"}, kOpenMpi},
+    MpiNames{
+        kMvapich2Ranks, {"MV2_COMM_WORLD_LOCAL_RANK"}, {"MV2_COMM_WORLD_LOCAL_SIZE"}, kMvapich},
+    MpiNames{kMvapichRanks, {"MVP_COMM_WORLD_LOCAL_RANK"}, {"MVP_COMM_WORLD_LOCAL_SIZE"}, kMvapich},
+    MpiNames{kJsrunRanks, {"JSM_NAMESPACE_LOCAL_RANK"}, {"JSM_NAMESPACE_LOCAL_SIZE"}, kJsrun},
+    MpiNames{kFluxRanks, {"FLUX_TASK_LOCAL_ID"}, {}, kFlux},
+    MpiNames{kPmiRanks,
+             {kLocalRankOfMpiexec, "PMI_LOCAL_RANK", "PALS_LOCAL_RANKID"},
              {"MPI_LOCALNRANKS", "PMI_LOCAL_SIZE", "PALS_LOCAL_SIZE"},
-             kPmi,
-             false}};
-// Of launchers that do not say how many processes there are, unless a library of theirs is asked.
-constexpr std::array kRanksAlone = {"PMIX_RANK", "PALS_RANKID", "ALPS_APP_PE", "PMI_ID",
-                                    "MPIRUN_RANK"};
+             kPmi}};
 constexpr char kLocalRank[] = "LOCAL_RANK", kLocalSize[] = "LOCAL_WORLD_SIZE";
 
 bool is_set(const Variables& v, const MpiNames& names) {
-  return v.has(names.rank) || v.has(names.size);
+  return v.has(names.ranks.rank) || v.has(names.ranks.size);
 }
 
 const MpiNames& names_of(const Variables& v) {
@@ -127,18 +102,19 @@ bool find_local_place(const Variables& v, const MpiNames& names, ProcessPlace& p
         "{} is {} of {}, but no variable says which process of its machine this one is; give each "
         "process LOCAL_RANK and LOCAL_WORLD_SIZE, or give --launcher none to train without the "
         "others",
-        names.rank, place.rank, place.world_size));
+        names.ranks.rank, place.rank, place.world_size));
   }
   if (const char* const size_name = first_set(v, names.local_size, kLocalSize)) {
     place.local_world_size = int(v.required({size_name}));
     if (place.local_world_size > place.world_size) {
       refuse_launch(fmt::format("{} is {}, but {} is only {}; mend what starts the processes",
-                                size_name, place.local_world_size, names.size, place.world_size));
+                                size_name, place.local_world_size, names.ranks.size,
+                                place.world_size));
     }
     place.local_rank = v.rank({rank_name}, place.local_world_size, size_name);
     return place.local_world_size == place.world_size;
   }
-  place.local_rank = v.rank({rank_name}, place.world_size, names.size);
+  place.local_rank = v.rank({rank_name}, place.world_size, names.ranks.size);
   place.local_world_size = place.local_rank + 1;
   if (names.how_to_give != kFlux) return false;
   // Flux says how many machines there are, and spreads the processes evenly.
@@ -151,15 +127,16 @@ bool find_local_place(const Variables& v, const MpiNames& names, ProcessPlace& p
 }  // namespace
 
 bool is_started_by_mpi(const Variables& variables) {
-  return variables.has("MPI_LOCALRANKID") ||
+  return variables.has(kLocalRankOfMpiexec) ||
          std::any_of(kMpiNames.begin(), kMpiNames.end(), [&variables](const MpiNames& names) {
-           return names.is_certain && variables.has(names.rank);
+           return names.ranks.is_certain && variables.has(names.ranks.rank);
          });
 }
 
 bool may_be_started_by_mpi(const Variables& variables) {
-  return std::any_of(kMpiNames.begin(), kMpiNames.end(),
-                     [&variables](const MpiNames& names) { return variables.has(names.rank); });
+  return std::any_of(kMpiNames.begin(), kMpiNames.end(), [&variables](const MpiNames& names) {
+    return variables.has(names.ranks.rank);
+  });
 }
 
 void refuse_rank_alone(const Variables& variables) {
@@ -178,8 +155,8 @@ ProcessPlace mpi_place(const Variables& variables, bool needs_meeting_point) {
   const Variables& v = variables;
   const MpiNames& names = names_of(v);
   ProcessPlace place;
-  place.world_size = int(v.required({names.size}));
-  place.rank = v.rank({names.rank}, place.world_size, names.size);
+  place.world_size = int(v.required({names.ranks.size}));
+  place.rank = v.rank({names.ranks.rank}, place.world_size, names.ranks.size);
   if (place.world_size == 1) return place;
   const bool is_one_machine = find_local_place(v, names, place);
   // Something that all processes of this job share and others do not: the port is made of it. (A

@@ -60,7 +60,7 @@ struct PlainConversion {
     describe(images, pictures, true, table);
     describe(options, table);
     give(table, std::move(given));
-    validate(options);
+    validate(options, table);
     call.watch(options);
   }
 
@@ -156,7 +156,7 @@ nb::dict v1(const std::string& path, const std::string& destination, nb::dict gi
   describe(v1, options, table);
   give(table, std::move(given));
   call.watch(options);
-  validate(options);
+  validate(options, table);
   std::vector<Dataset> splits;
   {
     const nb::gil_scoped_release release;

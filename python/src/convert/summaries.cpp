@@ -36,6 +36,11 @@ nb::dict to_python(const ConvertSummary& summary) {
   dict["reported"] = reported;
   dict["seconds"] = summary.seconds;
   dict["was_finished"] = summary.was_finished;
+  dict["num_parts"] = summary.num_parts;
+  dict["num_finished_parts"] = summary.num_finished_parts;
+  nb::list merged;
+  for (const SplitSummary& split : summary.merged) merged.append(to_python(split));
+  dict["merged"] = merged;
   return dict;
 }
 

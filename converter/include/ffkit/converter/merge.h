@@ -49,9 +49,10 @@ void describe(MergeOptions& options, OptionTable& table);
 // become what one machine would have made. With ShardTransfer::move the sources stay until the
 // result is durable. Returns the splits of the result. Blocks.
 //
-// The parts of a conversion to a store lie at one address: with that as `destination`, and without
-// sources, their manifests and reports become those of the whole, and no shard is moved. Other data
-// sets in stores are Error(unsupported), since a store has no links.
+// The parts of a conversion to a store lie at one address, and those that share a folder
+// (ConvertOptions::merge_when_complete, parse_part("auto")) in that: with it as `destination`, and
+// without sources, their manifests and reports become those of the whole, and no shard is moved.
+// Other data sets in stores are Error(unsupported), since a store has no links.
 //
 // Sources are locked meanwhile, by flock(2) of their folders. Throws Error(invalid_argument) if
 //   - a folder is given twice, or two sources hold the same shards or were made from the same
@@ -62,6 +63,10 @@ void describe(MergeOptions& options, OptionTable& table);
 ConvertSummary merge_datasets(const std::filesystem::path& destination,
                               const std::vector<std::filesystem::path>& sources,
                               const MergeOptions& options);
+
+// Whether the parts of a conversion lie at `destination`, so that merge_datasets() joins them without
+// sources. Throws Error(io).
+bool holds_parts(const std::filesystem::path& destination);
 
 // Adds `sources` to the data set `destination`. First the new shards are put beside the old ones,
 // which readers do not notice; then each split's manifest is replaced at once. After an error

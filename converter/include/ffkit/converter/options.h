@@ -50,8 +50,12 @@ ReadMode parse_read_mode(std::string_view name);
 struct ConvertPart {
   int64_t index = 1;
   int64_t count = 1;
+  // Which variables of the environment have said so: "SLURM_ARRAY_TASK_ID"; empty: the caller has.
+  std::string found_by = {};
 };
-// "2/8"; throws Error(invalid_argument).
+// "2/8"; or "auto": what a job array of Slurm, srun, mpirun or torchrun say in the environment of
+// this process. Throws Error(invalid_argument), also where they say nothing or contradict each
+// other.
 ConvertPart parse_part(std::string_view text);
 
 // How far the conversion of a split is. Sent from one thread at a time.
@@ -99,6 +103,9 @@ struct ConvertOptions {
   // What finishes the data set when this call ends early, for a shell: whoever opens the folder is
   // told. Empty: not known.
   std::string command;
+  // With `part`: the last part to end makes of all parts what one machine would have made, as
+  // merge_datasets() does. All parts have the same destination then, also where it is a folder.
+  bool merge_when_complete = false;
 };
 
 // Declares what a user may set; `options` must outlive `table`.
@@ -106,5 +113,7 @@ void describe(ConvertOptions& options, OptionTable& table);
 // Throws Error(invalid_argument) naming the first value that is out of range, or does not go with
 // another.
 void validate(const ConvertOptions& options);
+// The same, and throws for what was given of `table`, over `options`, without what it needs.
+void validate(const ConvertOptions& options, const OptionTable& table);
 
 }  // namespace ffkit

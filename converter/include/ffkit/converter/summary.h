@@ -38,6 +38,12 @@ struct ConvertSummary {
   double seconds = 0;
   // With options.resume: the data set was complete before, and nothing was written.
   bool was_finished = false;
+  // With options.merge_when_complete: the parts of the conversion, and how many have finished.
+  int64_t num_parts = 0;
+  int64_t num_finished_parts = 0;
+  // The splits of the whole, where this call has merged the parts. Empty: parts are missing, or
+  // another process has merged them or does so.
+  std::vector<SplitSummary> merged = {};
 
   [[nodiscard]] int64_t num_records() const;
   [[nodiscard]] int64_t num_skipped() const;
