@@ -265,7 +265,8 @@ class ParquetRows final : public RowTable {
     return source_error(
         splits_[split].files[group.file], ErrorCode::unsupported,
         "the column '{}' holds the paths of files ('{}') without their bytes; where these files "
-        "are, load it with Hugging Face's datasets, and Dataset.to_parquet() writes their bytes",
+        "are, load it with Hugging Face's datasets.load_dataset(), and write what that gives with "
+        "ffkit.convert.from_torch() in Python",
         arrow_.columns()[column].column.field.name,
         first_value(beside, *arrow_.place(split, group.file, beside), batch).value_or(""));
   }

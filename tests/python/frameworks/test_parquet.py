@@ -274,6 +274,14 @@ def test_paths_without_bytes_are_refused(tmp_path):
             converted(tmp_path / "a.parquet", tmp_path / name)
         splits, _ = converted(tmp_path / "a.parquet", tmp_path / name, columns=["image/path"])
         assert [record["image/path"] for record in splits["train"]] == [f"/pictures/{i}.jpg" for i in range(3)]
+    # The way out that the message names.
+    for i in range(3):
+        (tmp_path / f"{i}.jpg").write_bytes(picture(i))
+    images = pyarrow.array([{"bytes": None, "path": str(tmp_path / f"{i}.jpg")} for i in range(3)], images.type)
+    write(tmp_path / "b.parquet", {"image": images, "label": [0, 1, 0]}, CATS)
+    rows = datasets.load_dataset("parquet", data_files=str(tmp_path / "b.parquet"), split="train", cache_dir=str(tmp_path / "cache"))
+    ffkit.convert.from_torch(rows, tmp_path / "taken", order="source", progress=False)
+    assert [bytes(record["image"]) for record in ffkit.Dataset(tmp_path / "taken", "train")] == [picture(i) for i in range(3)]
 
 
 def test_folders_between_and_hidden_files(tmp_path):
