@@ -11,14 +11,15 @@
 #include "format/errors_only.h"
 #include "format/make_error.h"
 #include "input/cancel.h"
+#include "input/sample_size.h"
 #include "input/source_error.h"
 #include "places/brace_list.h"
 #include "places/place.h"
 #include "sources/archives/parallel_io.h"
 #include "sources/arrow/arrow_columns.h"
+#include "sources/arrow/row_batches.h"
 #include "sources/files/file_group.h"
 #include "sources/files/shard_files.h"
-#include "sources/parquet/row_batches.h"
 #include "sources/rows/row_contents.h"
 
 namespace ffkit {
@@ -108,14 +109,14 @@ class ParquetRows final : public RowTable {
   std::string name(size_t split, int64_t row) const override {
     const ParquetSplit& from = splits_.at(split);
     const ListedGroup& group = group_of(from, row);
-    return fmt::format("{}: {}", name_below(path_, from.files[group.file]),
+    return name_of_row(name_below(path_, from.files[group.file]),
                        group.first_in_file + row - group.first_row);
   }
 
   std::string describe(size_t split, int64_t row) const override {
     const ParquetSplit& from = splits_.at(split);
     const ListedGroup& group = group_of(from, row);
-    return fmt::format("{}: {}", shown_place(from.files[group.file]),
+    return name_of_row(shown_place(from.files[group.file]),
                        group.first_in_file + row - group.first_row);
   }
 
@@ -127,8 +128,7 @@ class ParquetRows final : public RowTable {
     const ParquetSplit& from = splits_.at(split);
     const ListedGroup& group = group_of(from, row);
     const int64_t in_group = row - group.first_row;
-    const auto batch =
-        batches_.find(from.files[group.file], group.number, group.described, in_group);
+    const auto batch = batch_of(from, group, in_group);
     const int64_t in_batch = in_group - batch->first_row;
     int64_t num_bytes = 0;
     for (size_t i = 0; i < arrow_.columns.size(); ++i) {
@@ -139,17 +139,19 @@ class ParquetRows final : public RowTable {
         throw error.with_message(
             fmt::format("column '{}': {}", columns_[i].field.name, error.message()));
       }
-      num_bytes += std::ssize(values[i].bytes);
+      num_bytes += values[i].num_bytes();
     }
-    if (num_bytes > max_row_bytes_) {
-      throw error_of(ErrorCode::unsupported,
-                     "has {} bytes, and a sample may have {}; take it away, or raise the limit "
-                     "with {}",
-                     num_bytes, max_row_bytes_, option_name("max_sample_bytes"));
-    }
+    require_sample_size(num_bytes, max_row_bytes_);
   }
 
  private:
+  std::shared_ptr<const RowBatch> batch_of(const ParquetSplit& split, const ListedGroup& group,
+                                           int64_t in_group) const {
+    const fs::path& path = split.files[group.file];
+    return batches_.find(path, group.number, group.described, in_group,
+                         [&] { return open_parquet_file(path); });
+  }
+
   static const ListedGroup& group_of(const ParquetSplit& split, int64_t row) {
     const auto next = std::ranges::upper_bound(split.groups, row, {}, &ListedGroup::first_row);
     return *std::prev(next);
@@ -159,7 +161,7 @@ class ParquetRows final : public RowTable {
     try {
       std::error_code error;
       ParquetHead head{.stamp = stamp_of(path, error)};
-      const std::unique_ptr<ParquetFile> file = open_parquet_file(path);
+      const std::unique_ptr<ArrowFile> file = open_parquet_file(path);
       const ArrowOwner<ArrowSchema> schema = file->schema();
       head.columns = arrow_columns(*schema.get());
       head.groups = file->groups();
@@ -228,9 +230,8 @@ class ParquetRows final : public RowTable {
     for (const ParquetSplit& split : splits_) {
       if (split.groups.empty()) continue;
       const ListedGroup& group = split.groups.front();
-      const auto batch = in_file(split.files[group.file], [&] {
-        return batches_.find(split.files[group.file], group.number, group.described, 0);
-      });
+      const auto batch =
+          in_file(split.files[group.file], [&] { return batch_of(split, group, 0); });
       for (ArrowColumn* column : asked) ask_for_pictures(*column, *batch);
       return;
     }
@@ -300,7 +301,7 @@ class ParquetRows final : public RowTable {
   static void look_at_nested(const fs::path& path, const ListedGroup& group,
                              const std::vector<ArrowColumn*>& asked,
                              std::vector<bool>& is_regular) {
-    const std::unique_ptr<ParquetFile> file = open_parquet_file(path);
+    const std::unique_ptr<ArrowFile> file = open_parquet_file(path);
     // The columns at the top that hold them.
     const ArrowOwner<ArrowSchema> schema = file->schema();
     std::vector<std::string> tops;  // in their order, which is that of the batches then
@@ -316,7 +317,7 @@ class ParquetRows final : public RowTable {
     ArrowOwner<ArrowSchema> read;
     ArrowArrayStream& batches = *stream.get();
     if (batches.get_schema(&batches, read.get()) != 0) {
-      throw Error(ErrorCode::corrupt, "cannot be read as a parquet file");
+      throw unreadable_arrow(ArrowFormat::parquet, batches.get_last_error(&batches));
     }
     std::vector<ArrowColumn> columns;
     for (const ArrowColumn* column : asked) {
@@ -328,7 +329,7 @@ class ParquetRows final : public RowTable {
         }
       }
     }
-    while (const ArrowOwner<ArrowArray> batch = next_batch(batches)) {
+    while (const ArrowOwner<ArrowArray> batch = next_batch(ArrowFormat::parquet, batches)) {
       for (size_t i = 0; i < columns.size(); ++i) {
         for (int64_t row = 0; row < batch->length; ++row) {
           try {

@@ -1,18 +1,25 @@
-#include "sources/parquet/row_batches.h"
+#include "sources/arrow/row_batches.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "format/make_error.h"
 
 namespace ffkit {
 
-ArrowOwner<ArrowArray> next_batch(ArrowArrayStream& stream) {
+Error unreadable_arrow(ArrowFormat format, const char* why) {
+  return error_of(ErrorCode::corrupt, "cannot be read as {}: {}",
+                  format == ArrowFormat::parquet ? "a parquet file" : "an Arrow table",
+                  why == nullptr ? "no reason is given" : why);
+}
+
+ArrowOwner<ArrowArray> next_batch(ArrowFormat format, ArrowArrayStream& stream) {
   ArrowOwner<ArrowArray> array;
   if (stream.get_next(&stream, array.get()) != 0) {
-    const char* what = stream.get_last_error(&stream);
-    throw error_of(ErrorCode::corrupt, "cannot be read as a parquet file: {}",
-                   what == nullptr ? "no reason is given" : what);
+    throw unreadable_arrow(format, stream.get_last_error(&stream));
   }
   return array;
 }
@@ -38,7 +45,8 @@ std::shared_ptr<RowBatches::OpenGroup> RowBatches::open_group(const std::filesys
 }
 
 std::shared_ptr<const RowBatch> RowBatches::find(const std::filesystem::path& path, int64_t group,
-                                                 const RowGroup& described, int64_t row) {
+                                                 const RowGroup& described, int64_t row,
+                                                 const Open& open_file) {
   const std::shared_ptr<OpenGroup> open = open_group(path, group);
   const std::lock_guard lock(open->mutex);
   for (const std::shared_ptr<const RowBatch>& batch : open->kept) {
@@ -48,18 +56,34 @@ std::shared_ptr<const RowBatch> RowBatches::find(const std::filesystem::path& pa
     open->stream = {};
     open->kept.clear();
     open->next_row = 0;
-    if (!open->file) open->file = open_parquet_file(path);
+    if (!open->file) open->file = open_file();
     open->stream = open->file->read(group, {}, batch_rows(described));
   }
+  const ArrowFormat format = open->file->format();
+  const auto other_count = [&](const std::string& what) {
+    return error_of(ErrorCode::corrupt, "{} {}; get the file again",
+                    format == ArrowFormat::parquet ? fmt::format("row group {}", group)
+                                                   : std::string("its Arrow table"),
+                    what);
+  };
   while (true) {
     auto batch = std::make_shared<RowBatch>();
-    batch->array = next_batch(*open->stream.get());
+    batch->array = next_batch(format, *open->stream.get());
     if (!batch->array) {
-      throw error_of(ErrorCode::corrupt, "row group {} ends after {} of {} rows", group,
-                     open->next_row, described.num_rows);
+      throw other_count(
+          fmt::format("ends after {} of {} rows", open->next_row, described.num_rows));
     }
     batch->first_row = open->next_row;
     open->next_row += batch->array->length;
+    bool has_more = open->next_row > described.num_rows;
+    if (open->next_row == described.num_rows) {
+      const ArrowOwner<ArrowArray> more = next_batch(format, *open->stream.get());
+      has_more = more && more->length > 0;
+    }
+    if (has_more) {
+      throw other_count(
+          fmt::format("has more than the {} rows that it should have", described.num_rows));
+    }
     open->kept.push_back(batch);
     if (open->kept.size() > kKeptBatches) open->kept.pop_front();
     if (batch->holds(row)) return batch;

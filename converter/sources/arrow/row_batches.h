@@ -1,17 +1,20 @@
-// RowBatches: the batches of rows of many parquet files, of which the last ones are kept.
-// Thread-safe.
+// RowBatches: the batches of rows of many files that Arrow reads, of which the last ones are kept.
+// Rows are read from front to back: fast in their order alone, and with bounded memory whatever the
+// size of a group is. Thread-safe.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <filesystem>
+#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
 
 #include <ffkit/converter/arrow_c.h>
-#include <ffkit/converter/parquet_file.h>
+#include <ffkit/converter/arrow_file.h>
+#include <ffkit/format/error.h>
 
 namespace ffkit {
 
@@ -28,10 +31,12 @@ class RowBatches {
   // The most rows of a batch of this group: about kBatchBytes.
   static int64_t batch_rows(const RowGroup& group);
 
-  // The batch with row `row` of group `group` of a file. Throws as ParquetFile, Error(corrupt) for
-  // a group that ends before.
+  using Open = std::function<std::unique_ptr<ArrowFile>()>;
+
+  // The batch with row `row` of group `group` of a file, which `open` opens. Throws as ArrowFile,
+  // Error(corrupt) for a group with fewer or more than described.num_rows.
   std::shared_ptr<const RowBatch> find(const std::filesystem::path& path, int64_t group,
-                                       const RowGroup& described, int64_t row);
+                                       const RowGroup& described, int64_t row, const Open& open);
 
  private:
   static constexpr int64_t kBatchBytes = 16 << 20;
@@ -41,7 +46,7 @@ class RowBatches {
   // A group that is read from front to back.
   struct OpenGroup {
     std::mutex mutex;
-    std::unique_ptr<ParquetFile> file;
+    std::unique_ptr<ArrowFile> file;
     ArrowOwner<ArrowArrayStream> stream;  // of `file`; goes first
     int64_t next_row = 0;
     std::deque<std::shared_ptr<const RowBatch>> kept;
@@ -58,7 +63,10 @@ class RowBatches {
   std::list<Entry> open_;  // the last used one first
 };
 
-// The next batch of a stream; without an array at its end. Throws Error(corrupt).
-ArrowOwner<ArrowArray> next_batch(ArrowArrayStream& stream);
+// "cannot be read as a parquet file: no footer". `why` may be null.
+Error unreadable_arrow(ArrowFormat format, const char* why);
+
+// The next batch of a stream of a file; without an array at its end. Throws Error(corrupt).
+ArrowOwner<ArrowArray> next_batch(ArrowFormat format, ArrowArrayStream& stream);
 
 }  // namespace ffkit
