@@ -44,6 +44,34 @@ std::shared_ptr<RowBatches::OpenGroup> RowBatches::open_group(const std::filesys
   return open_.front().open;
 }
 
+std::shared_ptr<const RowBatch> RowBatches::read_batch(OpenGroup& open, int64_t group,
+                                                       int64_t num_rows) {
+  const ArrowFormat format = open.file->format();
+  const auto other_count = [&](const std::string& what) {
+    return error_of(ErrorCode::corrupt, "{} {}; get the file again",
+                    format == ArrowFormat::parquet ? fmt::format("row group {}", group)
+                                                   : std::string("its Arrow table"),
+                    what);
+  };
+  auto batch = std::make_shared<RowBatch>();
+  batch->array = next_batch(format, *open.stream.get());
+  batch->first_row = open.next_row;
+  if (!batch->array) {
+    throw other_count(fmt::format("ends after {} of {} rows", open.next_row, num_rows));
+  }
+  const int64_t next_row = open.next_row + batch->array->length;
+  bool has_more = next_row > num_rows;
+  if (next_row == num_rows) {
+    const ArrowOwner<ArrowArray> more = next_batch(format, *open.stream.get());
+    has_more = more && more->length > 0;
+  }
+  if (has_more) {
+    throw other_count(fmt::format("has more than the {} rows that it should have", num_rows));
+  }
+  open.next_row = next_row;
+  return batch;
+}
+
 std::shared_ptr<const RowBatch> RowBatches::find(const std::filesystem::path& path, int64_t group,
                                                  const RowGroup& described, int64_t row,
                                                  const Open& open_file) {
@@ -52,6 +80,7 @@ std::shared_ptr<const RowBatch> RowBatches::find(const std::filesystem::path& pa
   for (const std::shared_ptr<const RowBatch>& batch : open->kept) {
     if (batch->holds(row)) return batch;
   }
+  if (open->damage && row >= open->damaged_row) throw Error(*open->damage);
   if (!open->stream || row < open->next_row) {
     open->stream = {};
     open->kept.clear();
@@ -59,34 +88,21 @@ std::shared_ptr<const RowBatch> RowBatches::find(const std::filesystem::path& pa
     if (!open->file) open->file = open_file();
     open->stream = open->file->read(group, {}, batch_rows(described));
   }
-  const ArrowFormat format = open->file->format();
-  const auto other_count = [&](const std::string& what) {
-    return error_of(ErrorCode::corrupt, "{} {}; get the file again",
-                    format == ArrowFormat::parquet ? fmt::format("row group {}", group)
-                                                   : std::string("its Arrow table"),
-                    what);
-  };
-  while (true) {
-    auto batch = std::make_shared<RowBatch>();
-    batch->array = next_batch(format, *open->stream.get());
-    if (!batch->array) {
-      throw other_count(
-          fmt::format("ends after {} of {} rows", open->next_row, described.num_rows));
+  try {
+    while (true) {
+      const auto batch = read_batch(*open, group, described.num_rows);
+      open->kept.push_back(batch);
+      if (open->kept.size() > kKeptBatches) open->kept.pop_front();
+      if (batch->holds(row)) return batch;
     }
-    batch->first_row = open->next_row;
-    open->next_row += batch->array->length;
-    bool has_more = open->next_row > described.num_rows;
-    if (open->next_row == described.num_rows) {
-      const ArrowOwner<ArrowArray> more = next_batch(format, *open->stream.get());
-      has_more = more && more->length > 0;
+  } catch (const Error& error) {
+    // A stream that has failed may go on behind the batch, and would give others' rows.
+    open->stream = {};
+    if (error.code() == ErrorCode::corrupt) {
+      open->damage = error;
+      open->damaged_row = open->next_row;
     }
-    if (has_more) {
-      throw other_count(
-          fmt::format("has more than the {} rows that it should have", described.num_rows));
-    }
-    open->kept.push_back(batch);
-    if (open->kept.size() > kKeptBatches) open->kept.pop_front();
-    if (batch->holds(row)) return batch;
+    throw;
   }
 }
 

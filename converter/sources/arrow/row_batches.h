@@ -11,6 +11,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include <ffkit/converter/arrow_c.h>
 #include <ffkit/converter/arrow_file.h>
@@ -34,7 +35,8 @@ class RowBatches {
   using Open = std::function<std::unique_ptr<ArrowFile>()>;
 
   // The batch with row `row` of group `group` of a file, which `open` opens. Throws as ArrowFile,
-  // Error(corrupt) for a group with fewer or more than described.num_rows.
+  // Error(corrupt) for a group with fewer or more than described.num_rows. Rows behind a damaged
+  // batch cannot be had: which ones follow it is not known.
   std::shared_ptr<const RowBatch> find(const std::filesystem::path& path, int64_t group,
                                        const RowGroup& described, int64_t row, const Open& open);
 
@@ -49,6 +51,8 @@ class RowBatches {
     std::unique_ptr<ArrowFile> file;
     ArrowOwner<ArrowArrayStream> stream;  // of `file`; goes first
     int64_t next_row = 0;
+    std::optional<Error> damage;  // of the batch from `damaged_row` on
+    int64_t damaged_row = 0;
     std::deque<std::shared_ptr<const RowBatch>> kept;
   };
   struct Entry {
@@ -57,6 +61,9 @@ class RowBatches {
     std::shared_ptr<OpenGroup> open;
   };
 
+  // The next batch of a group, checked against the number of rows that it should have.
+  static std::shared_ptr<const RowBatch> read_batch(OpenGroup& open, int64_t group,
+                                                    int64_t num_rows);
   std::shared_ptr<OpenGroup> open_group(const std::filesystem::path& path, int64_t group);
 
   std::mutex mutex_;

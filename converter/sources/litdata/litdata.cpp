@@ -394,7 +394,8 @@ class LitDataRows final : public IndexedRows {
 
   template <typename Use>
   void for_each_leaf(std::span<const std::byte> row, SampleBuffers& buffers, const Use& use) const {
-    if (config_->in_chunk == InChunk::samples) row = inflate_sample(row, options().max_row_bytes, buffers);
+    if (config_->in_chunk == InChunk::samples)
+      row = inflate_sample(row, options().max_row_bytes, buffers);
     if (config_->are_tokens) return use(0, row);
     StoredBytes from(row);
     StoredBytes sizes(from.take(4 * uint64_t{config_->names.size()}));
