@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <exception>
 #include <optional>
 #include <string>
 #include <utility>
@@ -273,13 +274,31 @@ class ParquetRows final : public RowTable {
       names.push_back(name);
     }
     if (asked.empty()) return;
-    std::vector<bool> is_regular(asked.size(), true);
+    // The files are looked at side by side, and what they say is put together in their order.
+    std::vector<std::pair<const fs::path*, const ListedGroup*>> groups;
     for (const ParquetSplit& split : splits_) {
       for (const ListedGroup& group : split.groups) {
-        in_file(split.files[group.file], [&] {
-          throw_if_cancelled(cancel_);
-          look_at_nested(split.files[group.file], group, asked, is_regular);
-        });
+        groups.emplace_back(&split.files[group.file], &group);
+      }
+    }
+    std::vector<std::vector<NestedShapes>> found(groups.size());
+    std::vector<std::exception_ptr> errors(groups.size());
+    parallel_io(groups.size(), [&](size_t i) {
+      try {
+        throw_if_cancelled(cancel_);
+        const auto& [path, group] = groups[i];
+        found[i] = in_file(*path, [&] { return nested_shapes(*path, *group, asked); });
+      } catch (...) {
+        errors[i] = std::current_exception();
+      }
+    });
+    std::vector<bool> is_regular(asked.size(), true);
+    for (size_t group = 0; group < groups.size(); ++group) {
+      if (errors[group]) std::rethrow_exception(errors[group]);
+      for (size_t i = 0; i < asked.size(); ++i) {
+        NestedShapes& shapes = found[group][i];
+        if (!shapes.are_regular) is_regular[i] = false;
+        if (!shapes.empty.empty()) asked[i]->empty_shape = std::move(shapes.empty);
       }
     }
     for (size_t i = 0; i < asked.size(); ++i) {
@@ -298,9 +317,14 @@ class ParquetRows final : public RowTable {
     });
   }
 
-  static void look_at_nested(const fs::path& path, const ListedGroup& group,
-                             const std::vector<ArrowColumn*>& asked,
-                             std::vector<bool>& is_regular) {
+  // Of a group's lists of lists: whether all are regular, and the shape of one without items.
+  struct NestedShapes {
+    bool are_regular = true;
+    std::vector<int64_t> empty;
+  };
+
+  static std::vector<NestedShapes> nested_shapes(const fs::path& path, const ListedGroup& group,
+                                                 const std::vector<ArrowColumn*>& asked) {
     const std::unique_ptr<ArrowFile> file = open_parquet_file(path);
     // The columns at the top that hold them.
     const ArrowOwner<ArrowSchema> schema = file->schema();
@@ -329,16 +353,17 @@ class ParquetRows final : public RowTable {
         }
       }
     }
+    std::vector<NestedShapes> found(asked.size());
     while (const ArrowOwner<ArrowArray> batch = next_batch(ArrowFormat::parquet, batches)) {
       for (size_t i = 0; i < columns.size(); ++i) {
         for (int64_t row = 0; row < batch->length; ++row) {
           try {
             const auto shape = nested_shape(columns[i], *batch.get(), row);
             if (!shape) {
-              is_regular[i] = false;
+              found[i].are_regular = false;
             } else if (!shape->empty() && shape->front() > 0) {
-              asked[i]->empty_shape = *shape;
-              asked[i]->empty_shape.front() = 0;
+              found[i].empty = *shape;
+              found[i].empty.front() = 0;
             }
           } catch (const Error& error) {
             if (is_out_of_memory(error)) throw;  // others: a bad sample
@@ -346,6 +371,7 @@ class ParquetRows final : public RowTable {
         }
       }
     }
+    return found;
   }
 
   template <typename Work>
