@@ -25,6 +25,7 @@
 #include "sources/lmdb/lmdb_places.h"
 #include "sources/lmdb/lmdb_values.h"
 #include "sources/rows/file_rows.h"
+#include "sources/rows/file_window.h"
 #include "sources/rows/row_source.h"
 #include "storage/stores/object_store.h"
 
@@ -53,28 +54,7 @@ bool is_datum(LmdbContent content) {
          content == LmdbContent::datum_floats;
 }
 
-// Of a store, where each read would be a request: blocks of 4 MiB, one kept.
-class LmdbBlocks {
- public:
-  LmdbBlocks(int64_t num_bytes, const ReadBytes& read) : num_bytes_(num_bytes), read_(read) {}
-
-  void read_at(int64_t offset, std::span<std::byte> out) {
-    constexpr int64_t kLeastBytes = 4 << 20;
-    if (offset < begin_ || offset + std::ssize(out) > begin_ + std::ssize(block_)) {
-      const int64_t wanted = std::max(kLeastBytes, std::ssize(out));
-      block_.resize(static_cast<size_t>(std::min(wanted, num_bytes_ - offset)));
-      begin_ = offset;
-      read_(offset, block_);
-    }
-    std::memcpy(out.data(), block_.data() + (offset - begin_), out.size());
-  }
-
- private:
-  const int64_t num_bytes_;
-  const ReadBytes& read_;
-  int64_t begin_ = 0;
-  std::vector<std::byte> block_;
-};
+constexpr size_t kStoreBlockBytes = 4 << 20;
 
 struct LmdbRow {
   std::string id;
@@ -176,9 +156,10 @@ class LmdbRows final : public FileRows {
     const ReadBytes read_here = [&](int64_t offset, std::span<std::byte> out) {
       read_file(split, i, offset, out);
     };
-    LmdbBlocks blocks(num_bytes, read_here);
+    // Of a store, where each read would be a request.
+    FileWindow blocks(num_bytes, read_here, kStoreBlockBytes, kStoreBlockBytes);
     const ReadBytes read_blocks = [&](int64_t offset, std::span<std::byte> out) {
-      blocks.read_at(offset, out);
+      std::ranges::copy(blocks.at(offset, out.size()), out.begin());
     };
     const ReadBytes& read = is_address(path()) ? read_blocks : read_here;
     LmdbListing listing = list_lmdb(files(split).paths()[i], num_bytes, read, options().cancel);

@@ -1,10 +1,11 @@
+#include "sources/arrow/row_batches.h"
+
 #include <gtest/gtest.h>
 
 #include <utility>
 #include <vector>
 
 #include "expect_error.h"
-#include "sources/arrow/row_batches.h"
 
 namespace ffkit {
 namespace {
