@@ -15,16 +15,40 @@ constexpr std::array<std::string_view, 6> kTemporary = {"gathered.tmp",     "man
                                                         "report.jsonl.tmp", "meta.pkl.tmp",
                                                         "before.tmp",       "after.tmp"};
 
-// What is behind "shard-00012"; empty for other names.
+// Takes so many characters of `name` that are all what `is_one` says; returns whether it did.
+template <typename Is>
+bool take(std::string_view& name, size_t least, size_t most, const Is& is_one) {
+  const auto end = std::ranges::find_if_not(name, is_one);
+  const auto count = static_cast<size_t>(end - name.begin());
+  if (count < least || count > most) return false;
+  name.remove_prefix(count);
+  return true;
+}
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+bool is_hex_digit(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'f');
+}
+
+// What is behind "shard-00012" or "shard-000003-00012-0123456789abcdef" (task_shards.h); empty for
+// other names.
 std::string_view behind_number(std::string_view name) {
   constexpr std::string_view kShard = "shard-";
-  constexpr size_t kLeastDigits = 5;
+  constexpr size_t kAttemptDigits = 16;
+  constexpr size_t kLeast = 5;
+  constexpr size_t kMost = 20;
   if (!name.starts_with(kShard)) return {};
   name.remove_prefix(kShard.size());
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  const auto end = std::ranges::find_if_not(name, is_digit);
-  const auto num_digits = static_cast<size_t>(end - name.begin());
-  return num_digits < kLeastDigits ? std::string_view() : name.substr(num_digits);
+  if (!take(name, kLeast, kMost, is_digit)) return {};
+  if (!name.starts_with('-')) return name;
+  const auto is_dash = [](char c) { return c == '-'; };
+  const bool is_of_task = take(name, 1, 1, is_dash) && take(name, kLeast, kMost, is_digit) &&
+                          take(name, 1, 1, is_dash) &&
+                          take(name, kAttemptDigits, kAttemptDigits, is_hex_digit);
+  return is_of_task ? name : std::string_view();
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 namespace ffkit {
 
-// "shard-00012.ffr".
+// "shard-00012.ffr", "shard-000003-00012-0123456789abcdef.ffr".
 bool is_shard_name(std::string_view name);
 // "shard-00012.report.tmp", "shard-00012.gather.tmp", "shard-00012.ffr.tmp", "gathered.tmp",
 // "manifest.json.tmp", "report.jsonl.tmp", "before.tmp", "after.tmp": all that is renamed or

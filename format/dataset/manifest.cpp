@@ -256,7 +256,10 @@ std::string Manifest::fingerprint() const {
 }
 
 Manifest read_manifest(const std::filesystem::path& path) {
-  std::string text = read_text_at(path, kMaxWholeFileBytes);
+  return parse_manifest_text(read_text_at(path, kMaxWholeFileBytes), path);
+}
+
+Manifest parse_manifest_text(std::string text, const std::filesystem::path& path) {
   if (const auto null = std::ranges::find(text, '\0'); null != text.end()) {
     // A power cut leaves such; the parser would take it for the end.
     throw_corrupt_manifest(path,

@@ -1,5 +1,5 @@
-// ffkit.Writer: SampleWriter for Python. Values are copied out of Python's objects; everything
-// after that happens without the GIL.
+// ffkit.Writer and ffkit.convert.ShardSink: SampleWriter, ShardSink and ShardTask for Python.
+// Values are copied out of Python's objects; everything after that happens without the GIL.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
@@ -7,11 +7,14 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <ffkit/converter/image_storage.h>
 #include <ffkit/converter/sample_writer.h>
+#include <ffkit/converter/shard_sink.h>
 #include <ffkit/format/error.h>
 
 #include "bindings.h"
@@ -23,36 +26,54 @@ namespace nb = nanobind;
 namespace ffkit::python {
 namespace {
 
+// From the dict that ffkit/writer.py makes.
+SampleWriterOptions writer_options_of(nb::dict options, const ImageStorage& storage) {
+  SampleWriterOptions writer_options{
+      .num_threads = nb::cast<int>(options["threads"]),
+      .shard_bytes = nb::cast<int64_t>(options["shard_bytes"]),
+      .zstd_level = nb::cast<int>(options["zstd"]),
+      .max_record_bytes = nb::cast<int64_t>(options["max_record"]),
+      .seed = nb::cast<uint64_t>(options["seed"]),
+      .classes = nb::cast<std::vector<std::string>>(options["classes"]),
+      .class_names = nb::cast<std::vector<std::string>>(options["class_names"]),
+      .options = manifest_options(storage),
+      .poll = [] {
+        const nb::gil_scoped_acquire acquire;
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();  // Ctrl-C
+      }};
+  for (auto& [key, value] : nb::cast<std::map<std::string, std::string>>(options["source"])) {
+    writer_options.source[key] = value;
+  }
+  writer_options.options.merge(nb::cast<std::map<std::string, std::string>>(options["options"]));
+  return writer_options;
+}
+
+ImageStorage storage_in(nb::dict options) {
+  return storage_of(nb::cast<nb::dict>(options["pictures"]));
+}
+
+// What takes samples: a SampleWriter or a ShardTask.
+template <typename Writer>
 class PythonWriter {
  public:
   PythonWriter(const std::string& destination, const std::string& split, nb::list fields,
                nb::dict options)
-      : storer_(std::make_shared<ImageStorer>(storage_of(nb::cast<nb::dict>(options["pictures"])))),
-        pixels_(parse_pixels_as(nb::cast<std::string>(options["pixels"]))) {
-    SampleWriterOptions writer_options{
-        .num_threads = nb::cast<int>(options["threads"]),
-        .shard_bytes = nb::cast<int64_t>(options["shard_bytes"]),
-        .zstd_level = nb::cast<int>(options["zstd"]),
-        .max_record_bytes = nb::cast<int64_t>(options["max_record"]),
-        .seed = nb::cast<uint64_t>(options["seed"]),
-        .classes = nb::cast<std::vector<std::string>>(options["classes"]),
-        .class_names = nb::cast<std::vector<std::string>>(options["class_names"]),
-        .options = manifest_options(storer_->storage()),
-        .poll = [] {
-          const nb::gil_scoped_acquire acquire;
-          if (PyErr_CheckSignals() != 0) throw nb::python_error();  // Ctrl-C
-        }};
-    for (auto& [key, value] : nb::cast<std::map<std::string, std::string>>(options["source"])) {
-      writer_options.source[key] = value;
-    }
-    writer_options.options.merge(nb::cast<std::map<std::string, std::string>>(options["options"]));
-    const Schema schema = schema_of(fields);
-    const nb::gil_scoped_release release;
-    writer_ = std::make_unique<SampleWriter>(destination, split, schema, writer_options);
+      : PythonWriter(options) {
+    open(options, fields, [&](Schema schema, const SampleWriterOptions& writer_options) {
+      return std::make_unique<Writer>(destination, split, std::move(schema), writer_options);
+    });
+  }
+  PythonWriter(const std::string& destination, const std::string& split, const std::string& job,
+               int64_t task, nb::list fields, nb::dict options)
+      : PythonWriter(options) {
+    open(options, fields, [&](Schema schema, const SampleWriterOptions& writer_options) {
+      return std::make_unique<Writer>(destination, split, job, task, std::move(schema),
+                                      writer_options);
+    });
   }
 
   int64_t write(nb::list values) {
-    SampleWriter& writer = open_writer();
+    Writer& writer = open_writer();
     const auto sample = std::make_shared<const Sample>(take_sample(writer.schema(), values));
     const nb::gil_scoped_release release;
     // The schema lives as long as the writer, and the writer longer than its samples.
@@ -64,15 +85,12 @@ class PythonWriter {
         sample->num_bytes);
   }
 
-  nb::dict finish() {
-    SampleWriter& writer = open_writer();
-    SplitSummary summary;
-    {
-      const nb::gil_scoped_release release;
-      summary = writer.finish();
-      writer_.reset();
-    }
-    return to_python(summary);
+  auto finish() {
+    Writer& writer = open_writer();
+    const nb::gil_scoped_release release;
+    auto result = writer.finish();
+    writer_.reset();
+    return result;
   }
 
   void abort() {
@@ -81,7 +99,19 @@ class PythonWriter {
   }
 
  private:
-  SampleWriter& open_writer() const {
+  explicit PythonWriter(nb::dict options)
+      : storer_(std::make_shared<ImageStorer>(storage_in(options))),
+        pixels_(parse_pixels_as(nb::cast<std::string>(options["pixels"]))) {}
+
+  template <typename Make>
+  void open(nb::dict options, nb::list fields, const Make& make) {
+    const SampleWriterOptions writer_options = writer_options_of(options, storer_->storage());
+    Schema schema = schema_of(fields);
+    const nb::gil_scoped_release release;
+    writer_ = make(std::move(schema), writer_options);
+  }
+
+  Writer& open_writer() const {
     if (writer_ == nullptr) {
       throw Error(ErrorCode::invalid_argument, "the writer is closed; make a new one");
     }
@@ -90,18 +120,72 @@ class PythonWriter {
 
   std::shared_ptr<const ImageStorer> storer_;
   PixelsAs pixels_;
-  std::unique_ptr<SampleWriter> writer_;
+  std::unique_ptr<Writer> writer_;
+};
+
+// The driver's side of a ShardSink.
+class PythonShardSink {
+ public:
+  // `is_new`: the job begins here; else it is taken up.
+  PythonShardSink(const std::string& destination, const std::string& split, const std::string& job,
+                  bool is_new, nb::dict options) {
+    const SampleWriterOptions writer_options = writer_options_of(options, storage_in(options));
+    const nb::gil_scoped_release release;
+    sink_.emplace(is_new ? ShardSink::begin(destination, split, writer_options, job)
+                         : ShardSink::take_up(destination, split, job, writer_options));
+  }
+
+  nb::dict commit(const std::vector<std::string>& descriptions, int64_t num_tasks) {
+    SplitSummary summary;
+    {
+      const nb::gil_scoped_release release;
+      summary = sink_->commit(descriptions, num_tasks);
+    }
+    return to_python(summary);
+  }
+
+  void abort() {
+    const nb::gil_scoped_release release;
+    sink_->abort();
+  }
+
+  void leave() {
+    const nb::gil_scoped_release release;
+    sink_->leave();
+  }
+
+ private:
+  std::optional<ShardSink> sink_;
 };
 
 }  // namespace
 
 void bind_writer(nb::module_& module) {
-  nb::class_<PythonWriter>(module, "SampleWriter")
+  using WholeSplit = PythonWriter<SampleWriter>;
+  nb::class_<WholeSplit>(module, "SampleWriter")
       .def(nb::init<const std::string&, const std::string&, nb::list, nb::dict>(),
            nb::arg("destination"), nb::arg("split"), nb::arg("fields"), nb::arg("options"))
-      .def("write", &PythonWriter::write, nb::arg("values"))
-      .def("finish", &PythonWriter::finish)
-      .def("abort", &PythonWriter::abort);
+      .def("write", &WholeSplit::write, nb::arg("values"))
+      .def("finish", [](WholeSplit& writer) { return to_python(writer.finish()); })
+      .def("abort", &WholeSplit::abort);
+  using Task = PythonWriter<ShardTask>;
+  nb::class_<Task>(module, "ShardTask")
+      .def(nb::init<const std::string&, const std::string&, const std::string&, int64_t, nb::list,
+                    nb::dict>(),
+           nb::arg("destination"), nb::arg("split"), nb::arg("job"), nb::arg("task"),
+           nb::arg("fields"), nb::arg("options"))
+      .def("write", &Task::write, nb::arg("values"))
+      .def("finish", &Task::finish)
+      .def("abort", &Task::abort)
+      .def_static("describe_empty", &ShardTask::describe_empty, nb::arg("job"), nb::arg("task"));
+  nb::class_<PythonShardSink>(module, "ShardSink")
+      .def(nb::init<const std::string&, const std::string&, const std::string&, bool, nb::dict>(),
+           nb::arg("destination"), nb::arg("split"), nb::arg("job"), nb::arg("is_new"),
+           nb::arg("options"))
+      .def_static("new_job", &ShardSink::new_job)
+      .def("commit", &PythonShardSink::commit, nb::arg("descriptions"), nb::arg("num_tasks"))
+      .def("abort", &PythonShardSink::abort)
+      .def("leave", &PythonShardSink::leave);
 }
 
 }  // namespace ffkit::python

@@ -1,0 +1,174 @@
+#include "samples/sample_queue.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include <ffkit/format/machine.h>
+
+#include "format/errors_only.h"
+#include "format/make_error.h"
+
+namespace ffkit {
+namespace {
+
+constexpr size_t kJobsPerThread = 32;  // small samples: enough that no thread waits for the caller
+constexpr std::chrono::milliseconds kPollInterval{50};
+
+}  // namespace
+
+SampleQueue::SampleQueue(Schema schema, const SampleWriterOptions& options, Append append)
+    : schema_(std::move(schema)),
+      compression_{.level = options.zstd_level},
+      max_bytes_in_flight_(options.max_bytes_in_flight),
+      max_record_bytes_(options.max_record_bytes),
+      seed_(options.seed),
+      poll_(options.poll),
+      append_(std::move(append)),
+      process_(getpid()) {
+  const int num_threads = options.num_threads > 0 ? options.num_threads : usable_cores();
+  max_jobs_ = kJobsPerThread * static_cast<size_t>(num_threads);
+  try {
+    for (int i = 0; i < num_threads; ++i) threads_.emplace_back([this] { work(); });
+  } catch (...) {
+    stop();
+    throw;
+  }
+}
+
+SampleQueue::~SampleQueue() {
+  stop();
+}
+
+bool SampleQueue::is_of_this_process() const {
+  return process_ == getpid();
+}
+
+void SampleQueue::require_this_process(const std::filesystem::path& folder) const {
+  if (is_of_this_process()) return;
+  throw error_at(
+      folder, ErrorCode::invalid_argument,
+      "this process was forked off the one that writes the data set; write from that one");
+}
+
+void SampleQueue::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_stopping_ = true;
+  }
+  to_do_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+void SampleQueue::work() {
+  std::optional<SampleEncoder> encoder;
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    to_do_.wait(lock, [this] { return is_stopping_ || num_begun_ < jobs_.size(); });
+    if (is_stopping_) return;
+    Job& job = *jobs_[num_begun_++];
+    lock.unlock();
+    try {
+      if (!encoder) encoder.emplace(schema_, compression_, OnError::fail, seed_);
+      encoder->encode(job.set_fields, job.encoded);
+    } catch (...) {
+      job.failure = std::current_exception();
+    }
+    // Gives back what it holds, here and not in the thread that appends.
+    job.set_fields = nullptr;
+    lock.lock();
+    job.is_done = true;
+    append_done(lock);
+  }
+}
+
+// Whoever ends the job that is next appends it, and those behind it that are done: one thread at a
+// time.
+void SampleQueue::append_done(std::unique_lock<std::mutex>& lock) {
+  if (is_appending_) return;
+  is_appending_ = true;
+  while (!failure_ && !is_stopping_ && !jobs_.empty() && jobs_.front()->is_done) {
+    const std::unique_ptr<Job> job = std::move(jobs_.front());
+    jobs_.pop_front();
+    --num_begun_;
+    lock.unlock();
+    std::exception_ptr problem;
+    try {
+      append(*job);
+    } catch (...) {
+      problem = std::current_exception();
+    }
+    lock.lock();
+    if (problem) failure_ = problem;
+    bytes_in_flight_ -= job->num_bytes;
+    room_.notify_all();
+  }
+  is_appending_ = false;
+  room_.notify_all();
+}
+
+void SampleQueue::append(const Job& job) const {
+  try {
+    if (job.failure) std::rethrow_exception(job.failure);
+    if (job.encoded.error) throw Error(*job.encoded.error);
+    if (const int64_t num_bytes = job.encoded.num_bytes(); num_bytes > max_record_bytes_) {
+      throw error_of(ErrorCode::unsupported,
+                     "its record would have {} bytes, more than the limit of {}; raise the "
+                     "limit, here and for what reads the data set",
+                     num_bytes, max_record_bytes_);
+    }
+  } catch (const Error& error) {
+    if (is_out_of_memory(error)) throw;
+    throw error.within({.record = job.number});
+  }
+  append_(job.encoded);
+}
+
+// Waits until `is_ready`, a condition on what the mutex guards, and lets poll() end the wait.
+template <typename Condition>
+void SampleQueue::wait_for_room(std::unique_lock<std::mutex>& lock, const Condition& is_ready) {
+  if (!poll_) {
+    room_.wait(lock, is_ready);
+    return;
+  }
+  while (!room_.wait_for(lock, kPollInterval, is_ready)) {
+    lock.unlock();
+    poll_();
+    lock.lock();
+  }
+}
+
+void SampleQueue::throw_failure() const {
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+int64_t SampleQueue::write(SetFields set_fields, int64_t num_bytes) {
+  auto job = std::make_unique<Job>();
+  job->num_bytes = num_bytes;
+  job->set_fields = std::move(set_fields);
+  std::unique_lock lock(mutex_);
+  wait_for_room(lock, [&] {
+    return failure_ || jobs_.empty() ||
+           (jobs_.size() < max_jobs_ && bytes_in_flight_ + num_bytes <= max_bytes_in_flight_);
+  });
+  throw_failure();
+  job->number = num_written_++;
+  bytes_in_flight_ += num_bytes;
+  jobs_.push_back(std::move(job));
+  to_do_.notify_one();
+  return num_written_ - 1;
+}
+
+void SampleQueue::finish() {
+  {
+    std::unique_lock lock(mutex_);
+    wait_for_room(lock, [&] { return failure_ || (jobs_.empty() && !is_appending_); });
+    throw_failure();
+  }
+  stop();
+}
+
+}  // namespace ffkit
