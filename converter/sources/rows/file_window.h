@@ -31,8 +31,7 @@ class FileWindow {
     count = static_cast<size_t>(std::min(static_cast<int64_t>(count), num_bytes_ - offset));
     const int64_t end = begin_ + std::ssize(bytes_);
     if (offset < begin_ || offset + static_cast<int64_t>(count) > end) {
-      block_bytes_ =
-          offset >= begin_ && offset <= end ? std::min(2 * block_bytes_, most_) : least_;
+      block_bytes_ = offset >= begin_ && offset <= end ? std::min(2 * block_bytes_, most_) : least_;
       load(offset, count);
     }
     return std::span<const std::byte>(bytes_).subspan(static_cast<size_t>(offset - begin_), count);

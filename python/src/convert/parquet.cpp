@@ -25,8 +25,8 @@ namespace ffkit::python {
 namespace {
 
 // What Python has raised, with its GIL held. An error of the file's own bytes comes out as it is.
-[[noreturn]] void rethrow_of_pyarrow(const nb::python_error& error, ArrowFormat format,
-                                     std::optional<Error>& of_input) {
+[[noreturn]] void rethrow_pyarrow(const nb::python_error& error, ArrowFormat format,
+                                  std::optional<Error>& of_input) {
   if (of_input) throw Error(*std::exchange(of_input, std::nullopt));
   if (error.matches(PyExc_MemoryError)) {
     throw Error(ErrorCode::io, "there is not enough memory");
@@ -115,7 +115,7 @@ class PyarrowFile : public ArrowFile {
     try {
       work();
     } catch (const nb::python_error& error) {
-      rethrow_of_pyarrow(error, format_, input_->error());
+      rethrow_pyarrow(error, format_, input_->error());
     }
   }
 
