@@ -8,10 +8,24 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <string>
 
 #include <ffkit/converter/arrow_c.h>
 
+#include "format/make_error.h"
+#include "format/printable.h"
+
 namespace ffkit {
+
+// Of a column or member. Throws Error(corrupt), without a path, for a name that is no UTF-8.
+inline std::string arrow_name(const ArrowSchema& schema) {
+  const std::string name = schema.name == nullptr ? "" : schema.name;
+  if (!is_utf8(name)) {
+    throw error_of(ErrorCode::corrupt, "its column '{}' has a name that is no UTF-8",
+                   printable(name));
+  }
+  return name;
+}
 
 // Bit `index` of a bitmap.
 inline bool arrow_bit(const void* bitmap, int64_t index) {

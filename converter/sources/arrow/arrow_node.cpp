@@ -49,10 +49,8 @@ ArrowNode node_of(const ArrowSchema& schema, int depth) {
     throw error_of(ErrorCode::unsupported, "has values that are nested more than {} deep",
                    kMaxNodeDepth);
   }
-  ArrowNode node{.name = schema.name == nullptr ? "" : schema.name,
-                 .format = schema.format,
-                 .kind = kind_of(schema),
-                 .children = {}};
+  ArrowNode node{
+      .name = arrow_name(schema), .format = schema.format, .kind = kind_of(schema), .children = {}};
   node.children.reserve(static_cast<size_t>(schema.n_children));
   for (int64_t i = 0; i < schema.n_children; ++i) {
     node.children.push_back(node_of(*schema.children[i], depth + 1));

@@ -7,13 +7,14 @@
 #include <utility>
 
 #include "format/make_error.h"
+#include "format/printable.h"
 
 namespace ffkit {
 
 Error unreadable_arrow(ArrowFormat format, const char* why) {
   return error_of(ErrorCode::corrupt, "cannot be read as {}: {}",
                   format == ArrowFormat::parquet ? "a parquet file" : "an Arrow table",
-                  why == nullptr ? "no reason is given" : why);
+                  why == nullptr ? "no reason is given" : printable(why));
 }
 
 ArrowOwner<ArrowArray> next_batch(ArrowFormat format, ArrowArrayStream& stream) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "format/make_error.h"
+#include "format/printable.h"
 #include "input/sample_size.h"
 #include "sources/arrow/arrow_access.h"
 #include "sources/rows/stored_values.h"
@@ -75,7 +76,7 @@ std::string values_of(const ArrowNode& node) {
     case ArrowKind::structure:
       return "lists or dictionaries";
     default:
-      return fmt::format("Arrow's type '{}', which no field holds", node.format);
+      return fmt::format("Arrow's type '{}', which no field holds", printable(node.format));
   }
 }
 
