@@ -189,6 +189,11 @@ def test_damaged_tables_are_errors_by_name(tmp_path):
     both_refuse(put(tmp_path / "as_many_batches", ROWS[:512], table_of(ROWS)), tmp_path, "its Arrow table has more than the 512 rows")
 
 
+def test_names_that_are_no_utf8_are_said(tmp_path):
+    ipc = table_of([{"x": i, "zzzz": ""} for i in range(600)]).replace(b"zzzz", b"\xff\xfe\xfd\xfc")
+    both_refuse(put(tmp_path / "chunks", ROWS, ipc), tmp_path, r"chunk-0-0.bin: its column '\\xff\\xfe\\xfd\\xfc' has a name that is no UTF-8")
+
+
 def test_a_table_whose_offsets_lead_out_of_it_is_not_followed(tmp_path):
     """Nor is what stands behind such a batch: nothing says which rows it is."""
     ipc = bytearray(table_of(ROWS))
