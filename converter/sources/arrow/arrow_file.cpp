@@ -53,15 +53,33 @@ class FileInput final : public ArrowInput {
   explicit FileInput(const fs::path& path) : file_(path) {}
   int64_t size() const override { return file_.size(); }
   void read_at(int64_t offset, std::span<std::byte> out) const override {
+    if (!file_.is_in_store()) return file_.read_at(offset, out);
+    if (file_.size() <= kSmallBytes) return read_of_whole(offset, out);
     // Columns are read from front to back.
     constexpr int64_t kAhead = 4 << 20;
     const int64_t ahead = std::min(kAhead, file_.size() - offset - std::ssize(out));
-    if (file_.is_in_store() && ahead > 0) file_.will_read(offset + std::ssize(out), ahead);
+    if (ahead > 0) file_.will_read(offset + std::ssize(out), ahead);
     file_.read_at(offset, out);
   }
 
  private:
+  // A small object takes longer to ask for than to fetch: it is fetched once, as a whole.
+  static constexpr int64_t kSmallBytes = 256 << 10;
+
+  void read_of_whole(int64_t offset, std::span<std::byte> out) const {
+    const std::lock_guard lock(mutex_);
+    if (whole_.empty() && file_.size() > 0) {
+      std::vector<std::byte> whole(static_cast<size_t>(file_.size()));
+      file_.read_at(0, whole);
+      whole_ = std::move(whole);
+    }
+    std::ranges::copy(std::span(whole_).subspan(static_cast<size_t>(offset), out.size()),
+                      out.begin());
+  }
+
   const InputFile file_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::byte> whole_;
 };
 
 class ModuleFile final : public ArrowFile {
