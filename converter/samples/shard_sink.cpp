@@ -204,10 +204,9 @@ ShardSink ShardSink::begin(const fs::path& destination, const std::string& split
   impl->options = options;
   impl->job = job.empty() ? new_job() : std::move(job);
   try {
-    impl->claimed.emplace(
-        impl->folder(),
-        Destination::Claim{
-            .kind = Destination::Kind::split, .note = options.note, .poll = options.poll});
+    impl->claimed.emplace(impl->folder(), Destination::Claim{.kind = Destination::Kind::split,
+                                                             .note = options.note,
+                                                             .poll = options.poll});
     impl->claimed->note_start_over(options.note, impl->folder());
     impl->claimed->set_plan(plan_of_job(impl->job));
   } catch (...) {

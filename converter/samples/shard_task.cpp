@@ -11,9 +11,9 @@
 
 #include "format/make_error.h"
 #include "output/destination_checks.h"
+#include "samples/sample_queue.h"
 #include "samples/task_shards.h"
 #include "samples/written_split.h"
-#include "samples/sample_queue.h"
 #include "storage/writer/file_sink.h"
 
 namespace ffkit {
@@ -42,8 +42,8 @@ struct ShardTask::Impl {
     described.manifest.class_names.clear();
     described.manifest.source.clear();
     require_job(folder, job);
-    queue = std::make_unique<SampleQueue>(
-        schema, options, [this](const EncodedSample& sample) { append(sample); });
+    queue = std::make_unique<SampleQueue>(schema, options,
+                                          [this](const EncodedSample& sample) { append(sample); });
   }
 
   ~Impl() {

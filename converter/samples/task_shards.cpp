@@ -2,9 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <random>
 #include <utility>
+
+#include <nlohmann/json.hpp>
 
 #include <ffkit/format/error.h>
 #include <ffkit/format/unfinished.h>
@@ -62,9 +63,10 @@ TaskDescription parse_task_description(const std::string& text) {
   try {
     const nlohmann::json json = nlohmann::json::parse(text);
     if (const int version = json.at("ffkit_task").get<int>(); version != kDescriptionVersion) {
-      refuse_description(fmt::format("it is of version {}, and this program knows {}; use the same "
-                                     "ffkit on all machines",
-                                     version, kDescriptionVersion));
+      refuse_description(
+          fmt::format("it is of version {}, and this program knows {}; use the same "
+                      "ffkit on all machines",
+                      version, kDescriptionVersion));
     }
     description.job = json.at("job").get<std::string>();
     description.task = json.at("task").get<int64_t>();

@@ -41,7 +41,8 @@ void require_valid_split(const std::string& split, const Schema& schema,
   static_cast<void>(RecordCompressor({.level = options.zstd_level}));
 }
 
-Manifest manifest_of_samples(const std::string& split, Schema schema, const SampleWriterOptions& options) {
+Manifest manifest_of_samples(const std::string& split, Schema schema,
+                             const SampleWriterOptions& options) {
   Manifest manifest{.split = split,
                     .schema = std::move(schema),
                     .classes = options.classes,

@@ -156,7 +156,7 @@ def _infer_field(name: str, value: object) -> FieldType:
     if is_picture(value) or _encoded_picture(value) is not None:
         return FieldType(name, "image")
     if isinstance(value, (bytes, bytearray, memoryview)):
-        return FieldType(name, "image" if _looks_like_picture(bytes(value[:16])) else "bytes")
+        return FieldType(name, "image" if looks_like_picture(bytes(value[:16])) else "bytes")
     if isinstance(value, (list, tuple)):
         return _infer_list(name, value)
     array = _as_array(value)
@@ -273,7 +273,8 @@ def _encoded_picture(value: object) -> bytes | None:
     return None
 
 
-def _looks_like_picture(head: bytes) -> bool:
+def looks_like_picture(head: bytes) -> bool:
+    """Whether bytes begin as a JPEG, a PNG or a WebP does."""
     is_webp = head[:4] == b"RIFF" and head[8:12] == b"WEBP"
     return is_webp or head.startswith((b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n"))
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from . import _ffkit
+from ._engines.shard_sink import ShardSink
 from ._samples import FieldSpec, parse_schema, prepare_sample
 from ._from_samples import from_array_record, from_dataset_dict, from_grain, from_hdf5, from_iterable, from_torch
 from ._convert_options import (
@@ -35,7 +36,7 @@ from ._summary import CopySummary, Leftover, Leftovers, SplitSummary, Summary
 
 __all__ = [
     "ConvertOptions", "ConvertPictureOptions", "CopySummary", "Leftover", "Leftovers", "PictureOptions", "Progress", "ProgressUpdate", "RowOptions",
-    "Source", "SplitSummary", "Summary", "append", "beton", "coco", "copy", "demo", "find_leftovers", "folder", "from_array_record",
+    "ShardSink", "Source", "SplitSummary", "Summary", "append", "beton", "coco", "copy", "demo", "find_leftovers", "folder", "from_array_record",
     "from_dataset_dict", "from_grain", "from_hdf5", "from_iterable", "from_source", "from_torch", "imagenet", "jsonl", "litdata", "lmdb", "mds", "merge", "nuscenes", "pairs", "parquet", "recordio",
     "remove_leftovers", "text", "tfrecord", "transcode", "v1", "webdataset",
 ]  # fmt: skip

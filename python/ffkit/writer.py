@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from types import TracebackType
+from typing import Any
 
 from . import _ffkit
 from ._samples import FieldSpec, FieldType, infer_schema, parse_schema, prepare_sample
@@ -13,6 +14,30 @@ from ._convert_options import PictureOptions, Pixels, Unpack, makes_jpegs_of_oth
 from ._summary import SplitSummary
 
 __all__ = ["Writer"]
+
+
+def writer_options(
+    pictures: PictureOptions, *, pixels: Pixels, threads: int, shard_size: int | str, zstd: int, max_record: int | str, seed: int,
+    classes: Sequence[str], class_names: Sequence[str], source: Mapping[str, str] | None, options: Mapping[str, str] | None,
+) -> dict[str, Any]:  # fmt: skip
+    """The arguments of Writer and ShardSink as the extension takes them. Raises ValueError for those that cannot be together."""
+    if "jpeg_quality" in pictures and pixels != "jpeg" and not makes_jpegs_of_others(pictures):
+        raise ValueError(
+            "jpeg_quality serves only pictures that are encoded as JPEG; give pixels='jpeg', max_resolution, short_side, fix_odd or exif='apply'"
+        )
+    return {
+        "pictures": picture_options(pictures),
+        "seed": seed,
+        "pixels": pixels,
+        "threads": threads,
+        "shard_bytes": num_bytes("shard_size", shard_size),
+        "zstd": zstd,
+        "max_record": num_bytes("max_record", max_record),
+        "classes": list(classes),
+        "class_names": list(class_names),
+        "source": dict(source or {}),
+        "options": dict(options or {}),
+    }
 
 
 class Writer:
@@ -86,23 +111,10 @@ class Writer:
         self._is_closed = False
         self._summary: SplitSummary | None = None
         self._num_samples = 0
-        if "jpeg_quality" in pictures and pixels != "jpeg" and not makes_jpegs_of_others(pictures):
-            raise ValueError(
-                "jpeg_quality serves only pictures that are encoded as JPEG; give pixels='jpeg', max_resolution, short_side, fix_odd or exif='apply'"
-            )
-        self._options = {
-            "pictures": picture_options(pictures),
-            "seed": seed,
-            "pixels": pixels,
-            "threads": threads,
-            "shard_bytes": num_bytes("shard_size", shard_size),
-            "zstd": zstd,
-            "max_record": num_bytes("max_record", max_record),
-            "classes": list(classes),
-            "class_names": list(class_names),
-            "source": dict(source or {}),
-            "options": dict(_options or {}),
-        }
+        self._options = writer_options(
+            pictures, pixels=pixels, threads=threads, shard_size=shard_size, zstd=zstd, max_record=max_record, seed=seed, classes=classes,
+            class_names=class_names, source=source, options=_options,
+        )  # fmt: skip
         if schema is not None:
             self._open(parse_schema(schema))
 

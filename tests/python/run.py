@@ -1,7 +1,7 @@
 """Runs one file of tests by pytest: run.py FILE [pytest's arguments].
 
 test_torch*.py run in the Python that FFKIT_REFERENCE_PYTHON names, those of frameworks/ in that of FFKIT_FRAMEWORKS_PYTHON, those of formats/ in that of
-FFKIT_FORMATS_PYTHON, with this Python's pytest behind its own packages. Exit status 77: skipped, for want of one.
+FFKIT_FORMATS_PYTHON, those of engines/ in that of FFKIT_ENGINES_PYTHON, with this Python's pytest behind its own packages. Exit status 77: skipped, for want of one.
 """
 import os
 import pathlib
@@ -24,6 +24,8 @@ def main() -> int:
         name, packages, option = "FFKIT_FRAMEWORKS_PYTHON", "Lightning, Transformers and JAX", "--frameworks"
     elif file.parent.name == "formats":
         name, packages, option = "FFKIT_FORMATS_PYTHON", "the libraries whose files are converted", "--formats"
+    elif file.parent.name == "engines":
+        name, packages, option = "FFKIT_ENGINES_PYTHON", "Ray and Dask", "--engines"
     elif file.name.startswith("test_torch"):
         name, packages, option = "FFKIT_REFERENCE_PYTHON", "torch", "--reference"
     else:

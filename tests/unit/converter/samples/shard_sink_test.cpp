@@ -117,7 +117,7 @@ TEST_P(ShardSinkTest, CountsOneAttemptOfEachTask) {
   for (int task = 0; task < kNumTasks; ++task) {
     killed.push_back(attempt(task, 200));
     described.push_back(run_task(task));
-    described.push_back(run_task(task));          // as a speculative one
+    described.push_back(run_task(task));                   // as a speculative one
     described.push_back(described[described.size() - 2]);  // said twice
   }
   const SplitSummary summary = sink.commit(described, kNumTasks);
@@ -129,8 +129,9 @@ TEST_P(ShardSinkTest, CountsOneAttemptOfEachTask) {
   killed.clear();
   expect_whole(summary);
   // The driver says it again.
-  EXPECT_EQ(ShardSink::take_up(place(), "train", kJob, sink_options()).commit(described).fingerprint,
-            fingerprint);
+  EXPECT_EQ(
+      ShardSink::take_up(place(), "train", kJob, sink_options()).commit(described).fingerprint,
+      fingerprint);
 }
 
 TEST_P(ShardSinkTest, IsUnreadableUntilItIsCommitted) {

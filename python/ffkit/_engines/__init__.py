@@ -1,0 +1,1 @@
+"""Data sets written and read by engines: Ray, Spark, Dask."""

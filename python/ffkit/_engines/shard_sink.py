@@ -1,0 +1,179 @@
+"""ffkit.convert.ShardSink: a split that the tasks of an engine write together."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+from .. import _ffkit
+from .._convert_options import PictureOptions, Pixels, Unpack
+from .._errors import Error
+from .._samples import FieldSpec, FieldType, infer_schema, parse_schema, prepare_sample
+from .._summary import SplitSummary
+from ..writer import writer_options
+from .tables import Table, fields_of_table, samples_of_table
+
+
+class ShardSink:
+    """Writes one split of a data set from many tasks, on one machine or many, exactly once: for engines that run a task again when its machine dies.
+
+        sink = ffkit.convert.ShardSink("s3://bucket/set", split="train", schema={"image": "image", "label": "i64"})
+        sink.begin()                                                      # on the driver
+        descriptions = engine.map(lambda i: sink.write(samples_of(i), task=i), range(1000))   # in the tasks: a sink can be pickled
+        summary = sink.commit(descriptions, num_tasks=1000)               # on the driver
+
+    A task may be attempted several times, also at once: shards of an attempt have names of their own, and count when commit() gets what write()
+    returned. Readers refuse the split until then. The same samples in the same tasks give a data set with the same fingerprint, whatever was killed.
+    Records are in the order of the tasks' numbers. The destination must be one that all machines see.
+
+    ffkit.ray, ffkit.spark and ffkit.dask do these calls for their engines.
+    """
+
+    def __init__(
+        self,
+        dst: str | os.PathLike[str],
+        split: str = "train",
+        schema: Mapping[str, FieldSpec] | None = None,
+        *,
+        classes: Sequence[str] = (),
+        class_names: Sequence[str] = (),
+        source: Mapping[str, str] | None = None,
+        pixels: Pixels = "png",
+        threads: int = 1,
+        shard_size: int | str = "256M",
+        zstd: int = 0,
+        max_record: int | str = "256M",
+        seed: int = 0,
+        **pictures: Unpack[PictureOptions],
+    ) -> None:
+        """Args: as ffkit.Writer's, but
+            schema: None: each task takes it from its first sample, or from the types of its tables. commit() refuses tasks that differ.
+            threads: that encode, in each task; 0: one for each core that the task may use.
+
+        Raises: ValueError: an option or the schema cannot be.
+        """
+        self._dst = os.fspath(dst)
+        self._split = split
+        self._fields = None if schema is None else parse_schema(schema)
+        self._options = writer_options(
+            pictures, pixels=pixels, threads=threads, shard_size=shard_size, zstd=zstd, max_record=max_record, seed=seed, classes=classes,
+            class_names=class_names, source=source, options=None,
+        )  # fmt: skip
+        self._job = _ffkit.ShardSink.new_job()
+        self._is_used = False
+        self._driver: _ffkit.ShardSink | None = None
+        self._summary: SplitSummary | None = None
+
+    @property
+    def job(self) -> str:
+        """The name of the job: 16 hexadecimal digits."""
+        return self._job
+
+    def begin(self) -> None:
+        """Claims the split, on the driver and before the first task. What an earlier job has left unfinished is removed.
+
+        Raises:
+            ffkit.Error: the split is there already, another driver is at it, or the folder cannot be made.
+        """
+        if self._driver is not None:
+            raise ValueError("the job has begun already")
+        if self._is_used:
+            self._job = _ffkit.ShardSink.new_job()
+        self._is_used = True
+        self._summary = None
+        self._driver = self._open(is_new=True)
+
+    def write(self, samples: Iterable[Mapping[str, object]], task: int) -> str:
+        """Writes the samples of one task, in the task. Blocks until they are durable.
+
+        Args:
+            samples: as for ffkit.Writer.write().
+            task: the task's number, from 0; the same for each attempt.
+
+        Returns: what commit() is to be given: text (JSON), about 200 bytes a shard.
+
+        Raises: as ffkit.Writer.write(), and ffkit.Error when the job is over. Then nothing stays of this attempt.
+        """
+        return self._write(((None, sample) for sample in samples), task)
+
+    def write_tables(self, tables: Iterable[Table], task: int) -> str:
+        """As write(), of the rows of tables: pyarrow.Table or RecordBatch, pandas.DataFrame, or a dict of arrays. Without a schema, the types of
+        the first table tell it. A struct of bytes and path, Hugging Face's Image, is a picture. Rows of NumPy arrays and of Arrow's tensors are tensors."""
+        return self._write(((table, sample) for table in tables for sample in samples_of_table(table)), task)
+
+    def commit(self, descriptions: Iterable[str], num_tasks: int | None = None) -> SplitSummary:
+        """Makes the split of what the tasks have written, on the driver, and makes it readable. A second call with the same returns the same.
+
+        Args:
+            descriptions: what write() has returned, in any order. One that comes twice counts once; of several attempts of a task, the first one given.
+            num_tasks: so many tasks must be there; None: any.
+
+        Raises:
+            ffkit.Error: a task is missing or of another job, tasks have different fields, a shard is not there, or no sample was written.
+        """
+        if self._driver is None:
+            self._driver = self._open(is_new=False)
+        self._summary = SplitSummary(**self._driver.commit(list(descriptions), -1 if num_tasks is None else num_tasks))
+        self._driver = None
+        return self._summary
+
+    def abort(self) -> None:
+        """Removes what was written, on the driver. Tasks that still run raise ffkit.Error at their next shard. Does nothing after commit()."""
+        if self._driver is None and self._summary is None:
+            try:
+                self._driver = self._open(is_new=False)
+            except Error:
+                return  # another job's, or nothing is there
+        if self._driver is not None:
+            self._driver.abort()
+        self._driver = None
+
+    def leave(self) -> None:
+        """Gives the claim back and leaves the job as it is, so that another process of the driver can commit() or abort()."""
+        if self._driver is not None:
+            self._driver.leave()
+        self._driver = None
+
+    @property
+    def summary(self) -> SplitSummary:
+        """What was written; ValueError before commit()."""
+        if self._summary is None:
+            raise ValueError("the job has not been committed")
+        return self._summary
+
+    def __enter__(self) -> ShardSink:
+        self.begin()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._driver is not None:
+            self.abort()
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A task has the job's name, and no claim.
+        return {**self.__dict__, "_driver": None}
+
+    def __repr__(self) -> str:
+        return f"ffkit.convert.ShardSink({self._dst!r}, split={self._split!r}, job={self._job})"
+
+    def _open(self, is_new: bool) -> _ffkit.ShardSink:
+        return _ffkit.ShardSink(self._dst, self._split, self._job, is_new, self._options)
+
+    def _write(self, samples: Iterable[tuple[Table | None, Mapping[str, object]]], task: int) -> str:
+        writer: _ffkit.ShardTask | None = None
+        fields: list[FieldType] = []
+        try:
+            for table, sample in samples:
+                if writer is None:
+                    fields = self._fields or (infer_schema(sample) if table is None else fields_of_table(table))
+                    writer = _ffkit.ShardTask(self._dst, self._split, self._job, task, [field.as_tuple() for field in fields], self._options)
+                writer.write(prepare_sample(fields, sample))
+            if writer is None:
+                return _ffkit.ShardTask.describe_empty(self._job, task)
+            return writer.finish()
+        except BaseException:
+            if writer is not None:
+                writer.abort()
+            raise

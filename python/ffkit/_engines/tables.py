@@ -1,0 +1,156 @@
+"""Tables of engines as samples: pyarrow.Table and RecordBatch, pandas.DataFrame, dicts of arrays."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from .._samples import FieldType, dtype_word, infer_schema, looks_like_picture
+
+Table: TypeAlias = Any
+"""pyarrow.Table or RecordBatch, pandas.DataFrame, or a dict whose values are arrays or lists of one length."""
+
+_ROWS = 1024  # that are taken out of Arrow at once
+
+
+def samples_of_table(table: Table) -> Iterator[dict[str, object]]:
+    """The rows as dicts, None for null. Raises TypeError for what is no table, ValueError for columns of different lengths."""
+    if _is_arrow(table):
+        batches = table.to_batches(max_chunksize=_ROWS) if hasattr(table, "to_batches") else [table]
+        for batch in batches:
+            yield from _rows({name: _values_of_arrow(array) for name, array in zip(batch.schema.names, batch.columns)})
+        return
+    yield from _rows(_columns_of(table))
+
+
+def fields_of_table(table: Table) -> list[FieldType]:
+    """The schema that the types of the table's columns tell; of pandas and dicts, its first row. Raises TypeError for a type that no field holds."""
+    if not _is_arrow(table):
+        return infer_schema(next(iter(samples_of_table(table))))
+    return [_field_of_arrow(name, table.schema.field(name).type, table.column(name)) for name in table.schema.names]
+
+
+def _rows(columns: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, object]]:
+    names = list(columns)
+    for row in zip(*columns.values()):
+        yield dict(zip(names, row))
+
+
+def _is_arrow(table: Table) -> bool:
+    return type(table).__module__.split(".")[0] == "pyarrow" and hasattr(table, "schema")
+
+
+def _columns_of(table: Table) -> dict[str, Sequence[Any]]:
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and isinstance(table, pandas.DataFrame):
+        return {str(name): _values_of_pandas(table[name], pandas) for name in table.columns}
+    if not isinstance(table, Mapping):
+        raise TypeError(f"a table is a pyarrow.Table or RecordBatch, a pandas.DataFrame or a dict of arrays; got {type(table).__name__}")
+    lengths = {name: len(values) for name, values in table.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"the columns have different lengths: {lengths}")
+    return dict(table)
+
+
+def _values_of_pandas(column: Any, pandas: Any) -> Sequence[Any]:
+    """NaN stays what it is in columns of numbers; in others pandas writes it where there is nothing."""
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "biuf":
+        return column.to_numpy()  # type: ignore[no-any-return]
+    return [None if value is pandas.NA or value is pandas.NaT or (isinstance(value, float) and value != value) else value for value in column]
+
+
+def _values_of_arrow(array: Any) -> Sequence[Any]:
+    import pyarrow as pa
+
+    kind = array.type
+    if pa.types.is_dictionary(kind):
+        return _values_of_arrow(array.dictionary_decode())
+    if isinstance(kind, pa.BaseExtensionType):
+        return _values_of_extension(array)
+    if (pa.types.is_list(kind) or pa.types.is_large_list(kind)) and _is_number(kind.value_type) and array.flatten().null_count == 0:
+        return _arrays_of_lists(array)
+    return array.to_pylist()  # type: ignore[no-any-return]
+
+
+def _arrays_of_lists(array: Any) -> Sequence[Any]:
+    """One-dimensional arrays, without Python's numbers between."""
+    values = array.values.to_numpy(zero_copy_only=False)
+    offsets = array.offsets.to_numpy()
+    nulls = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
+    return [None if nulls is not None and nulls[i] else values[offsets[i] : offsets[i + 1]] for i in range(len(array))]
+
+
+def _values_of_extension(array: Any) -> Sequence[Any]:
+    """Arrow's own tensors, and those of Ray: an array a row. Of others, the values that they are stored as."""
+    if hasattr(array, "to_numpy_ndarray"):  # pyarrow.FixedShapeTensorArray
+        rows: Sequence[Any] = array.to_numpy_ndarray()
+    elif "Tensor" in type(array).__name__:
+        rows = array.to_numpy(zero_copy_only=False)
+    else:
+        return array.to_pylist()  # type: ignore[no-any-return]
+    return [None if valid is False else row for row, valid in zip(rows, array.is_valid().to_pylist())]
+
+
+def _is_number(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
+
+
+def _field_of_arrow(name: str, kind: Any, column: Any) -> FieldType:
+    import pyarrow as pa
+
+    types = pa.types
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    if isinstance(kind, pa.BaseExtensionType) and "Tensor" in type(kind).__name__:
+        value = getattr(kind, "value_type", None) or getattr(kind, "scalar_type", None)
+        return FieldType(name, "tensor", _dtype(name, value))
+    plain = _plain_type(kind, column)
+    if plain is not None:
+        return FieldType(name, plain, column=plain == "string" and name == "id")
+    if _is_number(kind):
+        return FieldType(name, "scalar", _dtype(name, kind), column=True)
+    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+        item = kind.value_type
+        plain = _plain_type(item, _flat(column))
+        if plain is not None:
+            return FieldType(name, "list", item=plain)
+        while types.is_list(item) or types.is_large_list(item) or types.is_fixed_size_list(item):
+            item = item.value_type
+        if _is_number(item):
+            return FieldType(name, "tensor", _dtype(name, item))
+    raise TypeError(f"the column '{name}' is of the type {kind}, which no field holds; leave it out of the table, or make numbers, texts or bytes of it")
+
+
+def _plain_type(kind: Any, column: Any) -> str | None:
+    """"string", "bytes" or "image"; None for others."""
+    import pyarrow as pa
+
+    types = pa.types
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+        return "string"
+    if types.is_struct(kind) and {kind.field(i).name for i in range(kind.num_fields)} == {"bytes", "path"}:
+        return "image"  # Hugging Face's Image
+    if types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind) or types.is_binary_view(kind):
+        first = next((value for value in column if value.is_valid), None)
+        return "image" if first is not None and looks_like_picture(first.as_py()[:16]) else "bytes"
+    return None
+
+
+def _flat(column: Any) -> Any:
+    """The items of lists, of a chunked array or an array."""
+    for chunk in getattr(column, "chunks", [column]):
+        yield from chunk.flatten()
+
+
+def _dtype(name: str, kind: Any) -> str:
+    import pyarrow as pa
+
+    if pa.types.is_boolean(kind):
+        return "u8"
+    word = dtype_word(str(np.dtype(kind.to_pandas_dtype() if isinstance(kind, pa.DataType) else kind)))
+    return str(word)
