@@ -19,7 +19,7 @@ namespace ffkit {
 
 // Of a column or member. Throws Error(corrupt), without a path, for a name that is no UTF-8.
 inline std::string arrow_name(const ArrowSchema& schema) {
-  const std::string name = schema.name == nullptr ? "" : schema.name;
+  std::string name = schema.name == nullptr ? "" : schema.name;
   if (!is_utf8(name)) {
     throw error_of(ErrorCode::corrupt, "its column '{}' has a name that is no UTF-8",
                    printable(name));

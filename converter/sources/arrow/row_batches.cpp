@@ -91,7 +91,7 @@ std::shared_ptr<const RowBatch> RowBatches::find(const std::filesystem::path& pa
   }
   try {
     while (true) {
-      const auto batch = read_batch(*open, group, described.num_rows);
+      auto batch = read_batch(*open, group, described.num_rows);
       open->kept.push_back(batch);
       if (open->kept.size() > kKeptBatches) open->kept.pop_front();
       if (batch->holds(row)) return batch;

@@ -286,8 +286,9 @@ class ParquetRows final : public RowTable {
     parallel_io(groups.size(), [&](size_t i) {
       try {
         throw_if_cancelled(cancel_);
-        const auto& [path, group] = groups[i];
-        found[i] = in_file(*path, [&] { return nested_shapes(*path, *group, asked); });
+        const fs::path& path = *groups[i].first;
+        const ListedGroup& group = *groups[i].second;
+        found[i] = in_file(path, [&] { return nested_shapes(path, group, asked); });
       } catch (...) {
         errors[i] = std::current_exception();
       }
