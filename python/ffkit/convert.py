@@ -138,7 +138,7 @@ def mds(src: Path, dst: Path, *, check_hashes: bool = False, **options: Unpack[R
 
 @documented("litdata")
 def litdata(src: Path, dst: Path, **options: Unpack[RowOptions]) -> Summary:
-    """Chunks of LitData: a folder with index.json, or one of such folders; compressed chunks are decompressed once, into temporary files."""
+    """Chunks of LitData: a folder with index.json, or one of such folders; compressed chunks are decompressed once, into temporary files. pyarrow reads those that are Arrow tables."""
     return _convert("litdata", locals())
 
 

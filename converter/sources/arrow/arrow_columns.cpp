@@ -12,6 +12,8 @@
 #include <nlohmann/json.hpp>
 
 #include "format/make_error.h"
+#include "format/printable.h"
+#include "sources/arrow/arrow_access.h"
 
 namespace ffkit {
 namespace {
@@ -116,7 +118,7 @@ class ColumnFinder {
     }
     const HfFeature features = features_of(root);
     for (int64_t i = 0; i < root.n_children; ++i) {
-      const std::string name = name_of(*root.children[i]);
+      const std::string name = arrow_name(*root.children[i]);
       if (name.empty()) {
         leave_out(name, "a column without a name");
         continue;
@@ -128,10 +130,6 @@ class ColumnFinder {
   }
 
  private:
-  static std::string name_of(const ArrowSchema& schema) {
-    return schema.name == nullptr ? "" : schema.name;
-  }
-
   void leave_out(const std::string& name, std::string_view what) {
     found_.left_out.push_back(fmt::format("'{}' ({})", name, what));
   }
@@ -175,7 +173,7 @@ class ColumnFinder {
       const ArrowSchema& child = *schema.children[i];
       std::vector<ArrowStep> below = steps;
       below.push_back({.child = static_cast<size_t>(i)});
-      const std::string member = name_of(child);
+      const std::string member = arrow_name(child);
       if (is_file && member == "path" && depth_of(steps) > 0) {
         leave_out(name + "/path", "paths of files in a list");
         continue;
@@ -200,7 +198,7 @@ class ColumnFinder {
     bool has_path = false;
     for (int64_t i = 0; i < 2; ++i) {
       const std::string_view format = schema.children[i]->format;
-      const std::string name = name_of(*schema.children[i]);
+      const std::string name = arrow_name(*schema.children[i]);
       has_bytes = has_bytes || (name == "bytes" && (format == "z" || format == "Z"));
       has_path = has_path || (name == "path" && (format == "u" || format == "U"));
     }
@@ -265,7 +263,7 @@ class ColumnFinder {
     if (format.starts_with("+v")) return "views of lists";
     if (format.starts_with("+r")) return "run-end encoded";
     if (format.starts_with("ti")) return "an interval";
-    return fmt::format("type '{}' of Arrow", format);
+    return fmt::format("type '{}' of Arrow", printable(format));
   }
 
   // `type`: of one value.

@@ -1,29 +1,14 @@
 // The values of a row of Arrow's arrays.
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <optional>
 
 #include "format/make_error.h"
+#include "sources/arrow/arrow_access.h"
 #include "sources/arrow/arrow_columns.h"
 
 namespace ffkit {
 namespace {
-
-bool bit_at(const void* bitmap, int64_t index) {
-  return (static_cast<const uint8_t*>(bitmap)[index / 8] >> (index % 8) & 1) != 0;
-}
-
-bool is_null_at(const ArrowArray& array, int64_t index) {
-  if (array.null_count == 0 || array.n_buffers == 0 || array.buffers[0] == nullptr) return false;
-  return !bit_at(array.buffers[0], array.offset + index);
-}
-
-int64_t offset_at(const ArrowArray& array, bool is_wide, int64_t index) {
-  const void* offsets = array.buffers[1];
-  return is_wide ? static_cast<const int64_t*>(offsets)[index]
-                 : static_cast<const int32_t*>(offsets)[index];
-}
 
 // Neighbouring items of an array, which a row has, and how they are cut.
 struct ItemRange {
@@ -43,7 +28,7 @@ ItemRange items_of(const ArrowPlace& place, const ArrowArray& batch, int64_t row
   ItemRange range{.array = &batch, .begin = row, .end = row + 1};
   for (const ArrowStep& step : place.steps) {
     for (int64_t i = range.begin; i < range.end; ++i) {
-      if (!is_null_at(*range.array, i)) continue;
+      if (!is_arrow_null(*range.array, i)) continue;
       if (!range.lengths.empty()) null_inside();
       range.is_null = true;
       return range;
@@ -62,11 +47,11 @@ ItemRange items_of(const ArrowPlace& place, const ArrowArray& batch, int64_t row
         range.end = last * step.fixed_size;
       } else {
         for (int64_t i = first; i < last; ++i) {
-          lengths.push_back(offset_at(*range.array, step.has_wide_offsets, i + 1) -
-                            offset_at(*range.array, step.has_wide_offsets, i));
+          lengths.push_back(arrow_offset(*range.array, step.has_wide_offsets, i + 1) -
+                            arrow_offset(*range.array, step.has_wide_offsets, i));
         }
-        range.begin = offset_at(*range.array, step.has_wide_offsets, first);
-        range.end = offset_at(*range.array, step.has_wide_offsets, last);
+        range.begin = arrow_offset(*range.array, step.has_wide_offsets, first);
+        range.end = arrow_offset(*range.array, step.has_wide_offsets, last);
       }
       range.lengths.push_back(std::move(lengths));
     }
@@ -74,7 +59,7 @@ ItemRange items_of(const ArrowPlace& place, const ArrowArray& batch, int64_t row
   }
   const bool is_single = range.lengths.empty();
   for (int64_t i = range.begin; i < range.end; ++i) {
-    if (!is_null_at(*range.array, i)) continue;
+    if (!is_arrow_null(*range.array, i)) continue;
     if (!is_single) null_inside();
     range.is_null = true;
   }
@@ -103,7 +88,7 @@ std::span<const std::byte> numbers_of(ArrowLeaf leaf, DType dtype, const ItemRan
   if (leaf == ArrowLeaf::boolean) {
     const std::span<std::byte> out = buffers.bytes(count);
     for (size_t i = 0; i < count; ++i) {
-      out[i] = std::byte{bit_at(range.array->buffers[1], first + static_cast<int64_t>(i))};
+      out[i] = std::byte{arrow_bit(range.array->buffers[1], first + static_cast<int64_t>(i))};
     }
     return out;
   }
@@ -138,20 +123,6 @@ int64_t dictionary_index(const std::string& format, const void* data, int64_t in
   }
 }
 
-// Texts and bytes of 12 bytes at most stand in the view itself, others in a buffer.
-std::span<const std::byte> viewed_bytes(const ArrowArray& array, int64_t index) {
-  constexpr size_t kViewBytes = 16;
-  constexpr int32_t kInline = 12;
-  const std::byte* view =
-      static_cast<const std::byte*>(array.buffers[1]) + static_cast<size_t>(index) * kViewBytes;
-  std::array<int32_t, 4> words{};
-  std::memcpy(words.data(), view, kViewBytes);
-  const auto length = static_cast<size_t>(words[0]);
-  if (words[0] <= kInline) return {view + sizeof(int32_t), length};
-  const void* buffer = array.buffers[2 + words[2]];
-  return {static_cast<const std::byte*>(buffer) + words[3], length};
-}
-
 std::span<const std::byte> bytes_at(const ArrowPlace& place, const ArrowArray& leaf,
                                     int64_t index) {
   const ArrowArray* array = &leaf;
@@ -164,16 +135,13 @@ std::span<const std::byte> bytes_at(const ArrowPlace& place, const ArrowArray& l
     }
     index += array->offset;
   }
-  if (place.is_view) return viewed_bytes(*array, index);
+  if (place.is_view) return arrow_viewed_bytes(*array, index);
   if (place.fixed_size > 0) {
     const auto size = static_cast<size_t>(place.fixed_size);
     return {static_cast<const std::byte*>(array->buffers[1]) + static_cast<size_t>(index) * size,
             size};
   }
-  const int64_t begin = offset_at(*array, place.has_wide_offsets, index);
-  const int64_t end = offset_at(*array, place.has_wide_offsets, index + 1);
-  return {static_cast<const std::byte*>(array->buffers[2]) + begin,
-          static_cast<size_t>(end - begin)};
+  return arrow_bytes(*array, place.has_wide_offsets, index);
 }
 
 std::span<const std::byte> copied(std::span<const std::byte> bytes, SampleBuffers& buffers) {

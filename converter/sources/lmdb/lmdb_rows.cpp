@@ -22,12 +22,12 @@
 #include "input/source_error.h"
 #include "places/place.h"
 #include "sources/archives/parallel_io.h"
-#include "sources/lmdb/lmdb_blocks.h"
 #include "sources/lmdb/lmdb_file.h"
 #include "sources/lmdb/lmdb_members.h"
 #include "sources/lmdb/lmdb_places.h"
 #include "sources/lmdb/lmdb_values.h"
 #include "sources/rows/file_rows.h"
+#include "sources/rows/file_window.h"
 #include "sources/rows/row_source.h"
 #include "storage/stores/object_store.h"
 
@@ -46,6 +46,8 @@ bool is_datum(LmdbContent content) {
   return content == LmdbContent::datum_picture || content == LmdbContent::datum_bytes ||
          content == LmdbContent::datum_floats;
 }
+
+constexpr size_t kStoreBlockBytes = 4 << 20;
 
 // A key as text: numbers, UTF-8, or the digits of its bytes.
 std::string id_of_key(const std::string& key, bool is_integer) {
@@ -159,9 +161,10 @@ class LmdbRows final : public FileRows {
     const ReadBytes read_here = [&](int64_t offset, std::span<std::byte> out) {
       read_file(split, i, offset, out);
     };
-    LmdbBlocks blocks(num_bytes, read_here);
+    // Of a store, where each read would be a request.
+    FileWindow blocks(num_bytes, read_here, kStoreBlockBytes, kStoreBlockBytes);
     const ReadBytes read_blocks = [&](int64_t offset, std::span<std::byte> out) {
-      blocks.read_at(offset, out);
+      std::ranges::copy(blocks.at(offset, out.size()), out.begin());
     };
     const ReadBytes& read = is_address(path()) ? read_blocks : read_here;
     LmdbListing listing =

@@ -69,7 +69,7 @@ ParquetHead read_parquet_head(const fs::path& path) {
   try {
     std::error_code error;
     ParquetHead head{.stamp = stamp_of(path, error)};
-    const std::unique_ptr<ParquetFile> file = open_parquet_file(path);
+    const std::unique_ptr<ArrowFile> file = open_parquet_file(path);
     const ArrowOwner<ArrowSchema> schema = file->schema();
     head.columns = arrow_columns(*schema.get());
     head.groups = file->groups();

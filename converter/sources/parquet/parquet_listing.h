@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <vector>
 
-#include <ffkit/converter/parquet_file.h>
+#include <ffkit/converter/arrow_file.h>
 
 #include "sources/arrow/arrow_columns.h"
 #include "sources/files/file_group.h"

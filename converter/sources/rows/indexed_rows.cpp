@@ -182,8 +182,13 @@ std::optional<FileRange> IndexedRows::find_stream(const InputFile& opened,
   return FileRange{.offset = 0, .num_bytes = opened.size()};
 }
 
-std::vector<FileRange> IndexedRows::read_table(size_t split, size_t file) const {
+std::vector<FileRange> IndexedRows::read_table(size_t split, size_t file) {
   const int64_t end = file_bytes(split, file);
+  const std::vector<std::byte> table = offsets_of(split, file, end);
+  return ranges_of(table, 4 + std::ssize(table), end);
+}
+
+std::vector<std::byte> IndexedRows::offsets_of(size_t split, size_t file, int64_t end) const {
   uint32_t num_rows = 0;
   if (end < 4) throw error_of(ErrorCode::corrupt, "has {} bytes, and no table of samples", end);
   read_file(split, file, 0, std::as_writable_bytes(std::span(&num_rows, 1)));
@@ -196,7 +201,7 @@ std::vector<FileRange> IndexedRows::read_table(size_t split, size_t file) const 
   }
   std::vector<std::byte> table(static_cast<size_t>(table_bytes));
   read_file(split, file, 4, table);
-  return ranges_of(table, 4 + table_bytes, end);
+  return table;
 }
 
 std::vector<FileRange> IndexedRows::ranges_of(std::span<const std::byte> table, int64_t first,

@@ -62,8 +62,10 @@ class IndexedRows : public FileRows {
   // The range of an opened file that is one compressed stream; nothing: none. By default all of a
   // file that is the compressed form.
   virtual std::optional<FileRange> find_stream(const InputFile& opened, bool is_compressed) const;
-  // The rows of a file, `num_rows` by its index; checks all but that number.
-  virtual std::vector<FileRange> read_table(size_t split, size_t file) const;
+  // The rows of a file; checks all but their number in the index. Several threads call it.
+  virtual std::vector<FileRange> read_table(size_t split, size_t file);
+  // The u32 offsets of a file's table, which are before byte `end`.
+  std::vector<std::byte> offsets_of(size_t split, size_t file, int64_t end) const;
   // The ranges between the u32 offsets of `table`, one or more, which must ascend from `first` to
   // `end`, where the last one must be. Beyond 4 GiB they are those that the low 32 bits tell.
   static std::vector<FileRange> ranges_of(std::span<const std::byte> table, int64_t first,

@@ -47,6 +47,13 @@ struct RowValue {
     is_null = false;
     tensor = std::move(value);
   }
+  // Of all that it points to.
+  int64_t num_bytes() const {
+    int64_t sum = std::ssize(bytes) + std::ssize(tensor.data);
+    for (const std::span<const std::byte> item : items) sum += std::ssize(item);
+    for (const TensorView& item : tensors) sum += std::ssize(item.data);
+    return sum;
+  }
 };
 
 // A column as the files have it.
@@ -61,6 +68,11 @@ struct RowColumn {
 
   bool operator==(const RowColumn&) const = default;
 };
+
+// "train/shard.00000.mds: 17": row number `row` of a file, from 0.
+inline std::string name_of_row(const std::string& file, int64_t row) {
+  return file + ": " + std::to_string(row);
+}
 
 class RowTable {
  public:

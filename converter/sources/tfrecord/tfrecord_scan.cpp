@@ -11,6 +11,7 @@
 
 #include "format/content_kind.h"
 #include "input/source_error.h"
+#include "sources/rows/file_window.h"
 
 namespace ffkit {
 namespace {
@@ -60,32 +61,6 @@ Error no_tfrecord_error(const std::filesystem::path& path, std::span<const std::
                       content_name(kind));
 }
 
-// The bytes of a file from front to back.
-class ScanWindow {
- public:
-  ScanWindow(int64_t num_bytes, const ReadBytes& read) : num_bytes_(num_bytes), read_(read) {}
-
-  // The bytes [offset, offset + count), or as many as there are.
-  std::span<const std::byte> at(int64_t offset, int64_t count) {
-    count = std::min(count, num_bytes_ - offset);
-    if (offset < begin_ || offset + count > begin_ + std::ssize(bytes_)) {
-      const int64_t wanted =
-          std::min(std::max<int64_t>(count, kTfWindowBytes), num_bytes_ - offset);
-      bytes_.resize(static_cast<size_t>(wanted));
-      begin_ = offset;
-      read_(offset, bytes_);
-    }
-    return std::span<const std::byte>(bytes_).subspan(static_cast<size_t>(offset - begin_),
-                                                      static_cast<size_t>(count));
-  }
-
- private:
-  const int64_t num_bytes_;
-  const ReadBytes& read_;
-  int64_t begin_ = 0;
-  std::vector<std::byte> bytes_;
-};
-
 }  // namespace
 
 std::span<const std::byte> checked_tfrecord(std::span<const std::byte> data_and_crc) {
@@ -101,7 +76,7 @@ TfRecordPlaces scan_tfrecords(const std::filesystem::path& path, int64_t num_byt
                               const ReadBytes& read, int64_t max_bytes, const UseTfRecord& use) {
   TfRecordPlaces places;
   std::vector<FileRange>& records = places.records;
-  ScanWindow window(num_bytes, read);
+  FileWindow window(num_bytes, read, kTfWindowBytes, kTfWindowBytes);
   for (int64_t offset = 0; offset < num_bytes;) {
     // Nothing says where a record behind this place begins.
     const auto end_here = [&](const std::string& what) {
@@ -136,8 +111,9 @@ TfRecordPlaces scan_tfrecords(const std::filesystem::path& path, int64_t num_byt
                       length, kTfRecordCrcBytes, left));
     }
     const FileRange range{data, static_cast<int64_t>(length + kTfRecordCrcBytes)};
-    use(std::ssize(records), range.num_bytes > max_bytes ? std::span<const std::byte>()
-                                                         : window.at(data, range.num_bytes));
+    use(std::ssize(records), range.num_bytes > max_bytes
+                                 ? std::span<const std::byte>()
+                                 : window.at(data, static_cast<size_t>(range.num_bytes)));
     records.push_back(range);
     offset = data + range.num_bytes;
   }

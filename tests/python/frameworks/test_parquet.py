@@ -361,3 +361,12 @@ def test_nulls_in_lists_are_bad_samples(tmp_path):
     assert summary.splits[0].num_skipped == 1
     records = list(ffkit.Dataset(tmp_path / "set", split="train"))
     assert records[0]["x"].tolist() == [1, 2] and records[1]["x"] is None
+
+
+def test_the_largest_sample_counts_lists(tmp_path):
+    rows = {"x": [1, 2, 3, 4], "texts": [["a"], ["b" * 700] * 2, [], ["c"]], "numbers": [[1], [2], list(range(200)), []]}
+    pyarrow.parquet.write_table(pyarrow.table(rows), tmp_path / "set.parquet")
+    with pytest.raises(ffkit.Error, match="has 1408 bytes, and a sample may have 1024"):
+        ffkit.convert.parquet(tmp_path / "set.parquet", tmp_path / "out", order="source", max_sample_bytes=1024)
+    ffkit.convert.parquet(tmp_path / "set.parquet", tmp_path / "out", order="source", max_sample_bytes=1024, on_error="skip")
+    assert [record["x"] for record in ffkit.Dataset(tmp_path / "out", split="train")] == [1, 4]
