@@ -105,16 +105,17 @@ std::vector<SplitSummary> splits_of(const std::vector<Manifest>& manifests) {
   return splits;
 }
 
-// At the end of a part.
-void merge_if_complete(const fs::path& place, const ConvertOptions& options,
+// At the end of a part. Returns whether the parts are merged, or another process does that.
+bool merge_if_complete(const fs::path& place, const ConvertOptions& options,
                        ConvertSummary& summary) {
-  if (!options.merge_when_complete || !is_part_of_place(place, options)) return;
+  if (!options.merge_when_complete || !is_part_of_place(place, options)) return false;
   const int64_t count = options.part.count;
   const MergedParts merged =
       merge_parts_when_complete(place, count, {.cancel = options.cancel, .note = options.note});
   summary.num_parts = count;
   summary.num_finished_parts = merged.num_finished;
   summary.merged = splits_of(merged.manifests);
+  return merged.num_finished == count;
 }
 
 // The data set is there already. What a merge that was killed has left is removed.
@@ -158,8 +159,13 @@ ConvertSummary convert_to(const Source& source, const fs::path& place,
     claimed.reset();
     return finished(source, place, options);
   }
-  note_reported(summary, options, place);
-  merge_if_complete(place, options, summary);
+  const bool is_whole = merge_if_complete(place, options, summary);
+  fs::path report_folder = place;
+  if (!is_whole && is_part_of_place(place, options)) {
+    report_folder = folder_of_part(place, options.part);
+    summary.report_folder = path_of_place(report_folder.native()).string();
+  }
+  note_reported(summary, options, report_folder);
   return summary;
 }
 

@@ -68,6 +68,7 @@ void print_parts(const ConvertSummary& summary, const std::string& destination, 
 void print_summary(const ConvertSummary& summary, const std::string& destination, const char* noun,
                    bool can_be_trained) {
   const bool has_classes = summary.num_classes > 0;
+  const std::string& report = summary.report_folder.empty() ? destination : summary.report_folder;
   for (const SplitSummary& split : summary.splits) {
     say("{}, fingerprint {}\n", split_line(split, noun, "shard"), split.fingerprint);
     std::string totals;
@@ -84,7 +85,7 @@ void print_summary(const ConvertSummary& summary, const std::string& destination
   }
   if (summary.num_skipped() > 0) {
     say("{} {} could not be read and were left out: see {}/report.jsonl\n", summary.num_skipped(),
-        noun, destination);
+        noun, report);
   }
   if (const int64_t count = summary.num_without_dct(); count > 0) {
     std::string reasons;
@@ -93,17 +94,17 @@ void print_summary(const ConvertSummary& summary, const std::string& destination
     }
     say("{} {} no dct code and {} kept as {} ({}): see {}/report.jsonl\n", count,
         count == 1 ? "picture has" : "pictures have", count == 1 ? "is" : "are",
-        count == 1 ? "it is" : "they are", reasons, destination);
+        count == 1 ? "it is" : "they are", reasons, report);
   }
   for (const auto& [words, count] : summary.remarks) {
     say("note: {} {} a picture {}: see {}/report.jsonl\n", count, count == 1 ? "time" : "times",
-        words, destination);
+        words, report);
   }
   int64_t num_named = summary.num_skipped() + summary.num_without_dct() + summary.num_remarks();
   for (const auto& [action, reported] : summary.reported) num_named += reported.num_lines;
   if (const int64_t num_others = summary.num_reported - num_named; num_others > 0) {
     say("{} {} were repaired, or kept with what is wrong with them: see {}/report.jsonl\n",
-        num_others, noun, destination);
+        num_others, noun, report);
   }
   if (summary.headers_only && !summary.was_finished) {
     say("the pictures' headers were checked, not their pixels: ffinspect verify {} --pictures "

@@ -44,6 +44,8 @@ struct ConvertSummary {
   // The splits of the whole, where this call has merged the parts. Empty: parts are missing, or
   // another process has merged them or does so.
   std::vector<SplitSummary> merged = {};
+  // Where report.jsonl is of a part that is not merged yet; empty: in the destination.
+  std::string report_folder = {};
 
   [[nodiscard]] int64_t num_records() const;
   [[nodiscard]] int64_t num_skipped() const;
