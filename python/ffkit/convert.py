@@ -131,14 +131,14 @@ def parquet(src: Path, dst: Path, **options: Unpack[RowOptions]) -> Summary:
 
 
 @documented("mds")
-def mds(src: Path, dst: Path, **options: Unpack[RowOptions]) -> Summary:
+def mds(src: Path, dst: Path, *, check_hashes: bool = False, **options: Unpack[RowOptions]) -> Summary:
     """MDS shards of MosaicML Streaming: a folder with index.json, or one of such folders; compressed shards are decompressed once, into temporary files."""
     return _convert("mds", locals())
 
 
 @documented("litdata")
 def litdata(src: Path, dst: Path, **options: Unpack[RowOptions]) -> Summary:
-    """Chunks of LitData: a folder with index.json, or one of such folders; compressed chunks are decompressed once, into temporary files."""
+    """Chunks of LitData: a folder with index.json, or one of such folders; compressed chunks are decompressed once, into temporary files. pyarrow reads those that are Arrow tables."""
     return _convert("litdata", locals())
 
 
@@ -161,6 +161,7 @@ def lmdb(
     *,
     value: Literal["auto", "picture", "datum", "bytes", "text"] | None = None,
     rgb: bool = False,
+    database: str | None = None,
     **options: Unpack[RowOptions],
 ) -> Summary:
     """LMDB: pictures by key, as LSUN has them, Datum messages of Caffe, or bytes."""

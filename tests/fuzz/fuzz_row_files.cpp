@@ -100,7 +100,7 @@ void read_beton(std::span<const std::byte> bytes) {
 
 void read_lmdb(std::span<const std::byte> bytes) {
   for (const ffkit::LmdbEntry& entry :
-       ffkit::list_lmdb("a.mdb", std::ssize(bytes), reads_of(bytes), nullptr).entries) {
+       ffkit::list_lmdb("a.mdb", std::ssize(bytes), reads_of(bytes), "", nullptr).entries) {
     // A value may be cut, and no more.
     require(entry.value.offset >= 0 && entry.value.num_bytes >= 0);
     if (entry.value.num_bytes > std::ssize(bytes) - entry.value.offset) continue;

@@ -40,10 +40,10 @@ void scan(std::span<const std::byte> file) {
   const auto use = [](int64_t, std::span<const std::byte> data_and_crc) {
     ffkit::fuzzing::attempt([&] { read_example(ffkit::checked_tfrecord(data_and_crc)); });
   };
-  const auto records = ffkit::scan_tfrecords("file", std::ssize(file), read,
-                                             std::numeric_limits<int64_t>::max(), use);
+  const auto places = ffkit::scan_tfrecords("file", std::ssize(file), read,
+                                            std::numeric_limits<int64_t>::max(), use);
   int64_t end = 0;
-  for (const ffkit::FileRange& record : records) {
+  for (const ffkit::FileRange& record : places.records) {
     if (record.offset < end) std::abort();
     end = record.offset + record.num_bytes;
   }

@@ -12,6 +12,8 @@
 #include <nlohmann/json.hpp>
 
 #include "format/make_error.h"
+#include "format/printable.h"
+#include "sources/arrow/arrow_access.h"
 
 namespace ffkit {
 namespace {
@@ -116,7 +118,11 @@ class ColumnFinder {
     }
     const HfFeature features = features_of(root);
     for (int64_t i = 0; i < root.n_children; ++i) {
-      const std::string name = name_of(*root.children[i]);
+      const std::string name = arrow_name(*root.children[i]);
+      if (name.empty()) {
+        leave_out(name, "a column without a name");
+        continue;
+      }
       add(*root.children[i], name, {{.child = static_cast<size_t>(i)}},
           member_feature(&features, name), 0);
     }
@@ -124,10 +130,6 @@ class ColumnFinder {
   }
 
  private:
-  static std::string name_of(const ArrowSchema& schema) {
-    return schema.name == nullptr ? "" : schema.name;
-  }
-
   void leave_out(const std::string& name, std::string_view what) {
     found_.left_out.push_back(fmt::format("'{}' ({})", name, what));
   }
@@ -171,7 +173,7 @@ class ColumnFinder {
       const ArrowSchema& child = *schema.children[i];
       std::vector<ArrowStep> below = steps;
       below.push_back({.child = static_cast<size_t>(i)});
-      const std::string member = name_of(child);
+      const std::string member = arrow_name(child);
       if (is_file && member == "path" && depth_of(steps) > 0) {
         leave_out(name + "/path", "paths of files in a list");
         continue;
@@ -184,6 +186,7 @@ class ColumnFinder {
       add_leaf(child, name, std::move(below), nullptr);
       ArrowColumn& bytes = found_.columns.back();
       bytes.may_be_picture = type.empty();
+      bytes.is_of_file = true;
       if (type == "Image") make_picture(bytes);
     }
   }
@@ -195,7 +198,7 @@ class ColumnFinder {
     bool has_path = false;
     for (int64_t i = 0; i < 2; ++i) {
       const std::string_view format = schema.children[i]->format;
-      const std::string name = name_of(*schema.children[i]);
+      const std::string name = arrow_name(*schema.children[i]);
       has_bytes = has_bytes || (name == "bytes" && (format == "z" || format == "Z"));
       has_path = has_path || (name == "path" && (format == "u" || format == "U"));
     }
@@ -213,34 +216,38 @@ class ColumnFinder {
     if ((values != "u" && values != "U") || depth_of(steps) > 1) {
       return leave_out(name, "a dictionary of other values than texts");
     }
-    ArrowColumn column{.leaf = ArrowLeaf::text,
-                       .steps = std::move(steps),
-                       .has_wide_offsets = values == "U",
-                       .index_format = schema.format};
+    ArrowColumn column{.column = {},
+                       .place = {.leaf = ArrowLeaf::text,
+                                 .steps = std::move(steps),
+                                 .has_wide_offsets = values == "U",
+                                 .index_format = schema.format}};
     finish(std::move(column), name, FieldType::string, DType::u8);
   }
 
   void add_leaf(const ArrowSchema& schema, const std::string& name, std::vector<ArrowStep> steps,
                 const HfFeature* feature) {
     const std::string_view format = schema.format == nullptr ? "" : schema.format;
-    ArrowColumn column{.steps = std::move(steps)};
+    ArrowColumn column{.column = {}, .place = {.steps = std::move(steps)}};
+    ArrowPlace& place = column.place;
     if (const std::optional<DType> dtype = number_type(format)) {
-      column.leaf = ArrowLeaf::number;
+      place.leaf = ArrowLeaf::number;
+      const bool is_byte = *dtype == DType::u8 || *dtype == DType::i8;
+      column.may_be_picture = is_byte && depth_of(place.steps) == 1;
       column.column.class_names = names_of_classes(feature);
       return finish(std::move(column), name, FieldType::scalar, *dtype);
     }
     if (format == "b") {
-      column.leaf = ArrowLeaf::boolean;
+      place.leaf = ArrowLeaf::boolean;
       return finish(std::move(column), name, FieldType::scalar, DType::u8);
     }
     const bool is_text = format == "u" || format == "U" || format == "vu";
     const bool is_fixed = format.starts_with("w:");
     if (is_text || is_fixed || format == "z" || format == "Z" || format == "vz") {
-      if (depth_of(column.steps) > 1) return leave_out(name, "lists of lists of texts or bytes");
-      column.leaf = is_text ? ArrowLeaf::text : ArrowLeaf::bytes;
-      column.has_wide_offsets = format == "U" || format == "Z";
-      column.is_view = format == "vu" || format == "vz";
-      column.fixed_size = is_fixed ? size_in(format) : 0;
+      if (depth_of(place.steps) > 1) return leave_out(name, "lists of lists of texts or bytes");
+      place.leaf = is_text ? ArrowLeaf::text : ArrowLeaf::bytes;
+      place.has_wide_offsets = format == "U" || format == "Z";
+      place.is_view = format == "vu" || format == "vz";
+      place.fixed_size = is_fixed ? size_in(format) : 0;
       column.may_be_picture = !is_text && feature == nullptr;
       return finish(std::move(column), name, is_text ? FieldType::string : FieldType::bytes,
                     DType::u8);
@@ -256,19 +263,19 @@ class ColumnFinder {
     if (format.starts_with("+v")) return "views of lists";
     if (format.starts_with("+r")) return "run-end encoded";
     if (format.starts_with("ti")) return "an interval";
-    return fmt::format("type '{}' of Arrow", format);
+    return fmt::format("type '{}' of Arrow", printable(format));
   }
 
   // `type`: of one value.
   void finish(ArrowColumn column, const std::string& name, FieldType type, DType dtype) {
-    column.depth = depth_of(column.steps);
+    const int depth = column.place.depth = depth_of(column.place.steps);
     const bool is_number = type == FieldType::scalar;
     Field& field = column.column.field;
-    if (column.depth == 0) {
+    if (depth == 0) {
       field = {name, type, dtype};
     } else if (!is_number) {
       field = {name, FieldType::list, dtype, false, type};
-    } else if (column.depth == 1) {
+    } else if (depth == 1) {
       field = {name, FieldType::tensor, dtype};
     } else {
       field = {name, FieldType::list, dtype, false, FieldType::tensor};

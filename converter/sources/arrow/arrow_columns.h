@@ -31,21 +31,33 @@ struct ArrowStep {
   bool is_list = false;
   bool has_wide_offsets = false;  // of a list: 64 bits
   int64_t fixed_size = 0;         // of a list whose lengths are all the same
+
+  bool operator==(const ArrowStep&) const = default;
+};
+
+// Where the values of a column are in a file's arrays. Files may differ in that where their columns
+// are of the same type.
+struct ArrowPlace {
+  ArrowLeaf leaf = ArrowLeaf::number;
+  std::vector<ArrowStep> steps;   // from the struct of all columns
+  int depth = 0;                  // lists among the steps
+  bool has_wide_offsets = false;  // of texts and bytes
+  bool is_view = false;           // texts and bytes in pieces
+  int64_t fixed_size = 0;         // of bytes
+  std::string index_format;       // of texts behind a dictionary; else empty
+
+  bool operator==(const ArrowPlace&) const = default;
 };
 
 struct ArrowColumn {
   RowColumn column;
-  ArrowLeaf leaf = ArrowLeaf::number;
-  std::vector<ArrowStep> steps;      // from the struct of all columns
-  int depth = 0;                     // lists among the steps
-  bool has_wide_offsets = false;     // of texts and bytes
-  bool is_view = false;              // texts and bytes in pieces
-  int64_t fixed_size = 0;            // of bytes
-  std::string index_format;          // of texts behind a dictionary; else empty
-  bool may_be_picture = false;       // bytes whose kind nothing tells
-  std::vector<int64_t> empty_shape;  // of a tensor without items: [0, 4] where others are [n, 4]
+  ArrowPlace place;
+  bool may_be_picture = false;  // bytes, or a list of them one by one, whose kind nothing tells
+  bool is_of_file = false;      // the bytes of a struct<bytes, path>
+  std::vector<int64_t> empty_shape =
+      {};  // of a tensor without items: [0, 4] where others are [n, 4]
   // Whether rows are looked at for regular lists of lists.
-  bool is_nested() const { return depth >= 2; }
+  bool is_nested() const { return place.depth >= 2; }
 };
 
 struct ArrowColumns {
@@ -57,15 +69,16 @@ struct ArrowColumns {
 // Error(corrupt), without a path, for a schema that is none.
 ArrowColumns arrow_columns(const ArrowSchema& schema);
 
-// Sets `value` to what stands in row `row` of `batch`, copied to `buffers`. Throws
+// Sets `value` to what stands in row `row` of `batch`, of a file where the column is at `place`;
+// copied to `buffers`. A list of numbers of 8 bits that is a picture is its bytes. Throws
 // Error(invalid_argument), without a path, for a null inside of a list, and for lists that are not
 // regular where all should be.
-void read_arrow_value(const ArrowColumn& column, const ArrowArray& batch, int64_t row,
-                      RowValue& value, SampleBuffers& buffers);
+void read_arrow_value(const ArrowColumn& column, const ArrowPlace& place, const ArrowArray& batch,
+                      int64_t row, RowValue& value, SampleBuffers& buffers);
 
 // The shape of a row's lists of lists; nothing where they are not regular; {} for a null. The
 // column is_nested(). Throws as read_arrow_value().
-std::optional<std::vector<int64_t>> nested_shape(const ArrowColumn& column, const ArrowArray& batch,
+std::optional<std::vector<int64_t>> nested_shape(const ArrowPlace& place, const ArrowArray& batch,
                                                  int64_t row);
 
 }  // namespace ffkit

@@ -1,29 +1,14 @@
 // The values of a row of Arrow's arrays.
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <optional>
 
 #include "format/make_error.h"
+#include "sources/arrow/arrow_access.h"
 #include "sources/arrow/arrow_columns.h"
 
 namespace ffkit {
 namespace {
-
-bool bit_at(const void* bitmap, int64_t index) {
-  return (static_cast<const uint8_t*>(bitmap)[index / 8] >> (index % 8) & 1) != 0;
-}
-
-bool is_null_at(const ArrowArray& array, int64_t index) {
-  if (array.null_count == 0 || array.n_buffers == 0 || array.buffers[0] == nullptr) return false;
-  return !bit_at(array.buffers[0], array.offset + index);
-}
-
-int64_t offset_at(const ArrowArray& array, bool is_wide, int64_t index) {
-  const void* offsets = array.buffers[1];
-  return is_wide ? static_cast<const int64_t*>(offsets)[index]
-                 : static_cast<const int32_t*>(offsets)[index];
-}
 
 // Neighbouring items of an array, which a row has, and how they are cut.
 struct ItemRange {
@@ -39,11 +24,11 @@ struct ItemRange {
   throw Error(ErrorCode::invalid_argument, "a list has a null in it");
 }
 
-ItemRange items_of(const ArrowColumn& column, const ArrowArray& batch, int64_t row) {
+ItemRange items_of(const ArrowPlace& place, const ArrowArray& batch, int64_t row) {
   ItemRange range{.array = &batch, .begin = row, .end = row + 1};
-  for (const ArrowStep& step : column.steps) {
+  for (const ArrowStep& step : place.steps) {
     for (int64_t i = range.begin; i < range.end; ++i) {
-      if (!is_null_at(*range.array, i)) continue;
+      if (!is_arrow_null(*range.array, i)) continue;
       if (!range.lengths.empty()) null_inside();
       range.is_null = true;
       return range;
@@ -62,11 +47,11 @@ ItemRange items_of(const ArrowColumn& column, const ArrowArray& batch, int64_t r
         range.end = last * step.fixed_size;
       } else {
         for (int64_t i = first; i < last; ++i) {
-          lengths.push_back(offset_at(*range.array, step.has_wide_offsets, i + 1) -
-                            offset_at(*range.array, step.has_wide_offsets, i));
+          lengths.push_back(arrow_offset(*range.array, step.has_wide_offsets, i + 1) -
+                            arrow_offset(*range.array, step.has_wide_offsets, i));
         }
-        range.begin = offset_at(*range.array, step.has_wide_offsets, first);
-        range.end = offset_at(*range.array, step.has_wide_offsets, last);
+        range.begin = arrow_offset(*range.array, step.has_wide_offsets, first);
+        range.end = arrow_offset(*range.array, step.has_wide_offsets, last);
       }
       range.lengths.push_back(std::move(lengths));
     }
@@ -74,7 +59,7 @@ ItemRange items_of(const ArrowColumn& column, const ArrowArray& batch, int64_t r
   }
   const bool is_single = range.lengths.empty();
   for (int64_t i = range.begin; i < range.end; ++i) {
-    if (!is_null_at(*range.array, i)) continue;
+    if (!is_arrow_null(*range.array, i)) continue;
     if (!is_single) null_inside();
     range.is_null = true;
   }
@@ -96,18 +81,18 @@ std::optional<std::vector<int64_t>> shape_of_lists(const ItemRange& range) {
 }
 
 // The numbers of the range, copied.
-std::span<const std::byte> numbers_of(const ArrowColumn& column, const ItemRange& range,
+std::span<const std::byte> numbers_of(ArrowLeaf leaf, DType dtype, const ItemRange& range,
                                       SampleBuffers& buffers) {
   const auto count = static_cast<size_t>(range.end - range.begin);
   const int64_t first = range.array->offset + range.begin;
-  if (column.leaf == ArrowLeaf::boolean) {
+  if (leaf == ArrowLeaf::boolean) {
     const std::span<std::byte> out = buffers.bytes(count);
     for (size_t i = 0; i < count; ++i) {
-      out[i] = std::byte{bit_at(range.array->buffers[1], first + static_cast<int64_t>(i))};
+      out[i] = std::byte{arrow_bit(range.array->buffers[1], first + static_cast<int64_t>(i))};
     }
     return out;
   }
-  const size_t width = size_of(column.column.field.dtype);
+  const size_t width = size_of(dtype);
   const std::span<std::byte> out = buffers.bytes(count * width);
   if (count > 0) {
     std::memcpy(
@@ -138,42 +123,25 @@ int64_t dictionary_index(const std::string& format, const void* data, int64_t in
   }
 }
 
-// Texts and bytes of 12 bytes at most stand in the view itself, others in a buffer.
-std::span<const std::byte> viewed_bytes(const ArrowArray& array, int64_t index) {
-  constexpr size_t kViewBytes = 16;
-  constexpr int32_t kInline = 12;
-  const std::byte* view =
-      static_cast<const std::byte*>(array.buffers[1]) + static_cast<size_t>(index) * kViewBytes;
-  std::array<int32_t, 4> words{};
-  std::memcpy(words.data(), view, kViewBytes);
-  const auto length = static_cast<size_t>(words[0]);
-  if (words[0] <= kInline) return {view + sizeof(int32_t), length};
-  const void* buffer = array.buffers[2 + words[2]];
-  return {static_cast<const std::byte*>(buffer) + words[3], length};
-}
-
-std::span<const std::byte> bytes_at(const ArrowColumn& column, const ArrowArray& leaf,
+std::span<const std::byte> bytes_at(const ArrowPlace& place, const ArrowArray& leaf,
                                     int64_t index) {
   const ArrowArray* array = &leaf;
   index += leaf.offset;
-  if (!column.index_format.empty()) {
-    index = dictionary_index(column.index_format, leaf.buffers[1], index);
+  if (!place.index_format.empty()) {
+    index = dictionary_index(place.index_format, leaf.buffers[1], index);
     array = leaf.dictionary;
     if (index < 0 || index >= array->length) {
       throw Error(ErrorCode::corrupt, "a number beyond its dictionary");
     }
     index += array->offset;
   }
-  if (column.is_view) return viewed_bytes(*array, index);
-  if (column.fixed_size > 0) {
-    const auto size = static_cast<size_t>(column.fixed_size);
+  if (place.is_view) return arrow_viewed_bytes(*array, index);
+  if (place.fixed_size > 0) {
+    const auto size = static_cast<size_t>(place.fixed_size);
     return {static_cast<const std::byte*>(array->buffers[1]) + static_cast<size_t>(index) * size,
             size};
   }
-  const int64_t begin = offset_at(*array, column.has_wide_offsets, index);
-  const int64_t end = offset_at(*array, column.has_wide_offsets, index + 1);
-  return {static_cast<const std::byte*>(array->buffers[2]) + begin,
-          static_cast<size_t>(end - begin)};
+  return arrow_bytes(*array, place.has_wide_offsets, index);
 }
 
 std::span<const std::byte> copied(std::span<const std::byte> bytes, SampleBuffers& buffers) {
@@ -182,10 +150,11 @@ std::span<const std::byte> copied(std::span<const std::byte> bytes, SampleBuffer
   return copy;
 }
 
-void read_numbers(const ArrowColumn& column, const ItemRange& range, RowValue& value,
-                  SampleBuffers& buffers) {
+void read_numbers(const ArrowColumn& column, ArrowLeaf leaf, const ItemRange& range,
+                  RowValue& value, SampleBuffers& buffers) {
   const Field& field = column.column.field;
-  const std::span<const std::byte> numbers = numbers_of(column, range, buffers);
+  const std::span<const std::byte> numbers = numbers_of(leaf, field.dtype, range, buffers);
+  if (field.type == FieldType::image) return value.set_bytes(numbers);
   if (field.type == FieldType::scalar) {
     value.is_null = false;
     std::memcpy(&value.bits, numbers.data(), numbers.size());
@@ -209,28 +178,28 @@ void read_numbers(const ArrowColumn& column, const ItemRange& range, RowValue& v
 
 }  // namespace
 
-std::optional<std::vector<int64_t>> nested_shape(const ArrowColumn& column, const ArrowArray& batch,
+std::optional<std::vector<int64_t>> nested_shape(const ArrowPlace& place, const ArrowArray& batch,
                                                  int64_t row) {
-  const ItemRange range = items_of(column, batch, row);
+  const ItemRange range = items_of(place, batch, row);
   if (range.is_null) return std::vector<int64_t>();
   return shape_of_lists(range);
 }
 
-void read_arrow_value(const ArrowColumn& column, const ArrowArray& batch, int64_t row,
-                      RowValue& value, SampleBuffers& buffers) {
-  const ItemRange range = items_of(column, batch, row);
+void read_arrow_value(const ArrowColumn& column, const ArrowPlace& place, const ArrowArray& batch,
+                      int64_t row, RowValue& value, SampleBuffers& buffers) {
+  const ItemRange range = items_of(place, batch, row);
   if (range.is_null) return;
-  if (column.leaf == ArrowLeaf::number || column.leaf == ArrowLeaf::boolean) {
-    return read_numbers(column, range, value, buffers);
+  if (place.leaf == ArrowLeaf::number || place.leaf == ArrowLeaf::boolean) {
+    return read_numbers(column, place.leaf, range, value, buffers);
   }
   value.is_null = false;
-  if (column.depth == 0) {
-    value.bytes = copied(bytes_at(column, *range.array, range.begin), buffers);
+  if (place.depth == 0) {
+    value.bytes = copied(bytes_at(place, *range.array, range.begin), buffers);
     return;
   }
   value.items.reserve(static_cast<size_t>(range.end - range.begin));
   for (int64_t i = range.begin; i < range.end; ++i) {
-    value.items.push_back(copied(bytes_at(column, *range.array, i), buffers));
+    value.items.push_back(copied(bytes_at(place, *range.array, i), buffers));
   }
 }
 

@@ -1,11 +1,13 @@
 #include "sources/files/shard_files.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <set>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -46,33 +48,6 @@ std::string compressed_ending(const std::string& name, const std::string& ending
 std::string stem_of(const fs::path& file, const ShardNames& names) {
   const std::string name = name_of_file(file);
   return names.stem(name).value_or(name);
-}
-
-std::vector<fs::path> shards_in(const fs::path& folder, const ShardNames& names) {
-  std::vector<fs::path> files;
-  try {
-    for (const FolderEntry& entry : FolderEntries(folder)) {
-      const std::string name = entry.path().filename().string();
-      if (name.starts_with('.') || !names.stem(name)) continue;
-      refuse_dangling_link(entry.path());
-      if (entry.is_directory()) continue;
-      files.push_back(entry.path());
-    }
-  } catch (const fs::filesystem_error& error) {
-    throw source_io_error(folder, "cannot be listed", error.code().value());
-  }
-  std::ranges::sort(files);
-  std::map<std::string, std::string> name_of_stem;
-  for (const fs::path& file : files) {
-    const std::string name = file.filename().string();
-    const auto [other, is_new] = name_of_stem.emplace(stem_of(file, names), name);
-    if (is_new) continue;
-    throw source_error(
-        folder, ErrorCode::invalid_argument,
-        "'{}' and '{}' are one shard by their names, compressed or not; take one away",
-        other->second, name);
-  }
-  return files;
 }
 
 // Of "train-00003-of-01024".
@@ -153,7 +128,94 @@ void add_folder(const fs::path& path, const std::string& folder, const std::vect
   }
 }
 
+// The folders below `path`, such as "default" or "cifar/3.0.2", in whose folders shards are. Looks
+// at some levels and some thousand folders at most: `path` may be a whole disk.
+std::vector<std::string> folders_of_splits(const fs::path& path, const ShardNames& names) {
+  constexpr int kMostLevels = 4;
+  constexpr size_t kMostFolders = 4000;
+  std::vector<std::string> found;
+  std::vector<std::string> level = data_folders(path, names);
+  for (int depth = 1; depth < kMostLevels && !level.empty(); ++depth) {
+    std::vector<std::string> below;
+    for (const std::string& folder : level) {
+      if (below.size() > kMostFolders) break;
+      bool has_some = false;
+      for (const std::string& name : data_folders(path / folder, names)) {
+        has_some = has_some || !shards_in(path / folder / name, names).empty();
+        below.push_back(folder + '/' + name);
+      }
+      if (has_some) found.push_back(folder);
+    }
+    if (!found.empty()) return found;
+    level = std::move(below);
+  }
+  return found;
+}
+
+// Where neither `path` nor its folders hold any.
+ShardListing find_deeper_shards(const fs::path& path, const ShardNames& names) {
+  const std::vector<std::string> deeper =
+      is_folder_at(path) ? folders_of_splits(path, names) : std::vector<std::string>();
+  if (deeper.empty()) {
+    throw source_error(path, ErrorCode::not_found,
+                       "holds no {}, neither directly nor in folders ({})", names.noun,
+                       names.example);
+  }
+  if (deeper.size() > 1) {
+    const std::span named = std::span(deeper).first(std::min<size_t>(deeper.size(), 5));
+    throw source_error(
+        path, ErrorCode::not_found,
+        "holds no {} directly or in its folders, but the folders of '{}'{} do; give one of them",
+        names.noun, fmt::join(named, "', '"),
+        deeper.size() > named.size() ? fmt::format(" and {} more", deeper.size() - named.size())
+                                     : std::string());
+  }
+  ShardListing listing = find_shards(path / deeper.front(), names);
+  listing.notes.insert(
+      listing.notes.begin(),
+      fmt::format("{}: all {} are below '{}'", shown_place(path), names.noun, deeper.front()));
+  return listing;
+}
+
 }  // namespace
+
+std::vector<fs::path> shards_in(const fs::path& folder, const ShardNames& names) {
+  std::vector<fs::path> files;
+  try {
+    for (const FolderEntry& entry : FolderEntries(folder)) {
+      const std::string name = entry.path().filename().string();
+      if (is_hidden_name(name, names) || !names.stem(name)) continue;
+      refuse_dangling_link(entry.path());
+      if (entry.is_directory()) continue;
+      files.push_back(entry.path());
+    }
+  } catch (const fs::filesystem_error& error) {
+    throw source_io_error(folder, "cannot be listed", error.code().value());
+  }
+  std::ranges::sort(files);
+  std::map<std::string, std::string> name_of_stem;
+  for (const fs::path& file : files) {
+    const std::string name = file.filename().string();
+    const auto [other, is_new] = name_of_stem.emplace(stem_of(file, names), name);
+    if (is_new) continue;
+    throw source_error(
+        folder, ErrorCode::invalid_argument,
+        "'{}' and '{}' are one shard by their names, compressed or not; take one away",
+        other->second, name);
+  }
+  return files;
+}
+
+std::vector<std::string> data_folders(const fs::path& path, const ShardNames& names) {
+  std::vector<std::string> folders = list_folders(path);
+  std::erase_if(folders, [&](const std::string& name) { return is_hidden_name(name, names); });
+  return folders;
+}
+
+bool is_hidden_name(const std::string& name, const ShardNames& names) {
+  return name.starts_with('.') ||
+         (names.hides_underscores && name.starts_with('_') && name.find('=') == std::string::npos);
+}
 
 std::string stem_without_number(std::string stem) {
   const auto strip_digits = [&stem] {
@@ -221,7 +283,7 @@ ShardListing find_shards(const fs::path& path, const ShardNames& names) {
   } else if (is_folder_at(path)) {
     const std::vector<fs::path> files = shards_in(path, names);
     splits = by_name(files, names);
-    for (const std::string& folder : list_folders(path)) {
+    for (const std::string& folder : data_folders(path, names)) {
       const std::vector<fs::path> in_folder = shards_in(path / folder, names);
       if (in_folder.empty()) continue;
       if (!files.empty()) {
@@ -237,11 +299,7 @@ ShardListing find_shards(const fs::path& path, const ShardNames& names) {
   } else {
     throw source_error(path, ErrorCode::not_found, "there is no such file or folder");
   }
-  if (splits.empty()) {
-    throw source_error(path, ErrorCode::not_found,
-                       "holds no {}, neither directly nor in folders ({})", names.noun,
-                       names.example);
-  }
+  if (splits.empty()) return find_deeper_shards(path, names);
   ShardListing listing = listing_of(path, splits);
   if (is_brace_list(path) || is_folder_at(path)) {
     for (const ShardSplit& split : listing.splits) {

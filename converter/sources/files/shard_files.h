@@ -5,6 +5,8 @@
 //   imagenet-train-{000000..000146}.tar          names: the text before the last number says the
 //                                                split
 //   000000.tar  000001.tar                       neither: all are 'train'
+//   default/train/000.tar                        deeper: as above, below the only folder that has
+//                                                some
 #pragma once
 
 #include <filesystem>
@@ -39,7 +41,16 @@ struct ShardNames {
   std::function<std::optional<std::string>(const std::string& name)> stem;
   std::string noun;     // "no .tar files" in messages: ".tar files"
   std::string example;  // in folders: "train/*.tar"
+  // Files and folders that begin with '_' are none, as for Spark and Arrow, but for "_year=2020".
+  bool hides_underscores = false;
 };
+// Whether a file or folder of this name is no data.
+bool is_hidden_name(const std::string& name, const ShardNames& names);
+// The shards directly in a folder, sorted. Throws as find_shards().
+std::vector<std::filesystem::path> shards_in(const std::filesystem::path& folder,
+                                             const ShardNames& names);
+// The folders directly in a folder, but for those that hold no data, sorted.
+std::vector<std::string> data_folders(const std::filesystem::path& path, const ShardNames& names);
 // Those that end in `ending` (".tar"), and compressed ones (".tar.gz", ".tgz").
 ShardNames names_ending_in(const std::string& ending);
 
@@ -48,6 +59,8 @@ ShardNames names_ending_in(const std::string& ending);
 // Error(not_found) when there are none and for links to nothing, Error(invalid_argument) when there
 // are files both in `path` and in its folders, a file and its compressed copy, or files of one
 // split in several folders.
+// Where neither `path` nor its folders have any, and deeper ones below one folder alone do, those
+// are taken, with a note; below several folders they are not found, and the error names these.
 ShardListing find_shards(const std::filesystem::path& path, const ShardNames& names);
 
 // The split that a file's name (without its ending) tells: "train" for "imagenet-train-000003" and

@@ -1,28 +1,33 @@
 // Chunks of LitData (litdata/streaming/writer.py and item_loader.py).
 //
-//   chunk  u32 n │ u32 offsets[n + 1] │ samples; or frames of zstd (framed_chunk.h)
+//   chunk  u32 n │ u32 offsets[n + 1] │ samples; or frames of zstd (framed_chunk.h); or an Arrow
+//          table behind offsets of nothing (arrow_chunk.h)
 //   sample u32 sizes[leaves] │ leaves, one behind the other; of a TokensLoader: one leaf alone
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <zstd.h>
 
 #include <algorithm>
-#include <array>
+#include <cstring>
+#include <map>
 #include <memory>
-#include <new>
+#include <mutex>
 #include <string_view>
 #include <utility>
 
 #include <ffkit/converter/row_sources.h>
-#include <ffkit/format/option_names.h>
 
 #include "format/errors_only.h"
 #include "format/make_error.h"
+#include "input/sample_size.h"
 #include "input/source_error.h"
 #include "places/place.h"
+#include "sources/arrow/row_batches.h"
+#include "sources/litdata/arrow_chunk.h"
 #include "sources/litdata/framed_chunk.h"
+#include "sources/litdata/litdata_config.h"
 #include "sources/litdata/litdata_format.h"
+#include "sources/litdata/zstd_sample.h"
 #include "sources/rows/indexed_rows.h"
 #include "sources/rows/row_source.h"
 #include "sources/rows/stored_values.h"
@@ -32,75 +37,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// How the samples of a chunk are compressed, beside chunks that are compressed as files.
-enum class InChunk : uint8_t { plain, frames, samples };
-
-// What all chunks of a data set have in common.
-struct LitDataConfig {
-  std::vector<std::string> formats;
-  std::vector<std::string> names;
-  std::string compression;  // "zstd:4"; empty: none
-  InChunk in_chunk = InChunk::plain;
-  bool are_tokens = false;  // written for a TokensLoader
-  bool operator==(const LitDataConfig&) const = default;
+// What is the same of many chunks that are Arrow tables.
+struct ChunkType {
+  ArrowNode root;
+  std::vector<TableLeaf> leaves;
+  std::vector<const TableLeaf*> of_name;  // of each of the data set's names; null: it has none
 };
 
-// Behind samples that are rows of an Arrow table as well, or only that.
-constexpr std::string_view kArrowFooter("LDARW01\0", 8);
-
-LitDataConfig config_of(const IndexValue& config) {
-  if (config.find("encryption")) {
-    throw config.error(ErrorCode::unsupported,
-                       "says that the chunks are encrypted, which are not read; write them again "
-                       "without encryption");
-  }
-  LitDataConfig read;
-  const auto loader = config.find("item_loader");
-  const std::string loader_name = loader ? loader->text() : "PyTreeLoader";
-  read.are_tokens = loader_name == "TokensLoader";
-  if (loader_name != "PyTreeLoader" && !read.are_tokens) {
-    throw config.error(ErrorCode::unsupported,
-                       fmt::format("has the item loader '{}', and chunks of PyTreeLoader and "
-                                   "TokensLoader are read; write the samples with one of these",
-                                   loader_name));
-  }
-  for (const IndexValue& format : config.at("data_format").list()) {
-    read.formats.push_back(format.text());
-  }
-  const IndexValue spec = config.at("data_spec");
-  try {
-    read.names = leaf_names(spec.text());
-  } catch (const Error& error) {
-    throw spec.error(error.code(), error.message());
-  }
-  if (read.names.size() != read.formats.size() || (read.are_tokens && read.names.size() != 1)) {
-    throw config.error(
-        ErrorCode::corrupt,
-        fmt::format("has {} formats for {} values of a sample; write the index again",
-                    read.formats.size(), read.names.size()));
-  }
-  if (const auto compression = config.find("compression")) read.compression = compression->text();
-  if (!read.compression.empty() && read.compression != "zstd" &&
-      !read.compression.starts_with("zstd:")) {
-    throw config.error(ErrorCode::unsupported,
-                       fmt::format("has the compression '{}', and zstd is read; write the chunks "
-                                   "with it",
-                                   read.compression));
-  }
-  const auto level = config.find("compression_level");
-  const std::string level_name = level ? level->text() : "chunk";
-  if (level_name == "batch") {
-    read.in_chunk = InChunk::frames;
-  } else if (level_name == "sample") {
-    read.in_chunk = InChunk::samples;
-  } else if (level_name != "chunk" && !level_name.empty()) {
-    throw config.error(ErrorCode::unsupported,
-                       fmt::format("has the compression_level '{}', and chunk, batch and sample "
-                                   "are read; write the chunks with one of these",
-                                   level_name));
-  }
-  return read;
-}
+struct ArrowChunk {
+  std::shared_ptr<ChunkType> type;
+  FileRange table;
+  int64_t num_rows = 0;
+};
 
 class LitDataRows final : public IndexedRows {
  public:
@@ -117,36 +65,64 @@ class LitDataRows final : public IndexedRows {
     }
   }
 
+  bool reads_in_order() const override { return !tables_.empty(); }
+
+  void will_read(size_t split, int64_t row) const override {
+    // Of a table, what is read is said when it is.
+    if (find_table(split, place_of(split, row).file) == nullptr) {
+      IndexedRows::will_read(split, row);
+    }
+  }
+
+  void read(size_t split, int64_t row, std::span<RowValue> values,
+            SampleBuffers& buffers) const override {
+    const Place place = place_of(split, row);
+    if (const ArrowChunk* chunk = find_table(split, place.file)) {
+      return read_table_row(*chunk, split, place, values, buffers);
+    }
+    IndexedRows::read(split, row, values, buffers);
+  }
+
  protected:
   std::optional<FileRange> find_stream(const InputFile& opened, bool is_compressed) const override {
     if (config_->in_chunk != InChunk::frames) {
       return IndexedRows::find_stream(opened, is_compressed);
     }
     try {
+      if (find_table_of(opened)) return std::nullopt;
       return read_framed_chunk(opened).frames;
     } catch (const Error& error) {
       throw error.within({.path = opened.path().string()}).with_subject(ErrorSubject::source);
     }
   }
 
-  std::vector<FileRange> read_table(size_t split, size_t file) const override {
+  std::vector<FileRange> read_table(size_t split, size_t file) override {
     const int64_t end = file_bytes(split, file);
-    if (config_->in_chunk == InChunk::frames) {
+    if (config_->in_chunk == InChunk::frames && !files(split).with(file, find_table_of)) {
+      note_plain();
       const FramedChunk chunk = files(split).with(file, read_framed_chunk);
       return ranges_of(chunk.offsets, 0, end);
     }
-    std::array<char, kArrowFooter.size()> footer{};
-    if (end >= std::ssize(footer)) {
-      read_file(split, file, end - std::ssize(footer), std::as_writable_bytes(std::span(footer)));
+    const auto table = find_arrow_table(end, [&](int64_t offset, std::span<std::byte> out) {
+      read_file(split, file, offset, out);
+    });
+    if (!table) {
+      note_plain();
+      return IndexedRows::read_table(split, file);
     }
-    if (std::string_view(footer.data(), footer.size()) == kArrowFooter) {
-      throw Error(ErrorCode::unsupported,
-                  "holds its samples as an Arrow table, which LitData writes where pyarrow is "
-                  "installed and no value is a picture or an array; write the samples where it is "
-                  "not installed, or convert a litdata.StreamingDataset of them with "
-                  "ffkit.convert.from_torch()");
+    const std::vector<std::byte> offsets = offsets_of(split, file, table->offset);
+    const int64_t first = 4 + std::ssize(offsets);
+    const auto num_rows = std::ssize(offsets) / 4 - 1;
+    if (!are_all(offsets, first)) {  // the samples are there, too
+      note_plain();
+      return ranges_of(offsets, first, table->offset);
     }
-    return IndexedRows::read_table(split, file);
+    add_table(split, file, *table, num_rows);
+    // Of one row, about.
+    const int64_t row_bytes =
+        std::max<int64_t>(1, table->num_bytes / std::max<int64_t>(1, num_rows));
+    return std::vector<FileRange>(static_cast<size_t>(num_rows),
+                                  {.offset = table->offset, .num_bytes = row_bytes});
   }
 
   void parse(std::span<const std::byte> row, std::span<RowValue> values,
@@ -154,17 +130,168 @@ class LitDataRows final : public IndexedRows {
     for_each_leaf(row, buffers, [&](size_t leaf, std::span<const std::byte> cell) {
       const std::optional<size_t>& position = positions_[leaf];
       if (!position) return;
-      try {
-        decode_leaf(formats_[leaf], cell, values[*position], buffers);
-      } catch (const Error& error) {
-        if (is_out_of_memory(error)) throw;
-        throw error.with_message(
-            fmt::format("column '{}': {}", config_->names[leaf], error.message()));
-      }
+      in_column(leaf, [&] { decode_leaf(formats_[leaf], cell, values[*position], buffers); });
     });
   }
 
  private:
+  // A table in a chunk.
+  class TableInput final : public ArrowInput {
+   public:
+    TableInput(const LitDataRows& rows, size_t split, size_t file, const FileRange& table)
+        : rows_(rows), split_(split), file_(file), table_(table) {}
+    int64_t size() const override { return table_.num_bytes; }
+    void read_at(int64_t offset, std::span<std::byte> out) const override {
+      // Batches are read from front to back.
+      constexpr int64_t kAhead = 4 << 20;
+      const int64_t at = table_.offset + offset;
+      rows_.will_read_file(split_, file_, at + std::ssize(out), kAhead);
+      rows_.read_file(split_, file_, at, out);
+    }
+
+   private:
+    const LitDataRows& rows_;
+    const size_t split_;
+    const size_t file_;
+    const FileRange table_;
+  };
+
+  static std::optional<FileRange> find_table_of(const InputFile& opened) {
+    return find_arrow_table(opened.size(), [&](int64_t offset, std::span<std::byte> out) {
+      opened.read_at(offset, out);
+    });
+  }
+
+  void note_plain() {
+    const std::lock_guard lock(mutex_);
+    has_plain_chunks_ = true;
+  }
+
+  static bool are_all(std::span<const std::byte> offsets, int64_t value) {
+    const auto wanted = static_cast<uint32_t>(value);
+    for (size_t at = 0; at < offsets.size(); at += sizeof(wanted)) {
+      if (std::memcmp(offsets.data() + at, &wanted, sizeof(wanted)) != 0) return false;
+    }
+    return true;
+  }
+
+  std::unique_ptr<ArrowFile> open_table(size_t split, size_t file, const FileRange& table) const {
+    return open_arrow_file(std::make_unique<TableInput>(*this, split, file, table),
+                           ArrowFormat::ipc);
+  }
+
+  void add_table(size_t split, size_t file, const FileRange& table, int64_t num_rows) {
+    ArrowNode root = arrow_node(*open_table(split, file, table)->schema().get());
+    const std::lock_guard lock(mutex_);
+    const auto known = std::ranges::find_if(
+        types_, [&](const std::shared_ptr<ChunkType>& type) { return type->root == root; });
+    std::shared_ptr<ChunkType> type = known == types_.end() ? nullptr : *known;
+    if (type == nullptr) {
+      type = std::make_shared<ChunkType>();
+      type->root = std::move(root);
+      type->leaves = table_leaves(type->root, config_->names);
+      types_.push_back(type);
+    }
+    tables_[{split, file}] = {.type = type, .table = table, .num_rows = num_rows};
+  }
+
+  const ArrowChunk* find_table(size_t split, size_t file) const {
+    const auto found = tables_.find({split, file});
+    return found == tables_.end() ? nullptr : &found->second;
+  }
+
+  void read_table_row(const ArrowChunk& chunk, size_t split, const Place& place,
+                      std::span<RowValue> values, SampleBuffers& buffers) const {
+    const auto batch =
+        batches_.find(files(split).paths()[place.file], 0, {.num_rows = chunk.num_rows}, place.row,
+                      [&] { return open_table(split, place.file, chunk.table); });
+    int64_t num_bytes = 0;
+    for (size_t i = 0; i < names_.size(); ++i) {
+      const TableLeaf* const leaf = chunk.type->of_name[i];
+      if (leaf == nullptr || !positions_[i]) continue;
+      RowValue& value = values[*positions_[i]];
+      in_column(i, [&] {
+        read_table_leaf(formats_[i], *leaf, *batch->array.get(), place.row - batch->first_row,
+                        options().max_row_bytes, value, buffers);
+      });
+      num_bytes += value.num_bytes();
+    }
+    require_sample_size(num_bytes, options().max_row_bytes);
+  }
+
+  // Calls `work`; its errors are about column number `leaf`.
+  template <typename Work>
+  void in_column(size_t leaf, const Work& work) const {
+    try {
+      work();
+    } catch (const Error& error) {
+      if (is_out_of_memory(error)) throw;
+      throw error.with_message(fmt::format("column '{}': {}", names_[leaf], error.message()));
+    }
+  }
+
+  // The values of tables, whose types say more than the index: what is None in the first sample is
+  // a pickle to the index, and what the first sample lacks is not in it.
+  void settle_tables() {
+    // Threads have found them in any order.
+    std::vector<std::shared_ptr<ChunkType>> in_order;
+    for (const auto& [place, chunk] : tables_) {
+      if (std::ranges::find(in_order, chunk.type) == in_order.end()) in_order.push_back(chunk.type);
+    }
+    types_ = std::move(in_order);
+    for (const std::shared_ptr<ChunkType>& type : types_) {
+      for (const TableLeaf& leaf : type->leaves) {
+        if (std::ranges::find(names_, leaf.name) != names_.end()) continue;
+        names_.push_back(leaf.name);
+        formats_.emplace_back();
+      }
+    }
+    for (const std::shared_ptr<ChunkType>& type : types_) {
+      for (const std::string& name : names_) {
+        const auto found = std::ranges::find(type->leaves, name, &TableLeaf::name);
+        type->of_name.push_back(found == type->leaves.end() ? nullptr : &*found);
+      }
+    }
+    for (size_t i = 0; i < names_.size(); ++i) settle_table_leaf(i);
+  }
+
+  void settle_table_leaf(size_t i) {
+    const bool is_in_index = i < config_->names.size();
+    LitDataFormat& format = formats_[i];
+    if (is_in_index && format.kind == LitDataKind::json) return;
+    std::vector<const ArrowNode*> nodes;
+    for (const std::shared_ptr<ChunkType>& type : types_) {
+      if (type->of_name[i] != nullptr) nodes.push_back(type->of_name[i]->node);
+    }
+    const TableFormat found = table_format(nodes);
+    const bool has_values = !found.format.empty() || !found.refusal.empty();
+    if (has_plain_chunks_ && is_in_index) {
+      if (!has_values || format.kind == LitDataKind::refused) return;
+      const std::string of_index = config_->formats[i];
+      const bool is_same = found.format == of_index ||
+                           (found.format == "str" && of_index == "text") ||
+                           (found.format == "int" && of_index == "float");
+      if (is_same) return;
+      format = {.refusal =
+                    found.refusal.empty()
+                        ? fmt::format("has the format '{}' by index.json, and '{}' in chunks "
+                                      "that are Arrow tables",
+                                      of_index, found.format)
+                        : found.refusal};
+      return;
+    }
+    if (found.format.empty()) {
+      format = {.refusal = found.refusal};
+    } else {
+      format = parse_litdata_format(found.format);
+    }
+  }
+
+  // A name that no sample has a value for; what is below it, as of a dictionary, may have some.
+  bool is_without_values(size_t i) const {
+    return formats_[i].kind == LitDataKind::refused && formats_[i].refusal.empty();
+  }
+
   void read_index(const IndexedFolder& folder) {
     const IndexFile index(folder.folder);
     if (index.root().find("shards")) {
@@ -172,7 +299,7 @@ class LitDataRows final : public IndexedRows {
           ErrorCode::unsupported,
           "is an index of MosaicML Streaming; convert the folder as the kind 'mds'");
     }
-    LitDataConfig config = config_of(index.root().at("config"));
+    LitDataConfig config = read_litdata_config(index.root().at("config"));
     if (config_ && config != *config_) {
       throw index.root().error(ErrorCode::unsupported,
                                "has other formats, names or compression than that of the first "
@@ -205,14 +332,22 @@ class LitDataRows final : public IndexedRows {
     for (const std::string& format : config_->formats) {
       formats_.push_back(parse_litdata_format(format));
     }
+    names_ = config_->names;
+    if (!tables_.empty()) settle_tables();
     std::vector<RefusedColumn> refused;
     for (size_t i = 0; i < formats_.size(); ++i) {
       LitDataFormat& format = formats_[i];
       if (format.kind == LitDataKind::tensor || format.kind == LitDataKind::numpy) {
         find_dtype(i, format);
       }
-      if (format.kind == LitDataKind::refused) {
-        refused.push_back({config_->names[i], format.refusal});
+      if (is_without_values(i)) {
+        const bool is_above_others = std::ranges::any_of(
+            names_, [&](const std::string& name) { return name.starts_with(names_[i] + "/"); });
+        if (is_above_others) continue;
+        notes_.push_back(fmt::format("{}: the column '{}' is left out: no sample has a value in it",
+                                     shown_place(path()), names_[i]));
+      } else if (format.kind == LitDataKind::refused) {
+        refused.push_back({names_[i], format.refusal});
       }
     }
     refuse(refused, options);
@@ -223,9 +358,9 @@ class LitDataRows final : public IndexedRows {
       const char* const note = format.kind == LitDataKind::pillow ? kPillowStored : format.note;
       if (note != nullptr) {
         notes_.push_back(
-            fmt::format("{}: the column '{}' {}", shown_place(path()), config_->names[i], note));
+            fmt::format("{}: the column '{}' {}", shown_place(path()), names_[i], note));
       }
-      format.field.name = config_->names[i];
+      format.field.name = names_[i];
       positions_[i] = columns_.size();
       columns_.push_back({.field = format.field});
     }
@@ -249,7 +384,7 @@ class LitDataRows final : public IndexedRows {
     notes_.push_back(fmt::format(
         "{}: the index does not say what the arrays of column '{}' are of; they are {}, as in the "
         "first sample",
-        shown_place(path()), config_->names[leaf], to_string(*dtype)));
+        shown_place(path()), names_[leaf], to_string(*dtype)));
   }
 
   static std::optional<DType> dtype_of_array(LitDataKind kind, StoredBytes from) {
@@ -259,50 +394,13 @@ class LitDataRows final : public IndexedRows {
 
   template <typename Use>
   void for_each_leaf(std::span<const std::byte> row, SampleBuffers& buffers, const Use& use) const {
-    if (config_->in_chunk == InChunk::samples) row = inflate_sample(row, buffers);
+    if (config_->in_chunk == InChunk::samples)
+      row = inflate_sample(row, options().max_row_bytes, buffers);
     if (config_->are_tokens) return use(0, row);
     StoredBytes from(row);
     StoredBytes sizes(from.take(4 * uint64_t{config_->names.size()}));
     for (size_t i = 0; i < config_->names.size(); ++i) use(i, from.take(sizes.number<uint32_t>()));
     from.require_end();
-  }
-
-  // Writers do not all say how long it will be.
-  std::span<const std::byte> inflate_sample(std::span<const std::byte> row,
-                                            SampleBuffers& buffers) const {
-    struct Free {
-      void operator()(ZSTD_DStream* stream) const { ZSTD_freeDStream(stream); }
-    };
-    const std::unique_ptr<ZSTD_DStream, Free> stream(ZSTD_createDStream());
-    if (stream == nullptr) throw std::bad_alloc();
-    const auto max_bytes = static_cast<size_t>(options().max_row_bytes);
-    std::vector<std::byte>& out = buffers.array();
-    out.resize(std::min(max_bytes, std::max<size_t>(4 * row.size(), 4096)));
-    ZSTD_inBuffer from{row.data(), row.size(), 0};
-    ZSTD_outBuffer to{out.data(), out.size(), 0};
-    while (true) {
-      const size_t result = ZSTD_decompressStream(stream.get(), &to, &from);
-      if (ZSTD_isError(result) != 0) {
-        throw error_of(ErrorCode::corrupt, "is zstd data that is damaged: {}",
-                       ZSTD_getErrorName(result));
-      }
-      if (result == 0 && from.pos == from.size) break;
-      if (to.pos < to.size) {
-        if (from.pos < from.size) continue;
-        throw Error(ErrorCode::corrupt, "is zstd data that is cut short");
-      }
-      if (out.size() == max_bytes) {
-        throw error_of(ErrorCode::unsupported,
-                       "has more than {} bytes decompressed, as many as a sample may have; take it "
-                       "away, or raise the limit with {}",
-                       max_bytes, option_name("max_sample_bytes"));
-      }
-      out.resize(std::min(max_bytes, 2 * out.size()));
-      to.dst = out.data();
-      to.size = out.size();
-    }
-    out.resize(to.pos);
-    return out;
   }
 
   static void decode_leaf(const LitDataFormat& format, std::span<const std::byte> cell,
@@ -361,7 +459,13 @@ class LitDataRows final : public IndexedRows {
   }
 
   std::optional<LitDataConfig> config_;
-  std::vector<LitDataFormat> formats_;            // of the leaves
+  std::mutex mutex_;  // of the next three, while chunks are listed
+  std::map<std::pair<size_t, size_t>, ArrowChunk> tables_;  // by split and file
+  std::vector<std::shared_ptr<ChunkType>> types_;
+  bool has_plain_chunks_ = false;
+  mutable RowBatches batches_;
+  std::vector<std::string> names_;      // of the leaves: the index's, then those of tables alone
+  std::vector<LitDataFormat> formats_;  // of the leaves
   std::vector<std::optional<size_t>> positions_;  // of the leaves in columns_
 };
 

@@ -44,6 +44,11 @@ std::optional<DType> numpy_dtype(uint32_t number);
 // Error(corrupt or unsupported) without a path.
 std::vector<std::string> leaf_names(std::string_view spec);
 
+// A text in JSON, as Python's json writes it, but for characters beyond ASCII, which stay.
+void add_json_text(std::string_view text, std::string& out);
+// The shortest text that is this number again; 1.0 stays a real. NaN as Python writes it.
+void add_json_real(double value, std::string& out);
+
 // A value of the format "json" as JSON text. Throws Error(corrupt).
 std::string litdata_json(std::string_view bytes);
 

@@ -14,6 +14,49 @@
 #include "sources/rows/stored_values.h"
 
 namespace ffkit {
+
+void add_json_text(std::string_view text, std::string& out) {
+  out += '"';
+  for (const char c : text) {
+    switch (c) {
+      case '"':
+        out += "\\\"";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\r':
+        out += "\\r";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
+      default:
+        if (static_cast<unsigned char>(c) < 0x20) {
+          out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+        } else {
+          out += c;
+        }
+    }
+  }
+  out += '"';
+}
+
+void add_json_real(double value, std::string& out) {
+  if (std::isnan(value)) {
+    out += "NaN";
+  } else if (std::isinf(value)) {
+    out += value < 0 ? "-Infinity" : "Infinity";
+  } else {
+    const std::string text = fmt::format("{}", value);
+    out += text;
+    if (text.find_first_of(".e") == std::string::npos) out += ".0";
+  }
+}
+
 namespace {
 
 enum class NestedTag : uint8_t {
@@ -75,53 +118,11 @@ class NestedReader {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
 
-  // As Python's json writes it, but for characters beyond ASCII, which stay.
-  void add_text(std::string_view text) {
-    out_ += '"';
-    for (const char c : text) {
-      switch (c) {
-        case '"':
-          out_ += "\\\"";
-          break;
-        case '\\':
-          out_ += "\\\\";
-          break;
-        case '\n':
-          out_ += "\\n";
-          break;
-        case '\r':
-          out_ += "\\r";
-          break;
-        case '\t':
-          out_ += "\\t";
-          break;
-        default:
-          if (static_cast<unsigned char>(c) < 0x20) {
-            out_ += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-          } else {
-            out_ += c;
-          }
-      }
-    }
-    out_ += '"';
-  }
-
+  void add_text(std::string_view text) { add_json_text(text, out_); }
   void add_integer() { out_ += std::to_string(from_.number<int64_t>()); }
   void add_flag() { out_ += from_.number<uint8_t>() != 0 ? "true" : "false"; }
 
-  // The shortest text that is this number again; 1.0 stays a real. NaN as Python writes it.
-  void add_real() {
-    const auto value = from_.number<double>();
-    if (std::isnan(value)) {
-      out_ += "NaN";
-    } else if (std::isinf(value)) {
-      out_ += value < 0 ? "-Infinity" : "Infinity";
-    } else {
-      const std::string text = fmt::format("{}", value);
-      out_ += text;
-      if (text.find_first_of(".e") == std::string::npos) out_ += ".0";
-    }
-  }
+  void add_real() { add_json_real(from_.number<double>(), out_); }
 
   void add_value(int depth) {
     constexpr int kMaxDepth = 64;

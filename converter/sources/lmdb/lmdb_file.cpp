@@ -8,6 +8,8 @@
 #include <optional>
 #include <utility>
 
+#include <ffkit/format/option_names.h>
+
 #include "format/content_kind.h"
 #include "format/little_endian.h"
 #include "format/printable.h"
@@ -58,31 +60,52 @@ class LmdbReader {
              const std::atomic<bool>* cancel)
       : path_(path), num_bytes_(num_bytes), read_(read), cancel_(cancel) {}
 
-  LmdbListing list() {
+  LmdbListing list(const std::string& database) {
     const LmdbTree main = newest_tree();
     is_read_.resize(static_cast<size_t>(num_bytes_ / static_cast<int64_t>(page_bytes_)));
     walk(main);
+    if (!database.empty()) return list_named(database);
     if (databases_.empty()) {
       listing_.has_integer_keys = (main.flags & kIntegerKeys) != 0;
       return std::move(listing_);
     }
     if (databases_.size() > 1 || !listing_.entries.empty()) {
-      std::vector<std::string> names;
-      for (const auto& [name, tree] : databases_) names.push_back(printable(name));
       throw source_error(path_, ErrorCode::unsupported,
-                         "holds named databases ('{}'){}; copy one into a file of its own with "
-                         "mdb_dump -s NAME and mdb_load",
-                         fmt::join(names, "', '"), listing_.entries.empty() ? "" : " and entries");
+                         "holds named databases ('{}'){}; say which one is taken with {}",
+                         fmt::join(database_names(), "', '"),
+                         listing_.entries.empty() ? "" : " and entries", option_name("database"));
     }
-    const auto [name, tree] = std::exchange(databases_, {}).front();
+    const std::string only = databases_.front().first;
+    return list_named(only);
+  }
+
+ private:
+  LmdbListing list_named(const std::string& database) {
+    const auto found =
+        std::ranges::find(databases_, database, &std::pair<std::string, LmdbTree>::first);
+    if (found == databases_.end()) {
+      throw source_error(
+          path_, ErrorCode::not_found, "has no database '{}'; it has {}", printable(database),
+          databases_.empty() ? std::string("no named ones")
+                             : fmt::format("'{}'", fmt::join(database_names(), "', '")));
+    }
+    const LmdbTree tree = found->second;
+    databases_.clear();
+    listing_.entries.clear();
     walk(tree);
     if (!databases_.empty()) throw damaged(tree.root, "holds databases in a named one");
-    listing_.database = name;
+    listing_.database = database;
     listing_.has_integer_keys = (tree.flags & kIntegerKeys) != 0;
     return std::move(listing_);
   }
 
- private:
+  std::vector<std::string> database_names() const {
+    std::vector<std::string> names;
+    names.reserve(databases_.size());
+    for (const auto& [name, tree] : databases_) names.push_back(printable(name));
+    return names;
+  }
+
   Error damaged(uint64_t page, std::string_view what) const {
     return source_error(path_, ErrorCode::corrupt, "is damaged: page {} {}; get the file again",
                         page, what);
@@ -261,8 +284,8 @@ class LmdbReader {
 }  // namespace
 
 LmdbListing list_lmdb(const std::filesystem::path& path, int64_t num_bytes, const ReadBytes& read,
-                      const std::atomic<bool>* cancel) {
-  return LmdbReader(path, num_bytes, read, cancel).list();
+                      const std::string& database, const std::atomic<bool>* cancel) {
+  return LmdbReader(path, num_bytes, read, cancel).list(database);
 }
 
 }  // namespace ffkit

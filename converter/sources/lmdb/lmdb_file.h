@@ -36,11 +36,12 @@ struct LmdbListing {
   std::string database;            // the named database that was taken; empty: the main one
 };
 
-// All entries; of a file whose only entry is a named database, those of it. Throws source_error():
-// corrupt for pages that cannot be, unsupported for files of other kinds, versions and machines,
-// for several named databases and for keys of several values; Error(cancelled). Each page is read
-// once.
+// All entries of the database `database`; where that is empty, of the main one, or of the named one
+// where that is all there is. Throws source_error(): corrupt for pages that cannot be, unsupported
+// for files of other kinds, versions and machines, for several named databases where none is asked
+// for and for keys of several values, not_found for a database that is not there; Error(cancelled).
+// Each page is read once.
 LmdbListing list_lmdb(const std::filesystem::path& path, int64_t num_bytes, const ReadBytes& read,
-                      const std::atomic<bool>* cancel);
+                      const std::string& database, const std::atomic<bool>* cancel);
 
 }  // namespace ffkit

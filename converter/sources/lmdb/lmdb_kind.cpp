@@ -13,6 +13,8 @@ void describe(LmdbOptions& options, OptionTable& table) {
                    "are, else bytes");
   table.add("rgb", options.is_rgb,
             "Pixels in Datum messages are planes of red, green, blue, not of blue, green, red");
+  table.add("database", options.database, "The named database that is taken, where a file has some")
+      .set_default("the only one");
   describe(options.rows, table);
 }
 

@@ -17,14 +17,17 @@
 #include <ffkit/format/option_names.h>
 
 #include "format/enum_names.h"
+#include "format/make_error.h"
 #include "format/printable.h"
 #include "input/source_error.h"
 #include "places/place.h"
 #include "sources/archives/parallel_io.h"
 #include "sources/lmdb/lmdb_file.h"
+#include "sources/lmdb/lmdb_members.h"
 #include "sources/lmdb/lmdb_places.h"
 #include "sources/lmdb/lmdb_values.h"
 #include "sources/rows/file_rows.h"
+#include "sources/rows/file_window.h"
 #include "sources/rows/row_source.h"
 #include "storage/stores/object_store.h"
 
@@ -39,48 +42,12 @@ constexpr EnumName<LmdbValue> kLmdbValues[] = {{LmdbValue::automatic, "auto"},
                                                {LmdbValue::bytes, "bytes"},
                                                {LmdbValue::text, "text"}};
 
-// Keys by which scripts keep how many values there are, or which.
-constexpr std::array<std::string_view, 9> kBookkeepingKeys = {
-    "__len__", "__keys__", "__classes__", "num-samples", "num_samples",
-    "length",  "len",      "keys",        "meta"};
-
-bool is_bookkeeping(std::string_view key) {
-  return std::ranges::find(kBookkeepingKeys, key) != kBookkeepingKeys.end();
-}
-
 bool is_datum(LmdbContent content) {
   return content == LmdbContent::datum_picture || content == LmdbContent::datum_bytes ||
          content == LmdbContent::datum_floats;
 }
 
-// Of a store, where each read would be a request: blocks of 4 MiB, one kept.
-class LmdbBlocks {
- public:
-  LmdbBlocks(int64_t num_bytes, const ReadBytes& read) : num_bytes_(num_bytes), read_(read) {}
-
-  void read_at(int64_t offset, std::span<std::byte> out) {
-    constexpr int64_t kLeastBytes = 4 << 20;
-    if (offset < begin_ || offset + std::ssize(out) > begin_ + std::ssize(block_)) {
-      const int64_t wanted = std::max(kLeastBytes, std::ssize(out));
-      block_.resize(static_cast<size_t>(std::min(wanted, num_bytes_ - offset)));
-      begin_ = offset;
-      read_(offset, block_);
-    }
-    std::memcpy(out.data(), block_.data() + (offset - begin_), out.size());
-  }
-
- private:
-  const int64_t num_bytes_;
-  const ReadBytes& read_;
-  int64_t begin_ = 0;
-  std::vector<std::byte> block_;
-};
-
-struct LmdbRow {
-  std::string id;
-  FileRange value;
-  LmdbValueFacts facts;
-};
+constexpr size_t kStoreBlockBytes = 4 << 20;
 
 // A key as text: numbers, UTF-8, or the digits of its bytes.
 std::string id_of_key(const std::string& key, bool is_integer) {
@@ -106,7 +73,7 @@ class LmdbRows final : public FileRows {
     const std::vector<LmdbPlace> places = find_lmdb_files(path);
     std::map<std::string, std::vector<const LmdbPlace*>> splits;
     for (const LmdbPlace& place : places) splits[place.split].push_back(&place);
-    std::vector<std::vector<std::vector<LmdbRow>>> rows;  // by split and file
+    LmdbRowsOfFiles rows;
     std::vector<std::vector<std::string>> categories;
     for (const bool is_training : {true, false}) {
       for (const auto& [name, of_split] : splits) {
@@ -119,8 +86,15 @@ class LmdbRows final : public FileRows {
         }
         const size_t num_files = files.size();
         const size_t split = add_split(name, is_training, FileGroup(std::move(files)));
-        rows.push_back(list_files(split, num_files));
+        rows.push_back(list_files(split, num_files, options.database));
       }
+    }
+    if (options.value == LmdbValue::automatic || options.value == LmdbValue::picture) {
+      members_ = find_lmdb_members(rows);
+    }
+    if (members_) {
+      add_members(rows);
+      return;
     }
     choose_content(rows, options.value);
     for (size_t split = 0; split < rows.size(); ++split) {
@@ -134,7 +108,11 @@ class LmdbRows final : public FileRows {
 
   void read(size_t split, int64_t row, std::span<RowValue> values,
             SampleBuffers& buffers) const override {
-    FileRows::read(split, row, values, buffers);
+    if (members_) {
+      read_members(split, row, values, buffers);
+    } else {
+      FileRows::read(split, row, values, buffers);
+    }
     if (!labels_.empty()) values[1].set_scalar(labels_[split][static_cast<size_t>(row)]);
     const std::string& id = ids_[split][static_cast<size_t>(row)];
     values.back().set_bytes(std::as_bytes(std::span(id)));
@@ -149,39 +127,48 @@ class LmdbRows final : public FileRows {
   }
 
  private:
-  using Rows = std::vector<std::vector<std::vector<LmdbRow>>>;
+  // Where the values of a row are that are no pictures.
+  struct MemberPlaces {
+    size_t file = 0;
+    bool has_picture = false;
+    std::vector<std::optional<FileRange>> others;
+  };
 
-  std::vector<std::vector<LmdbRow>> list_files(size_t split, size_t num_files) {
+  std::vector<std::vector<LmdbRow>> list_files(size_t split, size_t num_files,
+                                               const std::string& database) {
     std::vector<std::vector<LmdbRow>> rows(num_files);
     std::vector<std::string> databases(num_files);
     std::vector<std::optional<Error>> errors(num_files);
     parallel_io(num_files, [&](size_t i) {
       try {
-        rows[i] = list_file(split, i, databases[i]);
+        rows[i] = list_file(split, i, database, databases[i]);
       } catch (const Error& error) {
         errors[i] = error;
       }
     });
     for (size_t i = 0; i < num_files; ++i) {
       if (errors[i]) throw *errors[i];
-      if (databases[i].empty()) continue;
+      if (databases[i].empty() || !database.empty()) continue;
       notes_.push_back(fmt::format("{}: its named database '{}' is taken, the only one",
                                    files(split).paths()[i].string(), printable(databases[i])));
     }
     return rows;
   }
 
-  std::vector<LmdbRow> list_file(size_t split, size_t i, std::string& database) const {
+  std::vector<LmdbRow> list_file(size_t split, size_t i, const std::string& asked,
+                                 std::string& database) const {
     const int64_t num_bytes = file_bytes(split, i);
     const ReadBytes read_here = [&](int64_t offset, std::span<std::byte> out) {
       read_file(split, i, offset, out);
     };
-    LmdbBlocks blocks(num_bytes, read_here);
+    // Of a store, where each read would be a request.
+    FileWindow blocks(num_bytes, read_here, kStoreBlockBytes, kStoreBlockBytes);
     const ReadBytes read_blocks = [&](int64_t offset, std::span<std::byte> out) {
-      blocks.read_at(offset, out);
+      std::ranges::copy(blocks.at(offset, out.size()), out.begin());
     };
     const ReadBytes& read = is_address(path()) ? read_blocks : read_here;
-    LmdbListing listing = list_lmdb(files(split).paths()[i], num_bytes, read, options().cancel);
+    LmdbListing listing =
+        list_lmdb(files(split).paths()[i], num_bytes, read, asked, options().cancel);
     database = std::move(listing.database);
     std::vector<LmdbRow> rows;
     rows.reserve(listing.entries.size());
@@ -203,8 +190,104 @@ class LmdbRows final : public FileRows {
     return rows;
   }
 
+  void add_members(const LmdbRowsOfFiles& rows) {
+    std::vector<bool> are_texts(members_->others.size(), true);
+    int64_t num_alone = 0;
+    int64_t num_lost = 0;
+    for (size_t split = 0; split < rows.size(); ++split) {
+      ids_.emplace_back();
+      places_.emplace_back();
+      for (size_t file = 0; file < rows[split].size(); ++file) {
+        std::vector<FileRange> ranges;
+        for (LmdbMemberRow& row : join_lmdb_members(rows[split][file], *members_)) {
+          for (size_t i = 0; i < row.others.size(); ++i) {
+            if (!row.others[i]) continue;
+            are_texts[i] = are_texts[i] && is_text(split, file, *row.others[i]);
+          }
+          num_alone +=
+              std::ranges::any_of(row.others, [](const auto& one) { return !one; }) ? 1 : 0;
+          num_lost += row.picture ? 0 : 1;
+          ranges.push_back(row.picture.value_or(FileRange{}));
+          ids_[split].push_back(std::move(row.id));
+          places_[split].push_back({file, row.picture.has_value(), std::move(row.others)});
+        }
+        compare_count(split, file, rows[split][file], std::ssize(ranges));
+        add_rows(split, ranges);
+      }
+    }
+    columns_.push_back({.field = {members_->picture, FieldType::image}});
+    for (size_t i = 0; i < members_->others.size(); ++i) {
+      columns_.push_back(
+          {.field = {members_->others[i], are_texts[i] ? FieldType::string : FieldType::bytes}});
+    }
+    columns_.push_back({.field = {"id", FieldType::string}});
+    const std::string where = shown_place(path());
+    notes_.push_back(
+        fmt::format("{}: entries with the same number are one sample: '{}' of pictures, and '{}'",
+                    where, members_->picture, fmt::join(members_->others, "', '")));
+    if (num_alone > 0) {
+      notes_.push_back(fmt::format("{}: {} sample{} not all of '{}', and null there", where,
+                                   num_alone, num_alone == 1 ? " has" : "s have",
+                                   fmt::join(members_->others, "', '")));
+    }
+    if (num_lost > 0) {
+      notes_.push_back(fmt::format("{}: {} sample{} no picture, and {} bad", where, num_lost,
+                                   num_lost == 1 ? " has" : "s have",
+                                   num_lost == 1 ? "is" : "are"));
+    }
+  }
+
+  // Of values as long as a text of a picture may be.
+  bool is_text(size_t split, size_t file, const FileRange& value) const {
+    constexpr int64_t kMostBytes = 1 << 20;
+    if (value.num_bytes > kMostBytes || value.offset > file_bytes(split, file) - value.num_bytes) {
+      return false;
+    }
+    return is_utf8(text_at(split, file, value));
+  }
+
+  std::string text_at(size_t split, size_t file, const FileRange& value) const {
+    std::string text(static_cast<size_t>(value.num_bytes), '\0');
+    read_file(split, file, value.offset, std::as_writable_bytes(std::span(text)));
+    return text;
+  }
+
+  // With the number that the file says it has.
+  void compare_count(size_t split, size_t file, const std::vector<LmdbRow>& rows,
+                     int64_t num_there) {
+    for (const LmdbRow& row : rows) {
+      if (!is_bookkeeping(row.id) || !is_text(split, file, row.value)) continue;
+      const std::string text = text_at(split, file, row.value);
+      if (text.empty() || text.find_first_not_of("0123456789") != std::string::npos) continue;
+      if (text == std::to_string(num_there)) continue;
+      notes_.push_back(fmt::format("{}: '{}' says {}, and {} samples are there",
+                                   files(split).paths()[file].string(), printable(row.id), text,
+                                   num_there));
+    }
+  }
+
+  void read_members(size_t split, int64_t row, std::span<RowValue> values,
+                    SampleBuffers& buffers) const {
+    const MemberPlaces& places = places_[split][static_cast<size_t>(row)];
+    if (places.has_picture) values[0].set_bytes(row_data(split, row, buffers));
+    for (size_t i = 0; i < places.others.size(); ++i) {
+      if (!places.others[i]) continue;
+      const FileRange& value = *places.others[i];
+      if (value.num_bytes > options().max_row_bytes) {
+        throw error_of(ErrorCode::unsupported,
+                       "column '{}': has {} bytes, and a sample may have {}; raise the limit with "
+                       "{}",
+                       members_->others[i], value.num_bytes, options().max_row_bytes,
+                       option_name("max_sample_bytes"));
+      }
+      const std::span<std::byte> bytes = buffers.bytes(static_cast<size_t>(value.num_bytes));
+      read_file(split, places.file, value.offset, bytes);
+      values[i + 1].set_bytes(bytes);
+    }
+  }
+
   // Settles what the values are, by how many of them are it.
-  void choose_content(const Rows& rows, LmdbValue given) {
+  void choose_content(const LmdbRowsOfFiles& rows, LmdbValue given) {
     std::array<int64_t, 6> counts{};
     std::string pickled;
     for (const auto& split : rows) {
@@ -324,7 +407,8 @@ class LmdbRows final : public FileRows {
         fmt::join(classes_, ", "), has_unlabelled ? "; the label of others in 'test' is -1" : ""));
   }
 
-  void add_labels(const Rows& rows, const std::vector<std::vector<std::string>>& categories) {
+  void add_labels(const LmdbRowsOfFiles& rows,
+                  const std::vector<std::vector<std::string>>& categories) {
     for (size_t split = 0; split < rows.size(); ++split) {
       labels_.emplace_back();
       for (size_t file = 0; file < rows[split].size(); ++file) {
@@ -375,7 +459,9 @@ class LmdbRows final : public FileRows {
   bool has_datum_label_ = false;
   bool is_guessed_bytes_ = false;
   int64_t num_raw_ = 0;
-  std::vector<std::vector<std::string>> ids_;  // by split and row
+  std::optional<LmdbMembers> members_;
+  std::vector<std::vector<MemberPlaces>> places_;  // by split and row, of members_
+  std::vector<std::vector<std::string>> ids_;      // by split and row
   std::vector<std::string> classes_;
   std::vector<std::vector<int64_t>> labels_;  // by split and row, of classes_
   std::set<std::string> left_out_;

@@ -4,18 +4,22 @@
 //   sample u32 sizes, of columns without a fixed one │ values, one behind the other
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <charconv>
+#include <map>
 #include <string_view>
 #include <utility>
 
 #include <ffkit/converter/row_sources.h>
+#include <ffkit/format/option_names.h>
 
 #include "format/errors_only.h"
 #include "format/make_error.h"
 #include "input/source_error.h"
 #include "places/place.h"
 #include "sources/mds/mds_encoding.h"
+#include "sources/rows/file_hash.h"
 #include "sources/rows/indexed_rows.h"
 #include "sources/rows/row_source.h"
 #include "sources/rows/stored_values.h"
@@ -78,12 +82,7 @@ class MdsRows final : public IndexedRows {
       read_index(folder);
     }
     set_columns(options);
-    if (has_hashes_) {
-      notes_.push_back(
-          fmt::format("{}: the hashes in index.json are not checked; sizes and tables "
-                      "of samples are",
-                      shown_place(path)));
-    }
+    note_hashes(options.check_hashes);
   }
 
  protected:
@@ -138,7 +137,8 @@ class MdsRows final : public IndexedRows {
     IndexedFile file{.path = folder / raw.at("basename").relative_path(),
                      .num_rows = shard.at("samples").count(),
                      .num_bytes = raw.at("bytes").count()};
-    if (const auto hashes = shard.find("hashes")) has_hashes_ |= !hashes->list().empty();
+    if (const auto hashes = raw.find("hashes")) file.hashes = hashes->texts();
+    for (const auto& [algorithm, digits] : file.hashes) ++num_hashes_[algorithm];
     const auto zip = shard.find("zip_data");
     if (!zip) return file;
     file.compressed = folder / zip->at("basename").relative_path();
@@ -151,6 +151,32 @@ class MdsRows final : public IndexedRows {
           name);
     }
     return file;
+  }
+
+  void note_hashes(bool are_checked) {
+    std::vector<std::string> checked;
+    std::vector<std::string> others;
+    for (const auto& [algorithm, count] : num_hashes_) {
+      const bool is_checked = are_checked && is_known_hash(algorithm);
+      (is_checked ? checked : others)
+          .push_back(fmt::format("{} of {} shard{}", algorithm, count, count == 1 ? "" : "s"));
+    }
+    const std::string where = shown_place(path());
+    if (!checked.empty()) {
+      notes_.push_back(fmt::format("{}: hashes in index.json were compared: {}", where,
+                                   fmt::join(checked, ", ")));
+    }
+    if (!others.empty()) {
+      notes_.push_back(fmt::format(
+          "{}: hashes in index.json are not checked: {}; sizes and tables of samples are{}", where,
+          fmt::join(others, ", "),
+          are_checked ? ""
+                      : fmt::format(" ({} reads all shards to compare them)",
+                                    option_name("check_hashes"))));
+    }
+    if (are_checked && num_hashes_.empty()) {
+      notes_.push_back(fmt::format("{}: there are no hashes in index.json to compare", where));
+    }
   }
 
   void set_columns(const RowOptions& options) {
@@ -260,7 +286,7 @@ class MdsRows final : public IndexedRows {
   }
 
   bool has_columns_ = false;
-  bool has_hashes_ = false;
+  std::map<std::string, int64_t> num_hashes_;  // by algorithm
   std::vector<MdsColumn> mds_columns_;
   std::vector<MdsEncoding> encodings_;            // of mds_columns_
   std::vector<std::optional<size_t>> positions_;  // of mds_columns_ in columns_

@@ -3,6 +3,18 @@
 #include "sources/rows/row_source.h"
 
 namespace ffkit {
+namespace {
+
+class MdsKindOptions final : public RowSourceOptions<open_mds> {
+ public:
+  void describe(OptionTable& table) override {
+    table.add("check-hashes", options_.check_hashes,
+              "First compares the shards with the hashes in index.json; reads all of them");
+    RowSourceOptions::describe(table);
+  }
+};
+
+}  // namespace
 
 SourceKind mds_kind() {
   return {.name = "mds",
@@ -10,7 +22,7 @@ SourceKind mds_kind() {
               "MDS shards of MosaicML Streaming: a folder with index.json, or one of "
               "such folders",
           .example = "/data/imagenet-mds /fast/imagenet",
-          .options = make_source_options<RowSourceOptions<open_mds>>,
+          .options = make_source_options<MdsKindOptions>,
           .pictures = PictureUse::store,
           .takes_exif = true,
           .place = 34};

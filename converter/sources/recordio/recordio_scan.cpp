@@ -7,6 +7,7 @@
 #include "format/little_endian.h"
 #include "input/cancel.h"
 #include "input/source_error.h"
+#include "sources/rows/file_window.h"
 #include "sources/rows/row_contents.h"
 
 namespace ffkit {
@@ -63,51 +64,13 @@ bool holds_magic(std::span<const std::byte> data) {
   return found;
 }
 
-// The first bytes of records, read in blocks: small ones where records are large and most of the
-// file is passed over, larger ones where each block has many.
-class RecordIoWindow {
- public:
-  RecordIoWindow(int64_t num_bytes, const ReadBytes& read, size_t block_bytes)
-      : num_bytes_(num_bytes), read_(read), least_(block_bytes), block_bytes_(block_bytes) {}
-
-  int64_t num_bytes() const { return num_bytes_; }
-
-  // The bytes [offset, offset + count), or as many as there are, until the next call.
-  std::span<const std::byte> at(int64_t offset, size_t count) {
-    if (offset >= num_bytes_) return {};
-    count = static_cast<size_t>(std::min(static_cast<int64_t>(count), num_bytes_ - offset));
-    const int64_t end = begin_ + std::ssize(bytes_);
-    if (offset < begin_ || offset + static_cast<int64_t>(count) > end) {
-      block_bytes_ = offset >= begin_ && offset <= end
-                         ? std::min(2 * block_bytes_, std::max(kMostBlockBytes, least_))
-                         : least_;
-      load(offset, count);
-    }
-    return std::span<const std::byte>(bytes_).subspan(static_cast<size_t>(offset - begin_), count);
-  }
-
- private:
-  static constexpr size_t kMostBlockBytes = 1 << 20;
-
-  void load(int64_t offset, size_t count) {
-    const auto wanted =
-        std::min(static_cast<int64_t>(std::max(count, block_bytes_)), num_bytes_ - offset);
-    bytes_.resize(static_cast<size_t>(wanted));
-    begin_ = offset;
-    read_(offset, bytes_);
-  }
-
-  const int64_t num_bytes_;
-  const ReadBytes& read_;
-  const size_t least_;
-  size_t block_bytes_;
-  int64_t begin_ = 0;
-  std::vector<std::byte> bytes_;
-};
+// Blocks are small where records are large and most of the file is passed over, larger where each
+// block has many.
+constexpr size_t kMostBlockBytes = 1 << 20;
 
 // Bytes of the record at `offset` with the headers of its parts; nothing where there is no whole
 // one.
-std::optional<int64_t> record_length(RecordIoWindow& window, int64_t offset) {
+std::optional<int64_t> record_length(FileWindow& window, int64_t offset) {
   std::optional<PartHeader> before;
   for (int64_t at = offset;;) {
     const auto header = part_header(window.at(at, kPartHeaderBytes));
@@ -125,14 +88,14 @@ std::optional<int64_t> record_length(RecordIoWindow& window, int64_t offset) {
 }
 
 // Whether a record begins at `offset`, or the file ends there.
-bool begins_or_ends(RecordIoWindow& window, int64_t offset) {
+bool begins_or_ends(FileWindow& window, int64_t offset) {
   if (offset == window.num_bytes()) return true;
   const auto header = part_header(window.at(offset, kPartHeaderBytes));
   return header && begins_record(header->kind);
 }
 
 // Where the next record begins, at `offset` or behind; the end of the file where none does.
-int64_t next_record(RecordIoWindow& window, int64_t offset, const std::atomic<bool>* cancel) {
+int64_t next_record(FileWindow& window, int64_t offset, const std::atomic<bool>* cancel) {
   constexpr size_t kSearchBytes = 1 << 16;
   for (;;) {
     throw_if_cancelled(cancel);
@@ -170,7 +133,7 @@ void describe_record(std::span<const std::byte> head, size_t num_bytes, const Be
   if (begins_as_picture(head)) entry.content = RecordIoContent::picture;
 }
 
-void describe_entry(RecordIoWindow& window, int64_t max_bytes, RecordIoEntry& entry) {
+void describe_entry(FileWindow& window, int64_t max_bytes, RecordIoEntry& entry) {
   const int64_t offset = entry.range.offset;
   const auto header = part_header(window.at(offset, kPartHeaderBytes));
   if (header->kind != PartKind::whole) {
@@ -265,7 +228,7 @@ std::optional<RecordIoImage> split_recordio_image(std::span<const std::byte> rec
 std::vector<RecordIoEntry> scan_recordio(const std::filesystem::path& path, int64_t num_bytes,
                                          const ReadBytes& read, int64_t max_bytes,
                                          size_t block_bytes, const std::atomic<bool>* cancel) {
-  RecordIoWindow window(num_bytes, read, block_bytes);
+  FileWindow window(num_bytes, read, block_bytes, kMostBlockBytes);
   std::vector<RecordIoEntry> entries;
   if (num_bytes > 0 && !part_header(window.at(0, kPartHeaderBytes))) {
     const ContentKind kind = content_kind(window.at(0, kContentHeadBytes));

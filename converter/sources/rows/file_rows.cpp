@@ -6,9 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include <ffkit/format/option_names.h>
-
-#include "format/make_error.h"
+#include "input/sample_size.h"
 #include "places/brace_list.h"
 #include "places/place.h"
 
@@ -68,9 +66,11 @@ void FileRows::add_rows(size_t split, std::span<const FileRange> ranges) {
   for (const FileRange& range : ranges) info.num_bytes += range.num_bytes;
 }
 
-size_t FileRows::file_of(const Split& split, int64_t row) const {
-  const auto next = std::ranges::upper_bound(split.first_row, static_cast<size_t>(row));
-  return static_cast<size_t>(next - split.first_row.begin()) - 1;
+FileRows::Place FileRows::place_of(size_t split, int64_t row) const {
+  const std::vector<size_t>& first_row = splits_.at(split).first_row;
+  const auto next = std::ranges::upper_bound(first_row, static_cast<size_t>(row));
+  const auto file = static_cast<size_t>(next - first_row.begin()) - 1;
+  return {.file = file, .row = row - static_cast<int64_t>(first_row[file])};
 }
 
 std::map<std::string, std::string> FileRows::facts(size_t split) const {
@@ -100,37 +100,28 @@ int64_t FileRows::row_bytes(size_t split, int64_t row) const {
 }
 
 std::string FileRows::name(size_t split, int64_t row) const {
-  const Split& from = splits_.at(split);
-  const size_t file = file_of(from, row);
-  return fmt::format("{}: {}", name_below(path_, from.files.paths()[file]),
-                     row - static_cast<int64_t>(from.first_row[file]));
+  const Place place = place_of(split, row);
+  return name_of_row(name_below(path_, files(split).paths()[place.file]), place.row);
 }
 
 std::string FileRows::describe(size_t split, int64_t row) const {
-  const Split& from = splits_.at(split);
-  const size_t file = file_of(from, row);
-  return fmt::format("{}: {}", from.files.paths()[file].string(),
-                     row - static_cast<int64_t>(from.first_row[file]));
+  const Place place = place_of(split, row);
+  return name_of_row(files(split).paths()[place.file].string(), place.row);
 }
 
 void FileRows::will_read(size_t split, int64_t row) const {
   const Split& from = splits_.at(split);
   const FileRange& range = from.rows.at(static_cast<size_t>(row));
-  will_read_file(split, file_of(from, row), range.offset, range.num_bytes);
+  will_read_file(split, place_of(split, row).file, range.offset, range.num_bytes);
 }
 
 std::span<const std::byte> FileRows::row_data(size_t split, int64_t row,
                                               SampleBuffers& buffers) const {
   const Split& from = splits_.at(split);
   const FileRange& range = from.rows.at(static_cast<size_t>(row));
-  if (range.num_bytes > options_.max_row_bytes) {
-    throw error_of(
-        ErrorCode::unsupported,
-        "has {} bytes, and a sample may have {}; take it away, or raise the limit with {}",
-        range.num_bytes, options_.max_row_bytes, option_name("max_sample_bytes"));
-  }
+  require_sample_size(range.num_bytes, options_.max_row_bytes);
   const std::span<std::byte> bytes = buffers.bytes(static_cast<size_t>(range.num_bytes));
-  read_file(split, file_of(from, row), range.offset, bytes);
+  read_file(split, place_of(split, row).file, range.offset, bytes);
   return bytes;
 }
 

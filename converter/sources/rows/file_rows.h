@@ -30,7 +30,7 @@ class FileRows : public RowTable {
   int64_t row_bytes(size_t split, int64_t row) const final;
   std::string name(size_t split, int64_t row) const override;
   std::string describe(size_t split, int64_t row) const override;
-  void will_read(size_t split, int64_t row) const final;
+  void will_read(size_t split, int64_t row) const override;
   // Reads the row's bytes and has them parsed.
   void read(size_t split, int64_t row, std::span<RowValue> values,
             SampleBuffers& buffers) const override;
@@ -61,6 +61,13 @@ class FileRows : public RowTable {
   // The rows of one file, in their order; files in their order. Not thread-safe.
   void add_rows(size_t split, std::span<const FileRange> ranges);
 
+  // A row's file, and its number in it.
+  struct Place {
+    size_t file = 0;
+    int64_t row = 0;
+  };
+  Place place_of(size_t split, int64_t row) const;
+
   // The bytes of a row; throws Error(unsupported) for a row that is too large.
   std::span<const std::byte> row_data(size_t split, int64_t row, SampleBuffers& buffers) const;
 
@@ -82,7 +89,6 @@ class FileRows : public RowTable {
     std::vector<size_t> first_row;  // of each file; then the number of all
     std::vector<FileRange> rows;
   };
-  size_t file_of(const Split& split, int64_t row) const;
 
   const std::string kind_;
   const std::filesystem::path path_;

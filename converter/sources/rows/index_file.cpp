@@ -54,6 +54,19 @@ int64_t IndexValue::count() const {
   return number;
 }
 
+std::vector<std::pair<std::string, std::string>> IndexValue::texts() const {
+  simdjson::dom::object object;
+  if (value_.get_object().get(object) != simdjson::SUCCESS) {
+    throw error(ErrorCode::corrupt, "is no object; write the index again");
+  }
+  std::vector<std::pair<std::string, std::string>> texts;
+  for (const auto& [key, value] : object) {
+    const std::string name(key);
+    texts.emplace_back(name, IndexValue(value, *file_, where_ + '.' + name).text());
+  }
+  return texts;
+}
+
 std::vector<IndexValue> IndexValue::list() const {
   simdjson::dom::array array;
   if (value_.get_array().get(array) != simdjson::SUCCESS) {

@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <ffkit/converter/source.h>
@@ -36,6 +37,8 @@ class IndexValue {
   [[nodiscard]] std::string text() const;
   [[nodiscard]] int64_t count() const;  // >= 0
   [[nodiscard]] std::vector<IndexValue> list() const;
+  // Texts by their keys.
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> texts() const;
   // A name of a file below the folder; throws Error(unsupported) for one that leads out of it.
   [[nodiscard]] std::filesystem::path relative_path() const;
   // Error(code) about this value: "<file>: <where> <message>".

@@ -15,6 +15,7 @@
 #include "places/brace_list.h"
 #include "places/place.h"
 #include "sources/archives/parallel_io.h"
+#include "sources/rows/file_hash.h"
 
 namespace ffkit {
 
@@ -69,7 +70,23 @@ IndexedRows::IndexedRows(std::string kind, const fs::path& path, const RowOption
     : FileRows(std::move(kind), path,
                {.max_row_bytes = options.max_sample_bytes,
                 .temporary_folder = options.temporary_folder,
-                .cancel = options.cancel}) {}
+                .cancel = options.cancel}),
+      checks_hashes_(options.check_hashes) {}
+
+void IndexedRows::check_hashes(size_t split, size_t file, const IndexedFile& indexed) const {
+  const ReadBytes read = [&](int64_t offset, std::span<std::byte> out) {
+    throw_if_cancelled(options().cancel);
+    will_read_file(split, file, offset + std::ssize(out), std::ssize(out));
+    read_file(split, file, offset, out);
+  };
+  for (const auto& [algorithm, expected] : indexed.hashes) {
+    const std::optional<std::string> found = hash_of_file(algorithm, file_bytes(split, file), read);
+    if (found && *found != expected) {
+      throw error_of(ErrorCode::corrupt, "has the {} {}, but {} by index.json; copy it again",
+                     algorithm, *found, expected);
+    }
+  }
+}
 
 std::vector<SourceInput> IndexedRows::inputs(size_t split) const {
   std::vector<SourceInput> inputs = FileRows::inputs(split);
@@ -112,6 +129,7 @@ void IndexedRows::add_indexed_split(const IndexedFolder& folder, const IndexFile
         throw error_of(ErrorCode::corrupt, "has {} bytes, but {} by index.json; copy it again",
                        num_bytes, file.num_bytes);
       }
+      if (checks_hashes_) check_hashes(split, i, file);
       tables[i] = read_table(split, i);
       if (std::ssize(tables[i]) < file.num_rows) {
         throw error_of(ErrorCode::corrupt,
@@ -164,8 +182,13 @@ std::optional<FileRange> IndexedRows::find_stream(const InputFile& opened,
   return FileRange{.offset = 0, .num_bytes = opened.size()};
 }
 
-std::vector<FileRange> IndexedRows::read_table(size_t split, size_t file) const {
+std::vector<FileRange> IndexedRows::read_table(size_t split, size_t file) {
   const int64_t end = file_bytes(split, file);
+  const std::vector<std::byte> table = offsets_of(split, file, end);
+  return ranges_of(table, 4 + std::ssize(table), end);
+}
+
+std::vector<std::byte> IndexedRows::offsets_of(size_t split, size_t file, int64_t end) const {
   uint32_t num_rows = 0;
   if (end < 4) throw error_of(ErrorCode::corrupt, "has {} bytes, and no table of samples", end);
   read_file(split, file, 0, std::as_writable_bytes(std::span(&num_rows, 1)));
@@ -178,7 +201,7 @@ std::vector<FileRange> IndexedRows::read_table(size_t split, size_t file) const 
   }
   std::vector<std::byte> table(static_cast<size_t>(table_bytes));
   read_file(split, file, 4, table);
-  return ranges_of(table, 4 + table_bytes, end);
+  return table;
 }
 
 std::vector<FileRange> IndexedRows::ranges_of(std::span<const std::byte> table, int64_t first,

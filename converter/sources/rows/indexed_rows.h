@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <ffkit/converter/row_sources.h>
@@ -30,6 +31,8 @@ struct IndexedFile {
   int64_t num_bytes = -1;  // decompressed; -1: the index does not say it
   // Why the compressed form cannot be read; empty: it can.
   std::string refused_compression;
+  // By Python's name of the algorithm, of the plain file; in hexadecimal digits.
+  std::vector<std::pair<std::string, std::string>> hashes = {};
 };
 
 // A column that has no type here, and why: "holds pickled Python objects, which are programs".
@@ -48,7 +51,8 @@ class IndexedRows : public FileRows {
 
   // A split with all rows of `files`, in their order. Rows that the index leaves out and files
   // without rows are said in notes_. Throws Error(not_found) for files that are not there,
-  // Error(corrupt) for files that are not as the index or their own tables say.
+  // Error(corrupt) for files that are not as the index or their own tables say, nor, with
+  // options.check_hashes, as their hashes that are known here.
   void add_indexed_split(const IndexedFolder& folder, const IndexFile& index,
                          const std::vector<IndexedFile>& files);
   // Leaves out, with a note, a column that options.columns does not ask for; throws
@@ -58,8 +62,10 @@ class IndexedRows : public FileRows {
   // The range of an opened file that is one compressed stream; nothing: none. By default all of a
   // file that is the compressed form.
   virtual std::optional<FileRange> find_stream(const InputFile& opened, bool is_compressed) const;
-  // The rows of a file, `num_rows` by its index; checks all but that number.
-  virtual std::vector<FileRange> read_table(size_t split, size_t file) const;
+  // The rows of a file; checks all but their number in the index. Several threads call it.
+  virtual std::vector<FileRange> read_table(size_t split, size_t file);
+  // The u32 offsets of a file's table, which are before byte `end`.
+  std::vector<std::byte> offsets_of(size_t split, size_t file, int64_t end) const;
   // The ranges between the u32 offsets of `table`, one or more, which must ascend from `first` to
   // `end`, where the last one must be. Beyond 4 GiB they are those that the low 32 bits tell.
   static std::vector<FileRange> ranges_of(std::span<const std::byte> table, int64_t first,
@@ -84,6 +90,9 @@ class IndexedRows : public FileRows {
   }
 
  private:
+  void check_hashes(size_t split, size_t file, const IndexedFile& indexed) const;
+
+  const bool checks_hashes_;
   std::vector<SourceInput> indexes_;  // of each split
 };
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <simdjson.h>
 
 #include <algorithm>
 #include <array>
@@ -18,50 +17,15 @@
 #include "input/names.h"
 #include "input/source_error.h"
 #include "sources/files/class_list.h"
+#include "sources/rows/row_values.h"
 
 namespace ffkit {
 namespace {
 
 namespace fs = std::filesystem;
 
-bool is_whole_number(const Field& field) {
-  return field.type == FieldType::scalar && field.dtype != DType::f16 &&
-         field.dtype != DType::bf16 && field.dtype != DType::f32 && field.dtype != DType::f64;
-}
-
-bool is_picture_column(const Field& field) {
-  return field.type == FieldType::image ||
-         (field.type == FieldType::list && field.item == FieldType::image);
-}
-
-// Of a scalar of `dtype`, whose bits stand in the low bytes.
-int64_t whole_number(DType dtype, uint64_t bits) {
-  switch (dtype) {
-    case DType::i8:
-      return static_cast<int8_t>(bits);
-    case DType::i16:
-      return static_cast<int16_t>(bits);
-    case DType::i32:
-      return static_cast<int32_t>(bits);
-    case DType::u64:
-      if (bits > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
-        throw error_of(ErrorCode::unsupported, "{} is more than 64 bits with a sign hold", bits);
-      }
-      return static_cast<int64_t>(bits);
-    default:
-      return static_cast<int64_t>(bits);
-  }
-}
-
-std::string_view row_text(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-void require_utf8(std::span<const std::byte> bytes) {
-  if (!simdjson::validate_utf8(row_text(bytes))) {
-    throw Error(ErrorCode::corrupt, "is no UTF-8 text");
-  }
-}
+constexpr std::array kLabelNames = {"label", "labels",           "cls", "class", "target",
+                                    "y",     "image/class/label"};
 
 class RowSource final : public ListedSource {
  public:
@@ -69,21 +33,17 @@ class RowSource final : public ListedSource {
       : table_(std::move(table)),
         label_offset_(options.label_offset),
         storer_(as_they_are(options.store, options.exif)) {
-    infos_ = table_->splits();
     notes_ = table_->notes();
-    for (const SourceSplit& split : infos_) {
-      if (split.num_samples > 0) continue;
-      throw source_error(path(), ErrorCode::not_found, "split '{}': there are no samples in it",
-                         split.name);
-    }
+    choose_splits();
     choose_columns(options);
     make_schema();
     find_classes(options);
     note_columns();
+    note_labels();
   }
 
   std::map<std::string, std::string> facts(size_t split) const override {
-    return table_->facts(split);
+    return table_->facts(taken_[split]);
   }
 
   std::map<std::string, std::string> options() const override {
@@ -99,33 +59,38 @@ class RowSource final : public ListedSource {
   std::vector<fs::path> roots() const override { return table_->roots(); }
 
   SampleIdentity identity(size_t split, int64_t index) const override {
-    return {.name = table_->name(split, index), .num_bytes = table_->row_bytes(split, index)};
+    return {.name = table_->name(taken_[split], index),
+            .num_bytes = table_->row_bytes(taken_[split], index)};
   }
 
-  std::vector<SourceInput> inputs(size_t split) const override { return table_->inputs(split); }
+  std::vector<SourceInput> inputs(size_t split) const override {
+    return table_->inputs(taken_[split]);
+  }
 
   int64_t sample_bytes(size_t split, int64_t index) const override {
-    return table_->row_bytes(split, index);
+    return table_->row_bytes(taken_[split], index);
   }
 
   bool reads_in_order() const override { return table_->reads_in_order(); }
 
-  void will_read(size_t split, int64_t index) const override { table_->will_read(split, index); }
+  void will_read(size_t split, int64_t index) const override {
+    table_->will_read(taken_[split], index);
+  }
 
   std::string describe(size_t split, int64_t index) const override {
-    return table_->describe(split, index);
+    return table_->describe(taken_[split], index);
   }
 
   void read(size_t split, int64_t index, RecordBuilder& record,
             SampleBuffers& buffers) const override {
     try {
       std::vector<RowValue> values(table_->columns().size());
-      table_->read(split, index, values, buffers);
+      table_->read(taken_[split], index, values, buffers);
       const std::string_view id = id_of(split, index, values, buffers);
       for (size_t position = 0; position < fields_.size(); ++position) {
         const size_t from = fields_[position];
         try {
-          set_field(record, position, values[from], id, buffers);
+          set_field(record, position, split, values[from], id, buffers);
         } catch (const Error& error) {
           if (is_out_of_memory(error)) throw;
           throw error.with_message(
@@ -141,6 +106,24 @@ class RowSource final : public ListedSource {
 
  private:
   fs::path path() const { return table_->facts(0).at("path"); }
+
+  // Those that have samples.
+  void choose_splits() {
+    const std::vector<SourceSplit>& splits = table_->splits();
+    for (size_t i = 0; i < splits.size(); ++i) {
+      if (splits[i].num_samples > 0) {
+        taken_.push_back(i);
+        infos_.push_back(splits[i]);
+      } else {
+        notes_.push_back(fmt::format("{}: split '{}' has no samples, and is left out",
+                                     path().string(), splits[i].name));
+      }
+    }
+    if (infos_.empty()) {
+      throw source_error(path(), ErrorCode::not_found, "split '{}': there are no samples in it",
+                         splits.front().name);
+    }
+  }
   const Field& column(size_t i) const { return table_->columns()[i].field; }
 
   std::optional<size_t> find(std::string_view name) const {
@@ -219,8 +202,7 @@ class RowSource final : public ListedSource {
       ++num_with_classes;
     }
     if (num_with_classes == 1) return found;
-    for (const char* name :
-         {"label", "labels", "cls", "class", "target", "y", "image/class/label"}) {
+    for (const char* name : kLabelNames) {
       const std::optional<size_t> named = find(name);
       if (named && is_whole_number(column(*named))) return named;
     }
@@ -327,9 +309,51 @@ class RowSource final : public ListedSource {
     notes_.push_back(std::move(note));
   }
 
+  // What may be meant otherwise than it is taken.
+  void note_labels() {
+    is_unlabelled_.assign(taken_.size(), false);
+    if (!label_) return note_no_label();
+    const RowColumn& label = table_->columns()[*label_];
+    std::vector<std::string> unlabelled;
+    for (size_t split = 0; split < taken_.size(); ++split) {
+      if (!table_->lacks(taken_[split], *label_)) continue;
+      is_unlabelled_[split] = true;
+      unlabelled.push_back(infos_[split].name);
+    }
+    if (!unlabelled.empty() && unlabelled.size() < taken_.size()) {
+      notes_.push_back(fmt::format("{}: no row of '{}' has a label; theirs is -1, none",
+                                   path().string(), fmt::join(unlabelled, "', '")));
+    }
+    // Then each row says so.
+    if (unlabelled.size() == taken_.size()) is_unlabelled_.assign(taken_.size(), false);
+    if (classes_.empty() && label_offset_ == 0 && label.least.value_or(0) > 0) {
+      notes_.push_back(
+          fmt::format("{}: the smallest label is {}; where labels count from 1, "
+                      "{} makes them count from 0",
+                      path().string(), *label.least, option_set("label_offset", "-1")));
+    }
+  }
+
+  void note_no_label() {
+    for (const char* name : kLabelNames) {
+      const std::optional<size_t> named = find(name);
+      if (!named || std::ranges::find(fields_, *named) == fields_.end()) continue;
+      const Field& field = column(*named);
+      notes_.push_back(fmt::format(
+          "{}: the column '{}' is of type {}, and not taken as the label, which is one whole "
+          "number a row{}",
+          path().string(), name, to_string(field.type),
+          field.type == FieldType::string
+              ? fmt::format(", or one text a row with {} and {}", option_name("label_column"),
+                            option_name("classes"))
+              : std::string()));
+      return;
+    }
+  }
+
   std::string_view id_of(size_t split, int64_t index, std::span<const RowValue> values,
                          SampleBuffers& buffers) const {
-    if (!id_) return buffers.text(table_->name(split, index));
+    if (!id_) return buffers.text(table_->name(taken_[split], index));
     const RowValue& value = values[*id_];
     if (value.is_null)
       throw error_of(ErrorCode::invalid_argument, "has no id, which is column '{}'",
@@ -367,10 +391,13 @@ class RowSource final : public ListedSource {
     return label;
   }
 
-  void set_field(RecordBuilder& record, size_t position, const RowValue& value, std::string_view id,
-                 SampleBuffers& buffers) const {
+  void set_field(RecordBuilder& record, size_t position, size_t split, const RowValue& value,
+                 std::string_view id, SampleBuffers& buffers) const {
     const size_t from = fields_[position];
     if (value.is_null) {
+      if (from == label_ && is_unlabelled_[split]) {
+        return record.set_scalar<int64_t>(position, kUnlabelled);
+      }
       if (from == image_ || from == label_) {
         throw error_of(ErrorCode::invalid_argument, "has no {}",
                        from == image_ ? "picture" : "label");
@@ -430,7 +457,9 @@ class RowSource final : public ListedSource {
   const std::unique_ptr<RowTable> table_;
   const int64_t label_offset_;
   const ImageStorer storer_;
-  std::optional<size_t> image_;  // columns
+  std::vector<size_t> taken_;        // splits of the table
+  std::vector<bool> is_unlabelled_;  // splits
+  std::optional<size_t> image_;      // columns
   std::optional<size_t> label_;
   std::optional<size_t> id_;
   std::vector<size_t> fields_;        // columns, but for the id
@@ -445,33 +474,6 @@ class RowSource final : public ListedSource {
 std::unique_ptr<Source> make_row_source(std::unique_ptr<RowTable> table,
                                         const RowOptions& options) {
   return std::make_unique<RowSource>(std::move(table), options);
-}
-
-void describe(RowOptions& options, OptionTable& table) {
-  table
-      .add("image-column", options.image_column,
-           "The column of pictures that becomes the field 'image'")
-      .set_default("the only column of pictures");
-  table
-      .add("label-column", options.label_column,
-           "The column that becomes the field 'label': whole numbers, or texts of " +
-               option_name("classes"))
-      .set_default("the one with classes, or called label");
-  table
-      .add("id-column", options.id_column,
-           "The column that becomes the field 'id': text or whole numbers")
-      .set_default("id or __key__, else file and row");
-  table.add_names("columns", options.columns, "The columns to take beside these")
-      .set_default("all");
-  table.add("label-offset", options.label_offset,
-            "Is added to labels: -1 where the files count from 1");
-  table.add("classes", options.classes,
-            "Text file with one class name on each line; without it, those that the files name");
-  table
-      .add("max-sample-bytes", options.max_sample_bytes,
-           "Largest sample; a larger one counts as bad. Each thread holds one sample in memory")
-      .set_size()
-      .set_range(1 << 10, 1LL << 40);
 }
 
 }  // namespace ffkit

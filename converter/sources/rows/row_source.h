@@ -26,7 +26,7 @@ std::unique_ptr<Source> make_row_source(std::unique_ptr<RowTable> table, const R
 // The options of a kind whose sources are opened by `kOpen`(path, RowOptions), in its file
 // <name>_kind.cpp: make_source_options<RowSourceOptions<open_tfrecord>>.
 template <auto kOpen>
-class RowSourceOptions final : public SourceOptions {
+class RowSourceOptions : public SourceOptions {
  public:
   void describe(OptionTable& table) override { ffkit::describe(options_, table); }
 
@@ -40,7 +40,7 @@ class RowSourceOptions final : public SourceOptions {
     return kOpen(arguments.path, options);
   }
 
- private:
+ protected:
   RowOptions options_;
 };
 

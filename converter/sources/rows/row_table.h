@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -46,6 +47,13 @@ struct RowValue {
     is_null = false;
     tensor = std::move(value);
   }
+  // Of all that it points to.
+  int64_t num_bytes() const {
+    int64_t sum = std::ssize(bytes) + std::ssize(tensor.data);
+    for (const std::span<const std::byte> item : items) sum += std::ssize(item);
+    for (const TensorView& item : tensors) sum += std::ssize(item.data);
+    return sum;
+  }
 };
 
 // A column as the files have it.
@@ -55,7 +63,16 @@ struct RowColumn {
   Field field;
   // What whole numbers of the column stand for, from 0, where the files say so; else empty.
   std::vector<std::string> class_names = {};
+  // The least of whole numbers, one a row, where all rows have been looked at.
+  std::optional<int64_t> least = {};
+
+  bool operator==(const RowColumn&) const = default;
 };
+
+// "train/shard.00000.mds: 17": row number `row` of a file, from 0.
+inline std::string name_of_row(const std::string& file, int64_t row) {
+  return file + ": " + std::to_string(row);
+}
 
 class RowTable {
  public:
@@ -67,6 +84,8 @@ class RowTable {
   [[nodiscard]] virtual const std::vector<SourceSplit>& splits() const = 0;
   // One sentence each on what was found, guessed and left out.
   [[nodiscard]] virtual const std::vector<std::string>& notes() const = 0;
+  // Whether no row of the split has a value in the column, as far as that is known or soon found.
+  [[nodiscard]] virtual bool lacks(size_t /*split*/, size_t /*column*/) const { return false; }
   // "kind", "path", "files" and the like.
   [[nodiscard]] virtual std::map<std::string, std::string> facts(size_t split) const = 0;
   [[nodiscard]] virtual std::vector<std::filesystem::path> roots() const = 0;

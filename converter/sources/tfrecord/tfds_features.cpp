@@ -92,6 +92,27 @@ Shapes read_tfds_shapes(const fs::path& path, std::string_view json) {
   return shapes;
 }
 
+std::map<std::string, int64_t> read_tfds_counts(const fs::path& path, std::string_view json) {
+  std::map<std::string, int64_t> counts;
+  try {
+    const FeatureJson info = FeatureJson::parse(json);
+    for (const FeatureJson& split : info.value("splits", FeatureJson::array())) {
+      // Old files count otherwise.
+      if (!split.contains("shardLengths")) continue;
+      int64_t& count = counts[split.at("name").get<std::string>()];
+      for (const FeatureJson& length : split.at("shardLengths")) count += tfds_number(length);
+    }
+  } catch (const FeatureJson::exception& error) {
+    throw source_error(path, ErrorCode::corrupt,
+                       "is no dataset_info.json of TensorFlow Datasets ({}); take it away, and the "
+                       "records are not compared with it",
+                       error.what());
+  } catch (const Error& error) {
+    throw error.within({.path = path});
+  }
+  return counts;
+}
+
 std::vector<std::string> find_tfds_classes(const fs::path& folder, const std::string& feature) {
   std::string name = feature;
   std::ranges::replace(name, '/', '-');

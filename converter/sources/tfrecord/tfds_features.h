@@ -20,6 +20,11 @@ bool is_there(const std::filesystem::path& file);
 std::map<std::string, std::vector<int64_t>> read_tfds_shapes(const std::filesystem::path& path,
                                                              std::string_view json);
 
+// By the name of the split as it is in files' names ("validation"), how many records
+// dataset_info.json counts in it. Throws Error(corrupt) for what is no dataset_info.json.
+std::map<std::string, int64_t> read_tfds_counts(const std::filesystem::path& path,
+                                                std::string_view json);
+
 // The names of the feature's classes in FOLDER/<name>.labels.txt, with "-" for "/"; empty where
 // there is no such file.
 std::vector<std::string> find_tfds_classes(const std::filesystem::path& folder,

@@ -5,8 +5,11 @@
 #include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <cstring>
+#include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include <ffkit/converter/row_sources.h>
@@ -18,6 +21,7 @@
 #include "input/input_file.h"
 #include "input/sample_arrays.h"
 #include "input/source_error.h"
+#include "input/split_name.h"
 #include "input/thread_limit.h"
 #include "places/place.h"
 #include "sources/files/shard_files.h"
@@ -35,13 +39,20 @@ namespace fs = std::filesystem;
 
 // What a feature was in some rows.
 struct SeenFeature {
+  // Zeros are in arrays of numbers, and in no text.
+  static bool is_text(std::span<const std::byte> value) {
+    return std::memchr(value.data(), 0, value.size()) == nullptr &&
+           simdjson::validate_utf8(reinterpret_cast<const char*>(value.data()), value.size());
+  }
+
   TfKind kind = TfKind::none;  // in the first row that has it
   int64_t num_rows = 0;        // that have it, with a value at least
   int64_t num_other = 0;       // where it is of another kind
   size_t min_values = 0;
   size_t max_values = 0;
-  int64_t num_values = 0;    // of bytes
-  int64_t num_pictures = 0;  // among them
+  int64_t least = std::numeric_limits<int64_t>::max();  // of integers, one a row
+  int64_t num_values = 0;                               // of bytes
+  int64_t num_pictures = 0;                             // among them
   int64_t num_texts = 0;
 
   void add(const TfFeature& feature) {
@@ -51,13 +62,17 @@ struct SeenFeature {
     max_values = std::max(max_values, feature.num_values);
     ++num_rows;
     if (feature.kind != kind) ++num_other;
+    if (feature.kind == TfKind::integers && feature.num_values == 1) {
+      int64_t value = 0;
+      feature.read_integers({&value, 1});
+      least = std::min(least, value);
+    }
     if (feature.kind != TfKind::bytes) return;
     for (const std::span<const std::byte> value : feature.pieces) {
       ++num_values;
       if (begins_as_picture(value)) {
         ++num_pictures;
-      } else if (simdjson::validate_utf8(reinterpret_cast<const char*>(value.data()),
-                                         value.size())) {
+      } else if (is_text(value)) {
         ++num_texts;
       }
     }
@@ -74,6 +89,7 @@ struct SeenFeature {
     num_rows += later.num_rows;
     min_values = std::min(min_values, later.min_values);
     max_values = std::max(max_values, later.max_values);
+    least = std::min(least, later.least);
     num_values += later.num_values;
     num_pictures += later.num_pictures;
     num_texts += later.num_texts;
@@ -87,6 +103,7 @@ struct ScannedFile {
   SeenFeatures seen;
   int64_t num_seen = 0;  // rows that were looked at
   std::optional<Error> row_error;
+  std::string damage;  // of its last row
 };
 
 // "imagenet-train" for "imagenet-train.tfrecord-00000-of-01024" with its numbers, and for
@@ -95,7 +112,12 @@ std::optional<std::string> tfrecord_stem(std::string name) {
   for (const char* packed : {".gz", ".zst", ".bz2", ".xz"}) {
     if (name.ends_with(packed)) name.resize(name.size() - std::string_view(packed).size());
   }
-  for (const std::string_view ending : {".tfrecords", ".tfrecord", ".tfrec"}) {
+  // Lists of where records are, which readers of other libraries want beside them.
+  for (const char* index : {".idx", ".index"}) {
+    if (name.ends_with(index)) return std::nullopt;
+  }
+  for (const std::string_view ending :
+       {".tfrecords", ".tfrecord", ".tfrec", ".records", ".record"}) {
     const size_t found = name.rfind(ending);
     if (found == std::string::npos) continue;
     const std::string rest = name.substr(found + ending.size());
@@ -142,13 +164,35 @@ class TfRecordRows final : public FileRows {
     int64_t num_seen = 0;
     std::optional<Error> row_error;
     for (size_t i = 0; i < scanned.size(); ++i) {
-      add_rows(places[i].first, scanned[i].records);
-      for (const auto& [name, feature] : scanned[i].seen) seen[name].add(feature);
+      const size_t split = places[i].first;
+      add_rows(split, scanned[i].records);
+      if (!scanned[i].damage.empty()) {
+        const int64_t row = splits()[split].num_samples - 1;
+        notes_.push_back(fmt::format("{} {}", describe(split, row), scanned[i].damage));
+        damaged_[{split, row}] = std::move(scanned[i].damage);
+      }
+      seen_.resize(splits().size());
+      for (const auto& [name, feature] : scanned[i].seen) {
+        seen[name].add(feature);
+        if (feature.num_rows > 0) seen_[split].insert(name);
+      }
       num_seen += scanned[i].num_seen;
       if (!row_error) row_error = std::move(scanned[i].row_error);
     }
     if (num_seen == 0 && row_error) throw Error(*row_error);
     make_columns(seen, num_seen);
+    compare_counts();
+  }
+
+  bool lacks(size_t split, size_t column) const override {
+    return !seen_.at(split).contains(columns_.at(column).field.name);
+  }
+
+  void read(size_t split, int64_t row, std::span<RowValue> values,
+            SampleBuffers& buffers) const override {
+    const auto damaged = damaged_.find({split, row});
+    if (damaged != damaged_.end()) throw Error(ErrorCode::corrupt, damaged->second);
+    FileRows::read(split, row, values, buffers);
   }
 
  private:
@@ -201,8 +245,10 @@ class TfRecordRows final : public FileRows {
         seen->second.add(feature);
       }
     };
-    found.records =
+    TfRecordPlaces places =
         scan_tfrecords(path, file_bytes(split, file), read, options().max_row_bytes, look);
+    found.records = std::move(places.records);
+    found.damage = std::move(places.damage);
     return found;
   }
 
@@ -227,6 +273,7 @@ class TfRecordRows final : public FileRows {
       }
       if (column.field.type == FieldType::scalar && feature.kind == TfKind::integers) {
         column.class_names = find_tfds_classes(folder, name);
+        column.least = feature.least;
       }
       columns_.push_back(std::move(column));
       note_feature(name, feature, num_seen);
@@ -235,6 +282,23 @@ class TfRecordRows final : public FileRows {
       throw source_error(
           path(), ErrorCode::not_found,
           num_seen == 0 ? "there are no records in it" : "its records hold no features");
+    }
+  }
+
+  // What TensorFlow Datasets counted when it wrote the files.
+  void compare_counts() {
+    const fs::path info = files(0).paths().front().parent_path() / "dataset_info.json";
+    if (!is_there(info)) return;
+    for (const auto& [name, count] : read_tfds_counts(info, read_source_text(info))) {
+      const std::string called = split_called(name);
+      int64_t num_there = 0;
+      for (const SourceSplit& split : splits()) {
+        if (split.name == (called.empty() ? name : called)) num_there = split.num_samples;
+      }
+      if (num_there == count) continue;
+      notes_.push_back(
+          fmt::format("{}: {} records are there of split '{}', and dataset_info.json counts {}",
+                      shown_place(path()), num_there, name, count));
     }
   }
 
@@ -357,6 +421,8 @@ class TfRecordRows final : public FileRows {
   }
 
   std::vector<std::vector<int64_t>> shapes_;  // of each column; empty: one dimension
+  std::vector<std::set<std::string>> seen_;   // by split: features with a value in some row
+  std::map<std::pair<size_t, int64_t>, std::string> damaged_;  // by split and row
 };
 
 }  // namespace

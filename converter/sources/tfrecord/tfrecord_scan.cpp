@@ -1,5 +1,7 @@
 #include "sources/tfrecord/tfrecord_scan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -9,6 +11,7 @@
 
 #include "format/content_kind.h"
 #include "input/source_error.h"
+#include "sources/rows/file_window.h"
 
 namespace ffkit {
 namespace {
@@ -58,32 +61,6 @@ Error no_tfrecord_error(const std::filesystem::path& path, std::span<const std::
                       content_name(kind));
 }
 
-// The bytes of a file from front to back.
-class ScanWindow {
- public:
-  ScanWindow(int64_t num_bytes, const ReadBytes& read) : num_bytes_(num_bytes), read_(read) {}
-
-  // The bytes [offset, offset + count), or as many as there are.
-  std::span<const std::byte> at(int64_t offset, int64_t count) {
-    count = std::min(count, num_bytes_ - offset);
-    if (offset < begin_ || offset + count > begin_ + std::ssize(bytes_)) {
-      const int64_t wanted =
-          std::min(std::max<int64_t>(count, kTfWindowBytes), num_bytes_ - offset);
-      bytes_.resize(static_cast<size_t>(wanted));
-      begin_ = offset;
-      read_(offset, bytes_);
-    }
-    return std::span<const std::byte>(bytes_).subspan(static_cast<size_t>(offset - begin_),
-                                                      static_cast<size_t>(count));
-  }
-
- private:
-  const int64_t num_bytes_;
-  const ReadBytes& read_;
-  int64_t begin_ = 0;
-  std::vector<std::byte> bytes_;
-};
-
 }  // namespace
 
 std::span<const std::byte> checked_tfrecord(std::span<const std::byte> data_and_crc) {
@@ -95,40 +72,52 @@ std::span<const std::byte> checked_tfrecord(std::span<const std::byte> data_and_
   return data;
 }
 
-std::vector<FileRange> scan_tfrecords(const std::filesystem::path& path, int64_t num_bytes,
-                                      const ReadBytes& read, int64_t max_bytes,
-                                      const UseTfRecord& use) {
-  std::vector<FileRange> records;
-  ScanWindow window(num_bytes, read);
+TfRecordPlaces scan_tfrecords(const std::filesystem::path& path, int64_t num_bytes,
+                              const ReadBytes& read, int64_t max_bytes, const UseTfRecord& use) {
+  TfRecordPlaces places;
+  std::vector<FileRange>& records = places.records;
+  FileWindow window(num_bytes, read, kTfWindowBytes, kTfWindowBytes);
   for (int64_t offset = 0; offset < num_bytes;) {
+    // Nothing says where a record behind this place begins.
+    const auto end_here = [&](const std::string& what) {
+      if (records.empty()) {
+        throw source_error(path, ErrorCode::corrupt, "record 0 {}; get the file again", what);
+      }
+      places.damage =
+          fmt::format("{}; it and what follows, {} bytes, cannot be read; get the file again", what,
+                      num_bytes - offset);
+      use(std::ssize(records), {});
+      records.push_back({offset, num_bytes - offset});
+      return places;
+    };
     const auto header = window.at(offset, kTfHeaderBytes);
-    const bool is_whole = header.size() == kTfHeaderBytes;
-    if (!is_whole || masked_crc(header.first(sizeof(uint64_t))) !=
-                         little_endian<uint32_t>(header.last(kTfRecordCrcBytes))) {
+    if (header.size() < kTfHeaderBytes) {
       if (offset == 0) throw no_tfrecord_error(path, window.at(0, kContentHeadBytes));
-      throw source_error(
-          path, ErrorCode::corrupt, "record {} at byte {} {}; get the file again", records.size(),
-          offset,
-          is_whole ? "has a damaged length, so that what follows cannot be found" : "is cut short");
+      return end_here("is cut short");
+    }
+    if (masked_crc(header.first(sizeof(uint64_t))) !=
+        little_endian<uint32_t>(header.last(kTfRecordCrcBytes))) {
+      if (offset == 0) throw no_tfrecord_error(path, window.at(0, kContentHeadBytes));
+      return end_here("has a damaged length");
     }
     const auto length = little_endian<uint64_t>(header);
     const int64_t data = offset + static_cast<int64_t>(kTfHeaderBytes);
     const int64_t left = num_bytes - data;
     if (left < static_cast<int64_t>(kTfRecordCrcBytes) ||
         length > static_cast<uint64_t>(left) - kTfRecordCrcBytes) {
-      throw source_error(
-          path, ErrorCode::corrupt,
-          "record {} at byte {} is cut short: it has {} bytes and {} of checksum, and "
-          "{} are left of the file; get the file again",
-          records.size(), offset, length, kTfRecordCrcBytes, left);
+      return end_here(
+          fmt::format("is cut short: it has {} bytes and {} of checksum, and {} are left of the "
+                      "file",
+                      length, kTfRecordCrcBytes, left));
     }
     const FileRange range{data, static_cast<int64_t>(length + kTfRecordCrcBytes)};
-    use(std::ssize(records), range.num_bytes > max_bytes ? std::span<const std::byte>()
-                                                         : window.at(data, range.num_bytes));
+    use(std::ssize(records), range.num_bytes > max_bytes
+                                 ? std::span<const std::byte>()
+                                 : window.at(data, static_cast<size_t>(range.num_bytes)));
     records.push_back(range);
     offset = data + range.num_bytes;
   }
-  return records;
+  return places;
 }
 
 }  // namespace ffkit

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "sources/archives/tar_index.h"
@@ -28,11 +29,17 @@ std::span<const std::byte> checked_tfrecord(std::span<const std::byte> data_and_
 // more than the limit.
 using UseTfRecord = std::function<void(int64_t record, std::span<const std::byte> data_and_crc)>;
 
-// Where the records' data with their checksums lie, front to back. Reads the whole file, but for
-// records of more than `max_bytes`. Throws Error(corrupt) for a file that is cut or whose lengths
-// are damaged, and for one that is something else, naming what it is.
-std::vector<FileRange> scan_tfrecords(const std::filesystem::path& path, int64_t num_bytes,
-                                      const ReadBytes& read, int64_t max_bytes,
-                                      const UseTfRecord& use);
+// Where the records' data with their checksums lie, front to back.
+struct TfRecordPlaces {
+  std::vector<FileRange> records;
+  // Of a file that is cut, or has a damaged length: what is wrong with the last of `records`, which
+  // is all that is left of the file. Else empty.
+  std::string damage;
+};
+
+// Reads the whole file, but for records of more than `max_bytes`. Throws Error(corrupt) for a file
+// whose first record is cut or damaged, and for one that is something else, naming what it is.
+TfRecordPlaces scan_tfrecords(const std::filesystem::path& path, int64_t num_bytes,
+                              const ReadBytes& read, int64_t max_bytes, const UseTfRecord& use);
 
 }  // namespace ffkit

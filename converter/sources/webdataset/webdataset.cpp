@@ -14,6 +14,7 @@
 #include "format/errors_only.h"
 #include "input/input_file.h"
 #include "input/listed_source.h"
+#include "input/sample_size.h"
 #include "input/source_error.h"
 #include "places/brace_list.h"
 #include "places/place.h"
@@ -199,12 +200,7 @@ class WebDataset : public ListedSource {
     const Sample& found = sample(split, index);
     // The members lie side by side: one read brings them all, with the headers between them.
     const FileRange range = range_of(from, found);
-    if (range.num_bytes > max_sample_bytes_) {
-      throw error_at(
-          describe(split, index), ErrorCode::unsupported,
-          "has {} bytes, and a sample may have {}; take it away, or raise the limit with {}",
-          range.num_bytes, max_sample_bytes_, option_name("max_sample_bytes"));
-    }
+    require_sample_size(range.num_bytes, max_sample_bytes_, {.path = describe(split, index)});
     const std::span<std::byte> bytes = buffers.bytes(static_cast<size_t>(range.num_bytes));
     read_file(from, found.file, range.offset, bytes);
     std::map<size_t, Frames> frames;  // by field

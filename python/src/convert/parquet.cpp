@@ -1,19 +1,19 @@
-// Parquet files for the converter, read by Python's pyarrow: its batches come through Arrow's C
-// interfaces, without a copy. Threads of the converter hold the GIL while they ask for one.
+// Parquet files and Arrow tables for the converter, read by Python's pyarrow: its batches come
+// through Arrow's C interfaces, without a copy. Threads of the converter hold the GIL while they ask for one.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include <ffkit/converter/parquet_file.h>
+#include <ffkit/converter/arrow_file.h>
 #include <ffkit/format/error.h>
 
 #include "bindings.h"
@@ -25,24 +25,26 @@ namespace ffkit::python {
 namespace {
 
 // What Python has raised, with its GIL held. An error of the file's own bytes comes out as it is.
-[[noreturn]] void rethrow_of_input(const nb::python_error& error, std::optional<Error>& of_input) {
+[[noreturn]] void rethrow_pyarrow(const nb::python_error& error, ArrowFormat format,
+                                  std::optional<Error>& of_input) {
   if (of_input) throw Error(*std::exchange(of_input, std::nullopt));
   if (error.matches(PyExc_MemoryError)) {
     throw Error(ErrorCode::io, "there is not enough memory");
   }
   if (error.matches(PyExc_ImportError)) {
     throw Error(ErrorCode::unsupported,
-                "pyarrow, which reads parquet files, cannot be imported; install it: pip install "
-                "pyarrow");
+                "pyarrow, which reads " + std::string(to_string(format)) +
+                    ", cannot be imported; install it: pip install pyarrow");
   }
-  throw Error(ErrorCode::corrupt, std::string("cannot be read as a parquet file: ") +
-                                      nb::cast<std::string>(nb::str(error.value())));
+  const std::string what = format == ArrowFormat::parquet ? "a parquet file" : "an Arrow table";
+  throw Error(ErrorCode::corrupt,
+              "cannot be read as " + what + ": " + nb::cast<std::string>(nb::str(error.value())));
 }
 
 // A file as Python's io has it.
 class InputOfPython {
  public:
-  explicit InputOfPython(const std::filesystem::path& path) : input_(open_parquet_input(path)) {}
+  explicit InputOfPython(std::unique_ptr<ArrowInput> input) : input_(std::move(input)) {}
 
   nb::bytes read(int64_t num_bytes) {
     const int64_t left = input_->size() - position_;
@@ -72,34 +74,32 @@ class InputOfPython {
   std::optional<Error>& error() { return error_; }
 
  private:
-  std::unique_ptr<ParquetInput> input_;
+  std::unique_ptr<ArrowInput> input_;
   int64_t position_ = 0;
   bool is_closed_ = false;
   std::optional<Error> error_;
 };
 
-class PyarrowFile final : public ParquetFile {
+class PyarrowFile : public ArrowFile {
  public:
-  explicit PyarrowFile(const std::filesystem::path& path) {
-    auto input = std::make_unique<InputOfPython>(path);
+  PyarrowFile(std::unique_ptr<ArrowInput> input, ArrowFormat format) : format_(format) {
+    auto of_python = std::make_unique<InputOfPython>(std::move(input));
     const nb::gil_scoped_acquire gil;
-    input_ = input.get();
-    nb::object source = nb::cast(input.release(), nb::rv_policy::take_ownership);
+    input_ = of_python.get();
+    nb::object source = nb::cast(of_python.release(), nb::rv_policy::take_ownership);
     check([&] {
-      file_ = nb::module_::import_("pyarrow.parquet")
-                  .attr("ParquetFile")(
-                      nb::module_::import_("pyarrow").attr("PythonFile")(source, "mode"_a = "r"),
-                      "buffer_size"_a = 1 << 20, "pre_buffer"_a = false);
-      schema_ = file_.attr("schema_arrow");
+      bytes_ = nb::module_::import_("pyarrow").attr("PythonFile")(source, "mode"_a = "r");
     });
   }
   ~PyarrowFile() override {
     const nb::gil_scoped_acquire gil;
     schema_.reset();
-    file_.reset();
+    bytes_.reset();
   }
   PyarrowFile(const PyarrowFile&) = delete;
   PyarrowFile& operator=(const PyarrowFile&) = delete;
+
+  ArrowFormat format() const override { return format_; }
 
   ArrowOwner<ArrowSchema> schema() override {
     const nb::gil_scoped_acquire gil;
@@ -107,6 +107,45 @@ class PyarrowFile final : public ParquetFile {
     check([&] { schema_.attr("_export_to_c")(reinterpret_cast<uintptr_t>(schema.get())); });
     return schema;
   }
+
+ protected:
+  // With the GIL held.
+  template <typename Work>
+  void check(const Work& work) {
+    try {
+      work();
+    } catch (const nb::python_error& error) {
+      rethrow_pyarrow(error, format_, input_->error());
+    }
+  }
+
+  nb::object bytes_;   // as pyarrow reads them
+  nb::object schema_;  // which a subclass sets
+
+ private:
+  const ArrowFormat format_;
+  InputOfPython* input_ = nullptr;  // which bytes_ owns
+};
+
+class PyarrowParquet final : public PyarrowFile {
+ public:
+  explicit PyarrowParquet(std::unique_ptr<ArrowInput> input)
+      : PyarrowFile(std::move(input), ArrowFormat::parquet) {
+    const nb::gil_scoped_acquire gil;
+    check([&] {
+      nb::object file =
+          nb::module_::import_("pyarrow.parquet")
+              .attr("ParquetFile")(bytes_, "buffer_size"_a = 1 << 20, "pre_buffer"_a = false);
+      schema_ = file.attr("schema_arrow");
+      file_ = std::move(file);
+    });
+  }
+  ~PyarrowParquet() override {
+    const nb::gil_scoped_acquire gil;
+    file_.reset();
+  }
+  PyarrowParquet(const PyarrowParquet&) = delete;
+  PyarrowParquet& operator=(const PyarrowParquet&) = delete;
 
   std::vector<RowGroup> groups() override {
     const nb::gil_scoped_acquire gil;
@@ -152,25 +191,60 @@ class PyarrowFile final : public ParquetFile {
   }
 
  private:
-  // With the GIL held.
-  template <typename Work>
-  void check(const Work& work) {
-    try {
-      work();
-    } catch (const nb::python_error& error) {
-      rethrow_of_input(error, input_->error());
-    }
+  nb::object file_;
+};
+
+// An IPC file or stream. Nothing that such a file says of its offsets and lengths holds before it
+// is checked.
+class PyarrowTable final : public PyarrowFile {
+ public:
+  explicit PyarrowTable(std::unique_ptr<ArrowInput> input)
+      : PyarrowFile(std::move(input), ArrowFormat::ipc) {
+    const nb::gil_scoped_acquire gil;
+    check([&] { schema_ = open().attr("schema"); });
   }
 
-  InputOfPython* input_ = nullptr;  // which file_ owns
-  nb::object file_;
-  nb::object schema_;
+  std::vector<RowGroup> groups() override { return {RowGroup{}}; }
+
+  ArrowOwner<ArrowArrayStream> read(int64_t, const std::vector<std::string>&, int64_t) override {
+    const nb::gil_scoped_acquire gil;
+    ArrowOwner<ArrowArrayStream> stream;
+    check([&] {
+      const nb::object reader = open();
+      const auto checked = [](nb::object batch) {
+        batch.attr("validate")("full"_a = true);
+        return batch;
+      };
+      const nb::module_ builtins = nb::module_::import_("builtins");
+      nb::object batches = reader;
+      if (nb::hasattr(reader, "get_batch")) {  // a file, not a stream
+        batches = builtins.attr("map")(reader.attr("get_batch"),
+                                       builtins.attr("range")(reader.attr("num_record_batches")));
+      }
+      nb::module_::import_("pyarrow")
+          .attr("RecordBatchReader")
+          .attr("from_batches")(schema_, builtins.attr("map")(nb::cpp_function(checked), batches))
+          .attr("_export_to_c")(reinterpret_cast<uintptr_t>(stream.get()));
+    });
+    return stream;
+  }
+
+ private:
+  // A reader from the front, with the GIL held.
+  nb::object open() {
+    const nb::module_ ipc = nb::module_::import_("pyarrow.ipc");
+    bytes_.attr("seek")(0);
+    const auto head = nb::cast<nb::bytes>(bytes_.attr("read")(6));
+    bytes_.attr("seek")(0);
+    const bool is_file = std::string_view(head.c_str(), head.size()) == "ARROW1";
+    return ipc.attr(is_file ? "open_file" : "open_stream")(bytes_);
+  }
 };
 
 }  // namespace
 
 void bind_parquet(nb::module_& module) {
-  nb::class_<InputOfPython>(module, "ParquetInput")
+  nb::class_<InputOfPython>(module, "ArrowInput")
       .def("read", &InputOfPython::read, nb::arg("num_bytes") = -1)
       .def("seek", &InputOfPython::seek, nb::arg("offset"), nb::arg("whence") = 0)
       .def("tell", &InputOfPython::tell)
@@ -179,9 +253,11 @@ void bind_parquet(nb::module_& module) {
       .def("seekable", [](const InputOfPython&) { return true; })
       .def("writable", [](const InputOfPython&) { return false; })
       .def_prop_ro("closed", &InputOfPython::is_closed);
-  set_parquet_opener([](const std::filesystem::path& path) -> std::unique_ptr<ParquetFile> {
-    return std::make_unique<PyarrowFile>(path);
-  });
+  set_arrow_opener(
+      [](std::unique_ptr<ArrowInput> input, ArrowFormat format) -> std::unique_ptr<ArrowFile> {
+        if (format == ArrowFormat::ipc) return std::make_unique<PyarrowTable>(std::move(input));
+        return std::make_unique<PyarrowParquet>(std::move(input));
+      });
 }
 
 }  // namespace ffkit::python

@@ -93,6 +93,8 @@ void make_litdata(const fs::path& folder) {
                "j" + std::string(1, static_cast<char>(tag)) + u32s({1}) + std::string(8, '\0'));
   }
   write_file(folder / "chunk", "c" + LitDataBuilder::chunk({row, row}));
+  write_file(folder / "table", "c" + LitDataBuilder::table_chunk({"", ""}, "ARROW1"));
+  write_file(folder / "chunk_and_table", "c" + LitDataBuilder::table_chunk({row, row}, "ARROW1"));
   write_file(folder / "samples", "s" + LitDataBuilder::chunk({raw_zstd(row), raw_zstd(row)}));
   const auto size = static_cast<uint32_t>(row.size());
   write_file(folder / "frames",

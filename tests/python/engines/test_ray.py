@@ -1,4 +1,5 @@
 """ffkit.ray with Ray itself: values, and what is killed."""
+import hashlib
 import os
 import pathlib
 import random
@@ -99,6 +100,20 @@ def test_pandas_blocks_and_an_embedding_that_is_written_back(cluster, tmp_path):
     doubled.write_datasink(ffkit.ray.Datasink(tmp_path / "embedded", min_rows=50))
     ds = ffkit.Dataset(tmp_path / "embedded", "train")
     assert len(ds) == 100 and ds[17]["embedding"].tolist() == [17.0] * 8 and ds[17]["text"] == "t17"
+
+
+def test_a_sort_by_a_key_gives_the_same_bytes_whatever_the_blocks(cluster, tmp_path):
+    def with_key(row):
+        return {**row, "key": int.from_bytes(hashlib.blake2b(f"7:{row['id']}".encode(), digest_size=7).digest(), "big")}
+
+    fingerprints = set()
+    for blocks in (3, 8):
+        sink = ffkit.ray.Datasink(tmp_path / f"of-{blocks}")
+        ray.data.range(500, override_num_blocks=blocks).map(with_key).sort("key").drop_columns(["key"]).repartition(4).write_datasink(sink)
+        fingerprints.add(sink.summary.fingerprint)
+        order = ffkit.Dataset(tmp_path / f"of-{blocks}", "train").column("id").tolist()
+        assert sorted(order) == list(range(500)) and order != list(range(500))
+    assert len(fingerprints) == 1
 
 
 def test_a_row_that_does_not_fit_leaves_nothing(cluster, tmp_path):

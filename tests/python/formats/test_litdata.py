@@ -261,8 +261,3 @@ def test_what_is_not_read_is_refused_by_name(tmp_path):
         index.write_text(json.dumps(edited))
         with pytest.raises(Refused, match=expected):
             convert(tmp_path / "chunks", tmp_path / "data")
-    chunk = tmp_path / "chunks" / "chunk-0-1.bin"
-    index.write_text(made)
-    chunk.write_bytes(chunk.read_bytes() + b"ARROW1" + b"\x06\0\0\0" + b"LDARW01\0")
-    with pytest.raises(Refused, match="Arrow table"):
-        convert(tmp_path / "chunks", tmp_path / "data")

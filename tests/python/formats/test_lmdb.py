@@ -169,6 +169,45 @@ def test_what_scripts_keep_beside_the_pictures_is_left_out(tmp_path):
     assert any("left out: '__len__', 'num-samples'" in note for note in notes)
 
 
+@pytest.mark.parametrize("keys", ["image-{:09d} label-{:09d}", "{:06d}_img {:06d}_text"])
+def test_pictures_and_texts_of_text_recognition(tmp_path, keys):
+    """As create_lmdb_dataset.py of deep-text-recognition-benchmark writes them, and with the number first."""
+    rng = np.random.default_rng(7)
+    picture_key, text_key = keys.split()
+    entries = []
+    for number in range(1, 1101):
+        entries.append((picture_key.format(number).encode(), picture(rng)))
+        if number % 100:
+            entries.append((text_key.format(number).encode(), f"wort {number} \u00fc".encode()))
+    write(tmp_path / "training", [*entries, (b"num-samples", b"1100")])
+    data, notes = converted(tmp_path / "training", tmp_path / "dst")
+    entries = dict(read(tmp_path / "training"))
+    field = "label" if "label" in text_key else "text"
+    assert len(data) == 1100
+    for number, sample in enumerate(data, 1):
+        text = entries.get(text_key.format(number).encode())
+        assert sample["image"] == entries[picture_key.format(number).encode()]
+        assert sample[field] == (None if text is None else text.decode())
+        assert int(sample["id"]) == number
+    assert any("11 samples have not all of" in note for note in notes)
+    assert not any("num-samples" in note for note in notes)
+
+
+def test_a_named_database_is_chosen(tmp_path):
+    with lmdb.open(str(tmp_path / "src"), max_dbs=2, map_size=1 << 26) as environment:
+        for name in (b"one", b"two"):
+            with environment.begin(db=environment.open_db(name), write=True) as transaction:
+                for number in range(1000):
+                    transaction.put(b"%04d" % number, b"%s %d" % (name, number))
+    for name in ("one", "two"):
+        data, _ = converted(tmp_path / "src", tmp_path / name, database=name)
+        with lmdb.open(str(tmp_path / "src"), max_dbs=2, readonly=True, lock=False) as environment:
+            with environment.begin(db=environment.open_db(name.encode(), create=False)) as transaction:
+                assert [(sample["id"].encode(), sample["data"]) for sample in data] == list(transaction.cursor())
+    with pytest.raises(ffkit.Error, match="has no database 'three'; it has 'one', 'two'"):
+        converted(tmp_path / "src", tmp_path / "three", database="three")
+
+
 def test_what_cannot_be_taken_is_refused_by_name(tmp_path):
     write(tmp_path / "pickles", ((b"%03d" % number, pickle.dumps((b"jpeg", number))) for number in range(20)))
     with pytest.raises(ffkit.Error, match="20 of 20 values are pickles"):

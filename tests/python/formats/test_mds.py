@@ -10,6 +10,7 @@ import pytest
 import streaming
 import streaming.base.util
 from streaming.base.format.mds.encodings import get_mds_encodings
+from streaming.base.hashing import get_hashes
 
 import conversion
 import ffkit
@@ -168,6 +169,26 @@ def test_compressed_shards_and_splits(tmp_path, compression):
     # The library leaves decompressed shards beside the others: what it reads is compared last.
     assert compare(tmp_path / "mds" / "train", tmp_path / "data") == 60
     assert compare(tmp_path / "mds" / "validation", tmp_path / "data", "val") == 30
+
+
+def test_hashes_are_those_of_the_library(tmp_path):
+    known = ["blake2b", "blake2s", "md5", "sha1", "sha224", "sha256", "sha384", "sha3_224", "sha3_256", "sha3_384", "sha3_512", "sha512"]
+    hashes = sorted(name for name in get_hashes() if not name.startswith("shake"))
+    assert set(known) < set(hashes) and all(name in known or name.startswith("xxh") for name in hashes)
+    for compression in (None, "zstd"):
+        folder = tmp_path / f"mds-{compression}"
+        write(folder, range(60), compression=compression, hashes=hashes, size_limit=1 << 16)
+        notes = convert(folder, tmp_path / f"data-{compression}", "--check-hashes")
+        compared, others = (next(line for line in notes.splitlines() if text in line) for text in ("were compared: ", "are not checked: "))
+        assert all(name in compared for name in known) and "xxh" not in compared
+        assert all(name in others for name in hashes if name not in known)
+    shard = tmp_path / "mds-None" / "shard.00001.mds"
+    damaged = bytearray(shard.read_bytes())
+    damaged[-1] ^= 1
+    shard.write_bytes(damaged)
+    convert(tmp_path / "mds-None", tmp_path / "unseen")
+    with pytest.raises(Refused, match="shard.00001.mds: has the blake2b .* by index.json; copy it again"):
+        convert(tmp_path / "mds-None", tmp_path / "seen", "--check-hashes")
 
 
 @pytest.mark.parametrize("compression", ["br", "snappy"])

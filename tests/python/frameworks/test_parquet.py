@@ -134,6 +134,182 @@ def test_a_shuffled_set_has_the_same_samples(files, tmp_path):
         check(train[index], sample(numbers[index]))
 
 
+def write(path, columns, features=None, **options):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = pyarrow.table(columns)
+    if features is not None:
+        rows = rows.cast(datasets.Features(features).arrow_schema)
+    pyarrow.parquet.write_table(rows, path, **options)
+
+
+def converted(src, dst, **options):
+    """The splits by name, and the notes."""
+    notes = []
+    ffkit.convert.parquet(src, dst, order="source", on_note=notes.append, **options)
+    return {split: ffkit.Dataset(dst, split=split) for split in ffkit.splits(dst)}, " ".join(notes)
+
+
+def labelled(count, labels, begin=0):
+    images = [{"bytes": picture(begin + i), "path": f"{i}.jpg"} for i in range(count)]
+    return {"image": pyarrow.array(images, pyarrow.struct({"bytes": pyarrow.binary(), "path": pyarrow.string()})), "label": pyarrow.array(labels, pyarrow.int64())}
+
+
+CATS = {"image": datasets.Image(), "label": datasets.ClassLabel(names=["cat", "dog"])}
+
+
+def test_files_agree_by_the_names_of_their_columns(tmp_path):
+    """In another order, behind dictionaries, with wide offsets, without metadata: 1,200 rows in four files."""
+    count = NUM_SAMPLES // 4
+    texts = [f"text {i}" for i in range(NUM_SAMPLES)]
+    for file in range(4):
+        begin = file * count
+        columns = labelled(count, [(begin + i) % 2 for i in range(count)], begin)
+        text = pyarrow.array(texts[begin : begin + count], pyarrow.large_string() if file == 1 else pyarrow.string())
+        columns["text"] = text.dictionary_encode() if file == 2 else text
+        columns["blob"] = pyarrow.array([value.as_py().encode() for value in text], pyarrow.large_binary() if file == 3 else pyarrow.binary())
+        if file % 2:
+            columns = dict(reversed(columns.items()))
+        write(tmp_path / f"src/train-{file}.parquet", columns)
+    schema = datasets.Features(CATS).arrow_schema.metadata
+    for file in (0, 2):
+        path = tmp_path / f"src/train-{file}.parquet"
+        pyarrow.parquet.write_table(pyarrow.parquet.read_table(path).replace_schema_metadata(schema), path)
+    splits, _ = converted(tmp_path / "src", tmp_path / "set")
+    read = pyarrow.concat_tables([pyarrow.parquet.read_table(tmp_path / f"src/train-{file}.parquet", columns=["image", "label"]).select(["image", "label"]) for file in range(4)])
+    assert list(splits["train"].classes) == ["cat", "dog"] and len(splits["train"]) == NUM_SAMPLES
+    for number, (record, expected) in enumerate(zip(splits["train"], read.to_pylist())):
+        assert bytes(record["image"]) == expected["image"]["bytes"] and record["image/path"] == expected["image"]["path"]
+        assert record["label"] == expected["label"]
+        assert record["text"] == texts[number] and bytes(record["blob"]).decode() == texts[number]
+
+
+def test_other_names_of_classes_are_refused(tmp_path):
+    write(tmp_path / "src/train-0.parquet", labelled(2, [0, 1]), CATS)
+    write(tmp_path / "src/train-1.parquet", labelled(2, [0, 1]), CATS | {"label": datasets.ClassLabel(names=["dog", "cat"])})
+    with pytest.raises(ffkit.Error, match="names other classes of 'label'"):
+        converted(tmp_path / "src", tmp_path / "set")
+
+
+def test_folders_of_values_are_columns(tmp_path):
+    """As pyarrow writes and reads them."""
+    kinds = ["cat", "dog", "a b/c", "eel"]
+    rows = pyarrow.table({
+        "image": [picture(i) for i in range(NUM_SAMPLES)],
+        "number": list(range(NUM_SAMPLES)),
+        "label": [kinds[i % 4] for i in range(NUM_SAMPLES)],
+        "year": [2020 + i % 3 for i in range(NUM_SAMPLES)],
+        "place": [None if i % 5 == 0 else f"place {i % 5}" for i in range(NUM_SAMPLES)],
+    })  # fmt: skip
+    pyarrow.parquet.write_to_dataset(rows, tmp_path / "src", partition_cols=["year", "label", "place"])
+    (tmp_path / "src/_SUCCESS").write_bytes(b"")
+    splits, notes = converted(tmp_path / "src", tmp_path / "set")
+    assert "whose 4 values are the classes" in notes
+    assert list(splits["train"].classes) == sorted(kinds)
+    records = {record["number"]: record for record in splits["train"]}
+    read = pyarrow.parquet.read_table(tmp_path / "src")
+    assert len(records) == len(read) == NUM_SAMPLES
+    for expected in read.to_pylist():
+        record = records[expected["number"]]
+        assert bytes(record["image"]) == expected["image"]
+        assert record["year"] == expected["year"] and record["place"] == expected["place"]
+        assert sorted(kinds)[record["label"]] == expected["label"]
+    # Splits are folders above, or one of the values.
+    pyarrow.parquet.write_to_dataset(rows, tmp_path / "splits/train", partition_cols=["label"])
+    pyarrow.parquet.write_to_dataset(rows.slice(0, 8), tmp_path / "splits/test", partition_cols=["label"])
+    splits, _ = converted(tmp_path / "splits", tmp_path / "set2")
+    assert {name: len(split) for name, split in splits.items()} == {"train": NUM_SAMPLES, "test": 8}
+    named = rows.append_column("split", pyarrow.array([["train", "validation"][i % 2] for i in range(NUM_SAMPLES)]))
+    pyarrow.parquet.write_to_dataset(named, tmp_path / "named", partition_cols=["split"])
+    splits, _ = converted(tmp_path / "named", tmp_path / "set3")
+    assert {name: len(split) for name, split in splits.items()} == {"train": NUM_SAMPLES // 2, "val": NUM_SAMPLES // 2}
+    write(tmp_path / "named/other/a.parquet", {"number": [1]})
+    with pytest.raises(ffkit.Error, match="has folders of values .label=cat., and parquet files"):
+        converted(tmp_path / "named", tmp_path / "set4")
+
+
+@pytest.mark.parametrize("labels", [None, [None, None], [-1, -1]])
+def test_a_split_without_labels_has_none(tmp_path, labels):
+    write(tmp_path / "src/data/train-00000-of-00001.parquet", labelled(3, [0, 1, 1]), CATS)
+    test = labelled(2, labels or [0, 0])
+    write(tmp_path / "src/data/test-00000-of-00001.parquet", test if labels else {"image": test["image"]}, CATS if labels else {"image": CATS["image"]})
+    write(tmp_path / "src/data/dev-00000-of-00001.parquet", {name: column[:0] for name, column in labelled(1, [0]).items()}, CATS)
+    splits, notes = converted(tmp_path / "src", tmp_path / "set")
+    assert [record["label"] for record in splits["test"]] == [-1, -1]
+    assert ("no row of 'test' has a label" in notes) == (labels != [-1, -1])
+    assert [record["label"] for record in splits["train"]] == [0, 1, 1]
+    assert "split 'dev' has no samples, and is left out" in notes and set(splits) == {"train", "test"}
+
+
+def test_null_labels_among_others_are_bad_samples(tmp_path):
+    write(tmp_path / "src/train.parquet", labelled(3, [0, 1, 1]), CATS)
+    write(tmp_path / "src/test.parquet", labelled(2, [None, 1]), CATS)
+    with pytest.raises(ffkit.Error, match="test.parquet: 0: column 'label': has no label"):
+        converted(tmp_path / "src", tmp_path / "set")
+
+
+def test_pandas_index_that_some_files_lack_is_left_out(tmp_path):
+    write(tmp_path / "src/train-0.parquet", {"x": [1, 2]})
+    write(tmp_path / "src/train-1.parquet", {"x": [3], "__index_level_0__": [17]})
+    write(tmp_path / "src/train-2.parquet", {"x": pyarrow.nulls(0), "__index_level_0__": pyarrow.nulls(0)})
+    splits, notes = converted(tmp_path / "src", tmp_path / "set")
+    assert "'__index_level_0__', the row labels of pandas, is in 1 of 2 files" in notes
+    assert [set(record) for record in splits["train"]] == [{"x", "id"}] * 3
+    splits, _ = converted(tmp_path / "src/train-1.parquet", tmp_path / "set2")
+    assert splits["train"][0]["__index_level_0__"] == 17
+
+
+def test_pictures_as_lists_of_bytes(tmp_path):
+    rows = [numpy.frombuffer(picture(i), numpy.uint8) for i in range(1000)]
+    write(tmp_path / "a.parquet", {"image": pyarrow.array(rows, pyarrow.list_(pyarrow.uint8())), "other": pyarrow.array([row[4:] for row in rows], pyarrow.list_(pyarrow.uint8()))})
+    splits, _ = converted(tmp_path / "a.parquet", tmp_path / "set")
+    for record, row in zip(splits["train"], rows):
+        assert bytes(record["image"]) == row.tobytes() and numpy.array_equal(record["other"], row[4:])
+
+
+def test_paths_without_bytes_are_refused(tmp_path):
+    images = pyarrow.array([{"bytes": None, "path": f"/pictures/{i}.jpg"} for i in range(3)], labelled(0, [])["image"].type)
+    for name, features in (("plain", None), ("hub", CATS)):
+        write(tmp_path / "a.parquet", {"image": images, "label": [0, 1, 0]}, features)
+        with pytest.raises(ffkit.Error, match="holds the paths of files .'/pictures/0.jpg'. without their bytes"):
+            converted(tmp_path / "a.parquet", tmp_path / name)
+        splits, _ = converted(tmp_path / "a.parquet", tmp_path / name, columns=["image/path"])
+        assert [record["image/path"] for record in splits["train"]] == [f"/pictures/{i}.jpg" for i in range(3)]
+    # The way out that the message names.
+    for i in range(3):
+        (tmp_path / f"{i}.jpg").write_bytes(picture(i))
+    images = pyarrow.array([{"bytes": None, "path": str(tmp_path / f"{i}.jpg")} for i in range(3)], images.type)
+    write(tmp_path / "b.parquet", {"image": images, "label": [0, 1, 0]}, CATS)
+    rows = datasets.load_dataset("parquet", data_files=str(tmp_path / "b.parquet"), split="train", cache_dir=str(tmp_path / "cache"))
+    ffkit.convert.from_torch(rows, tmp_path / "taken", order="source", progress=False)
+    assert [bytes(record["image"]) for record in ffkit.Dataset(tmp_path / "taken", "train")] == [picture(i) for i in range(3)]
+
+
+def test_folders_between_and_hidden_files(tmp_path):
+    write(tmp_path / "src/default/train/0000.parquet", labelled(2, [0, 1]), CATS)
+    write(tmp_path / "src/default/test/0000.parquet", labelled(1, [0]), CATS)
+    splits, notes = converted(tmp_path / "src", tmp_path / "set")
+    assert "are below 'default'" in notes and len(splits["train"]) == 2 and len(splits["test"]) == 1
+    write(tmp_path / "src/other/train/0000.parquet", labelled(2, [0, 1]), CATS)
+    with pytest.raises(ffkit.Error, match="the folders of 'default', 'other' do; give one of them"):
+        converted(tmp_path / "src", tmp_path / "set2")
+    write(tmp_path / "table/part-0.pq", {"x": [1]})
+    for name in ("_delta_log/0.checkpoint.parquet", "_metadata.parquet", ".part-0.parquet.crc"):
+        (tmp_path / "table" / name).parent.mkdir(exist_ok=True)
+        (tmp_path / "table" / name).write_bytes(b"no rows")
+    splits, notes = converted(tmp_path / "table", tmp_path / "set3")
+    assert len(splits["train"]) == 1 and "is a table of Delta Lake" in notes
+
+
+def test_what_is_no_parquet_file_is_named(tmp_path):
+    for content, message in ((b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "is a Git LFS pointer, .*git lfs pull"), (b"<!DOCTYPE html><html>", "is an HTML page")):
+        (tmp_path / "a.parquet").write_bytes(content)
+        with pytest.raises(ffkit.Error, match=message):
+            converted(tmp_path / "a.parquet", tmp_path / "set")
+    pyarrow.parquet.write_table(pyarrow.table([[1], [2]], names=["a", "a"]), tmp_path / "a.parquet")
+    with pytest.raises(ffkit.Error, match="has two columns 'a'"):
+        converted(tmp_path / "a.parquet", tmp_path / "set")
+
+
 def test_other_columns_than_in_the_first_file_are_refused(files, tmp_path):
     (tmp_path / "other").mkdir()
     pyarrow.parquet.write_table(pyarrow.table({"a": [1]}), tmp_path / "other/train-0.parquet")
@@ -185,3 +361,12 @@ def test_nulls_in_lists_are_bad_samples(tmp_path):
     assert summary.splits[0].num_skipped == 1
     records = list(ffkit.Dataset(tmp_path / "set", split="train"))
     assert records[0]["x"].tolist() == [1, 2] and records[1]["x"] is None
+
+
+def test_the_largest_sample_counts_lists(tmp_path):
+    rows = {"x": [1, 2, 3, 4], "texts": [["a"], ["b" * 700] * 2, [], ["c"]], "numbers": [[1], [2], list(range(200)), []]}
+    pyarrow.parquet.write_table(pyarrow.table(rows), tmp_path / "set.parquet")
+    with pytest.raises(ffkit.Error, match="has 1408 bytes, and a sample may have 1024"):
+        ffkit.convert.parquet(tmp_path / "set.parquet", tmp_path / "out", order="source", max_sample_bytes=1024)
+    ffkit.convert.parquet(tmp_path / "set.parquet", tmp_path / "out", order="source", max_sample_bytes=1024, on_error="skip")
+    assert [record["x"] for record in ffkit.Dataset(tmp_path / "out", split="train")] == [1, 4]

@@ -28,7 +28,7 @@ def blocks(page):
 def fast(tmp_path):
     """A folder in place of /fast, /data and /tmp: the data sets that the pages name, of 60 and 21 pictures."""
     conftest.convert("demo", tmp_path / "pictures", "--classes", 4, "--images", 60, "--val-images", 21, "--size", 48, "--quiet")
-    for name in ("imagenet", "pictures-400", "imagenet-wds", "mds"):
+    for name in ("imagenet", "pictures-400", "imagenet-wds", "mds", "hub", "tf"):
         (tmp_path / name).symlink_to("pictures")
     for seed, name in enumerate(("monday", "tuesday", "wednesday")):
         conftest.convert("demo", tmp_path / name, "--classes", 4, "--images", 8, "--val-images", 4, "--size", 48, "--seed", seed, "--quiet")
@@ -61,13 +61,13 @@ def test_coming_from(fast):
     whole = Run("coming-from", fast)
     # ImageFolder's loop has two epochs of 60, and the one below it a third; the others drop the last
     # four pictures of each.
-    assert whole.num_seen == 3 * 60 + 4 * 2 * 56
+    assert whole.num_seen == 3 * 60 + 6 * 2 * 56
     # Validation has each picture once.
     assert whole.names["right"] == 21
     again = Run("coming-from", fast)
     # Each goes on where its last state was taken: behind the first step of the last epoch, or, of
     # MosaicML's and DALI's, behind the last one.
-    assert again.num_seen == (60 - 8) + 60 + 2 * (56 - 8)
+    assert again.num_seen == (60 - 8) + 60 + 4 * (56 - 8)
 
 
 @pytest.mark.parametrize("page", ["install", "slow", "troubleshooting"])
@@ -83,4 +83,4 @@ def test_page(page, fast, capsys):
 def test_blocks_that_do_not_run_say_why():
     """Only the other projects' own loaders."""
     marked = re.findall(r"<!-- not run: (.+) -->\n```python", (PAGES / "coming-from.md").read_text())
-    assert len(marked) == 5 and all("own loader" in reason for reason in marked)
+    assert len(marked) == 7 and all("own loader" in reason for reason in marked)

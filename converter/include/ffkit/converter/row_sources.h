@@ -43,8 +43,10 @@ struct RowOptions {
   int num_threads = 0;                        // that look at all rows; 0: one for each core
   std::filesystem::path temporary_folder;     // for decompressed files; empty: $TMPDIR or /tmp
   const std::atomic<bool>* cancel = nullptr;  // once set, listing ends with Error(cancelled)
+  // Of open_mds(): reads all shards once before, and compares them with the hashes of their index.
+  bool check_hashes = false;
 };
-// Declares those that a user gives: all but store, exif and the last three.
+// Declares those that a user gives of every kind: all but store, exif and the last four.
 void describe(RowOptions& options, OptionTable& table);
 
 // TFRecord files of tf.train.Example: a folder of them, of folders of them, or one file. Their
@@ -90,7 +92,8 @@ std::unique_ptr<Source> open_parquet(const std::filesystem::path& path,
 //   ndarray                       tensor; without a dtype in the index, that of the first sample
 //
 // Throws Error(unsupported) for pkl, which runs programs, unless columns leaves it out, and for
-// shards that are there in Brotli or Snappy alone. Hashes of the index are not checked; sizes are.
+// shards that are there in Brotli or Snappy alone. Sizes are checked always, hashes of the index
+// with options.check_hashes: Error(corrupt) for a shard with another one. xxHash is not known here.
 std::unique_ptr<Source> open_mds(const std::filesystem::path& path, const RowOptions& options = {});
 
 // Chunks of LitData: folders as for open_mds(). Chunks may be compressed by zstd, as files, in
@@ -103,9 +106,11 @@ std::unique_ptr<Source> open_mds(const std::filesystem::path& path, const RowOpt
 //   tensor, numpy, no_header_...           tensors; without a dtype in the index, as for open_mds()
 //   bytes, file, video, audio, mesh, ...   bytes
 //
-// Samples of a TokensLoader are tensors as long as they were written. Throws Error(unsupported) for
-// pickle and graph, which run programs, unless columns leaves them out, and for encrypted chunks,
-// Arrow tables in chunks, and layouts of other item loaders.
+// Samples of a TokensLoader are tensors as long as they were written. Chunks whose rows are an Arrow
+// table, as LitData writes them with pyarrow, are read by what reads parquet, in their order alone,
+// and give the same columns; keys that the first sample lacks are columns, too. Throws
+// Error(unsupported) for pickle and graph, which run programs, unless columns leaves them out, for
+// encrypted chunks, layouts of other item loaders, and tables where nothing reads them.
 std::unique_ptr<Source> open_litdata(const std::filesystem::path& path,
                                      const RowOptions& options = {});
 
@@ -154,6 +159,7 @@ struct LmdbOptions {
   LmdbValue value = LmdbValue::automatic;
   bool is_rgb = false;  // planes of pixels in Datum messages: red first; else blue first
   RowOptions rows = {};
+  std::string database = {};  // the named one that is taken; empty: the main one, or the only one
 };
 // Declares those that a user gives.
 void describe(LmdbOptions& options, OptionTable& table);
@@ -166,10 +172,14 @@ void describe(LmdbOptions& options, OptionTable& table);
 //   Datum messages   image of a file or of pixels of one or three channels, else data, a tensor u8
 //                    or f32 [channels, height, width]; label
 //   others           data, bytes; or text
+//   image-1, label-1 entries whose keys have a number in common are one row, where those of one
+//                    word are pictures, and of the other words are not: image, and a field for each
+//                    other word, text or bytes; the number is the id
 //
 // Files are read as they are, without a lock: nobody may write to them. A file that is damaged or
 // cut within its tree is an Error(corrupt); a value that is not all there is a bad sample. Pickled
-// values, several values of a key and several named databases are Errors(unsupported).
+// values, several values of a key, and several named databases where none is asked for are
+// Errors(unsupported).
 std::unique_ptr<Source> open_lmdb(const std::filesystem::path& path,
                                   const LmdbOptions& options = {});
 

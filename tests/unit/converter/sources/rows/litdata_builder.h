@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,6 +37,14 @@ class LitDataBuilder {
 
   static std::string row(const std::vector<std::string>& values) { return sizes_and_items(values); }
   static std::string chunk(const std::vector<std::string>& rows) { return table_and_rows(rows); }
+
+  // A chunk with an Arrow table behind its rows; `length`: what it says of the table's bytes, by
+  // default the truth.
+  static std::string table_chunk(const std::vector<std::string>& rows, const std::string& table,
+                                 std::optional<uint32_t> length = std::nullopt) {
+    return chunk(rows) + table + u32s({length.value_or(static_cast<uint32_t>(table.size()))}) +
+           std::string("LDARW01\0", 8);
+  }
 
   struct Frame {
     uint32_t num_samples = 0;

@@ -23,7 +23,6 @@ using testing::pillow_picture;
 using testing::raw_zstd;
 using testing::record_of;
 using testing::sizes_and_items;
-using testing::table_and_rows;
 using testing::TempDir;
 using testing::u32s;
 using testing::write_file;
@@ -236,11 +235,44 @@ TEST(LitData, ConfigurationsThatAreNotReadAreRefused) {
   EXPECT_ERROR(open_litdata(dir.path()), corrupt, .subject = source);
 }
 
-TEST(LitData, ArrowTablesAreRefused) {
+TEST(LitData, ArrowTablesNeedWhatReadsThem) {
   const TempDir dir;
-  const std::string chunk = table_and_rows({"", ""}) + "ARROW1..." + std::string("LDARW01\0", 8);
-  LitDataBuilder().add_leaf("x", "str").write_chunk(dir.path(), chunk, 2);
+  LitDataBuilder()
+      .add_leaf("x", "str")
+      .write_chunk(dir.path(), LitDataBuilder::table_chunk({"", ""}, "ARROW1..."), 2);
   EXPECT_ERROR(open_litdata(dir.path()), unsupported, .subject = source);
+}
+
+TEST(LitData, ArrowTablesThatCannotBeThereAreErrors) {
+  const auto open = [](const std::string& file) {
+    const TempDir dir;
+    LitDataBuilder().add_leaf("x", "str").write_chunk(dir.path(), file, 2);
+    return open_litdata(dir.path())->splits().at(0).num_samples;
+  };
+  const auto chunk = [](uint32_t length) {
+    return LitDataBuilder::table_chunk({"", ""}, "ARROW1...", length);
+  };
+  EXPECT_ERROR(open(chunk(0)), corrupt, .subject = source);
+  EXPECT_ERROR(open(chunk(1000)), corrupt, .subject = source);
+  EXPECT_ERROR(open(chunk(0xFFFFFFFF)), corrupt, .subject = source);
+  // A table that leaves no room for the offsets.
+  EXPECT_ERROR(open(chunk(20)), corrupt, .subject = source);
+  EXPECT_ERROR(open(chunk(25)), corrupt, .subject = source);
+  EXPECT_ERROR(open(std::string(8, 'x') + "LDARW01"), corrupt, .subject = source);
+}
+
+TEST(LitData, SamplesBesideAnArrowTableAreReadWithoutIt) {
+  const TempDir dir;
+  const std::string row = LitDataBuilder::row({"abc"});
+  const LitDataBuilder builder = LitDataBuilder().add_leaf("x", "str");
+  builder.write_chunk(dir.path(), LitDataBuilder::table_chunk({row, row}, "no Arrow"), 2);
+  const auto source = open_litdata(dir.path());
+  EXPECT_EQ(source->splits().at(0).num_samples, 2);
+  EXPECT_FALSE(source->reads_in_order());
+  EXPECT_EQ(RecordView(source->schema(), record_of(*source, 0, 1)).string(0), "abc");
+  // One byte is neither of the samples nor of the table.
+  builder.write_chunk(dir.path(), LitDataBuilder::table_chunk({row, row}, "no Arrow", 7), 2);
+  EXPECT_ERROR(open_litdata(dir.path()), corrupt, .subject = source);
 }
 
 TEST(LitData, TokensAreRowsWithoutSizes) {

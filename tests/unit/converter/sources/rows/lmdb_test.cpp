@@ -186,6 +186,65 @@ TEST(Lmdb, LeavesOutWhatScriptsKeepBeside) {
   EXPECT_EQ(open_lmdb(dir / "a.mdb", {.value = LmdbValue::bytes})->splits()[0].num_samples, 3);
 }
 
+std::string_view lmdb_text(const Schema& schema, const std::vector<std::byte>& record,
+                           const char* field) {
+  return RecordView(schema, record).string(static_cast<size_t>(schema.index_of(field)));
+}
+
+TEST(Lmdb, EntriesWithTheSameNumberAreASample) {
+  const TempDir dir;
+  const auto write = [&](const char* name, auto... entries) {
+    LmdbBuilder builder;
+    (builder.add(entries.first, entries.second), ...);
+    write_file(dir / name, builder.file());
+    return open_lmdb(dir / name);
+  };
+  using Entry = std::pair<std::string, std::string>;
+  const auto source =
+      write("words.mdb", Entry("image-000000001", jpeg_picture(1)),
+            Entry("image-000000002", jpeg_picture(2)), Entry("label-000000001", "word"),
+            Entry("label-000000003", "lost"), Entry("num-samples", "2"));
+  const Schema schema = source->schema();
+  ASSERT_EQ(source->splits()[0].num_samples, 3);
+  auto record = record_of(*source, 0, 0);
+  EXPECT_EQ(lmdb_row(*source, 0), std::pair(jpeg_picture(1), std::string("000000001")));
+  EXPECT_EQ(lmdb_text(schema, record, "label"), "word");
+  record = record_of(*source, 0, 1);
+  EXPECT_TRUE(RecordView(schema, record).is_null(static_cast<size_t>(schema.index_of("label"))));
+  EXPECT_ERROR(record_of(*source, 0, 2), invalid_argument);  // without a picture
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("'num-samples' says 2, and 3 samples")));
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("1 sample has no picture")));
+  // The number may come first; what is no text stays bytes.
+  const auto suffixes =
+      write("suffixes.mdb", Entry("1.jpg", jpeg_picture(1)), Entry("1.txt", "\xFF\xFE"));
+  EXPECT_EQ(suffixes->schema().fields[1].type, FieldType::bytes);
+  // Two words of pictures, or one word alone, are samples of their own.
+  EXPECT_EQ(write("both.mdb", Entry("img-1", jpeg_picture(1)), Entry("mask-1", jpeg_picture(2)))
+                ->splits()[0]
+                .num_samples,
+            2);
+  EXPECT_EQ(write("one.mdb", Entry("img-1", jpeg_picture(1)))->splits()[0].num_samples, 1);
+}
+
+TEST(Lmdb, TakesTheDatabaseThatIsAskedFor) {
+  const TempDir dir;
+  LmdbBuilder builder;
+  const uint64_t one = builder.add("a", "first").leaf();
+  const uint64_t two = builder.add("b", "second").add("c", "third").leaf();
+  builder.add("one", LmdbBuilder::tree(0, 1, one), 2)
+      .add("two", LmdbBuilder::tree(0, 2, two), 2)
+      .leaf();
+  builder.leaves_are_main = false;
+  builder.set_num_entries(2);
+  write_file(dir / "a.mdb", builder.file());
+  EXPECT_ERROR(open_lmdb(dir / "a.mdb"), unsupported);
+  const auto source = open_lmdb(dir / "a.mdb", {.database = "two"});
+  ASSERT_EQ(source->splits()[0].num_samples, 2);
+  EXPECT_EQ(lmdb_row(*source, 1), std::pair(std::string("third"), std::string("c")));
+  EXPECT_EQ(open_lmdb(dir / "a.mdb", {.database = "one"})->splits()[0].num_samples, 1);
+  EXPECT_ERROR(open_lmdb(dir / "a.mdb", {.database = "three"}), not_found);
+}
+
 TEST(Lmdb, RefusesWhatItCannotTake) {
   const TempDir dir;
   const auto refuse = [&](LmdbBuilder builder) {

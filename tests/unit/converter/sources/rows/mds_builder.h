@@ -38,15 +38,15 @@ class MdsBuilder {
 
   // One of an index's shards.
   std::string entry(const std::string& name, int64_t num_bytes, int64_t num_rows,
-                    const std::string& compression = "null",
-                    const std::string& zip = "null") const {
+                    const std::string& compression = "null", const std::string& zip = "null",
+                    const std::string& hashes = "") const {
     return fmt::format(
         R"({{"column_encodings": [{}], "column_names": [{}], "column_sizes": [{}], )"
         R"("compression": {}, "format": "mds", "hashes": [], "raw_data": {{"basename": "{}", )"
-        R"("bytes": {}, "hashes": {{}}}}, "samples": {}, "size_limit": 67108864, "version": 2, )"
+        R"("bytes": {}, "hashes": {{{}}}}}, "samples": {}, "size_limit": 67108864, "version": 2, )"
         R"("zip_data": {}}})",
         fmt::join(encodings_, ", "), fmt::join(names_, ", "), fmt::join(sizes_, ", "), compression,
-        name, num_bytes, num_rows, zip);
+        name, num_bytes, hashes, num_rows, zip);
   }
 
   static std::string index(const std::vector<std::string>& entries) {

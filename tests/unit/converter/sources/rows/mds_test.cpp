@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <fstream>
 
 #include <ffkit/converter/row_sources.h>
@@ -9,6 +10,7 @@
 #include "expect_error.h"
 #include "pictures.h"
 #include "record_of.h"
+#include "sources/rows/file_hash.h"
 #include "sources/rows/mds_builder.h"
 #include "temp_dir.h"
 
@@ -190,6 +192,46 @@ TEST(Mds, ValuesOfTheWrongSizeAreBadSamples) {
   for (const int64_t row : {1, 2, 3, 4}) EXPECT_ERROR(record_of(*source, 0, row), corrupt);
   const OneColumn wide("int32", {"abcdefgh"}, 8);
   EXPECT_ERROR(wide.record(0), corrupt);
+}
+
+TEST(Mds, HashesAreComparedWhereThatIsAsked) {
+  const TempDir dir;
+  MdsBuilder builder;
+  builder.add_column("x", "int", 8);
+  const std::string shard = MdsBuilder::shard({bytes_of_number(int64_t{7})});
+  write_file(dir / "shard.00000.mds", shard);
+  const auto write_index = [&](const std::string& hashes) {
+    write_file(dir / "index.json",
+               MdsBuilder::index({builder.entry("shard.00000.mds", std::ssize(shard), 1, "null",
+                                                "null", hashes)}));
+  };
+  const auto read = [&](int64_t offset, std::span<std::byte> out) {
+    std::memcpy(out.data(), shard.data() + offset, out.size());
+  };
+  const std::string sha1 = hash_of_file("sha1", std::ssize(shard), read).value();
+  write_index(R"("sha1": ")" + sha1 + R"(", "xxh64": "0123456789abcdef")");
+  EXPECT_THAT(open_mds(dir.path())->notes(), Contains(HasSubstr("are not checked: sha1")));
+  const auto notes = open_mds(dir.path(), {.check_hashes = true})->notes();
+  EXPECT_THAT(notes, Contains(HasSubstr("were compared: sha1 of 1 shard")));
+  EXPECT_THAT(notes, Contains(HasSubstr("are not checked: xxh64 of 1 shard")));
+  write_index(R"("sha1": ")" + std::string(40, '0') + '"');
+  EXPECT_NO_THROW(open_mds(dir.path()));
+  EXPECT_ERROR(open_mds(dir.path(), {.check_hashes = true}), corrupt, .subject = source);
+  write_index("");
+  EXPECT_THAT(open_mds(dir.path(), {.check_hashes = true})->notes(),
+              Contains(HasSubstr("there are no hashes")));
+}
+
+TEST(FileHash, IsThatOfTheAlgorithm) {
+  const std::string text = "abc";
+  const auto hash = [&](const char* algorithm) {
+    return hash_of_file(algorithm, 3, [&](int64_t offset, std::span<std::byte> out) {
+      std::memcpy(out.data(), text.data() + offset, out.size());
+    });
+  };
+  EXPECT_EQ(hash("md5"), "900150983cd24fb0d6963f7d28e17f72");
+  EXPECT_EQ(hash("sha1"), "a9993e364706816aba3e25717850c26c9cd0d89d");
+  EXPECT_EQ(hash("xxh64"), std::nullopt);
 }
 
 TEST(Mds, PicklesAndUnknownEncodingsAreRefusedOrLeftOut) {

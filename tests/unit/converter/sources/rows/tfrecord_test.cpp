@@ -161,17 +161,14 @@ TEST(TfRecord, OneDamagedRowIsABadSample) {
   EXPECT_NO_THROW(record_of(*source, 0, 2));
 }
 
-TEST(TfRecord, FilesThatAreCutOrSomethingElseAreRefused) {
+TEST(TfRecord, FilesThatAreSomethingElseAreRefused) {
   const TempDir dir;
   const std::string record = tf_record(labelled(0));
   const auto opened = [&](const std::string& content) {
     write_file(dir / "a.tfrecord", content);
     return open_tfrecord(dir / "a.tfrecord");
   };
-  EXPECT_ERROR(opened(record + record.substr(0, 5)), corrupt);
-  EXPECT_ERROR(opened(record + record.substr(0, 14)), corrupt);
-  EXPECT_ERROR(opened(record + record.substr(0, record.size() - 1)), corrupt);
-  EXPECT_ERROR(opened(record + std::string(12, '\0')), corrupt);
+  EXPECT_ERROR(opened(record.substr(0, record.size() - 1)), corrupt);
   EXPECT_ERROR(opened(jpeg_picture(1)), unsupported);
   EXPECT_ERROR(opened("no records, but text"), corrupt);
   EXPECT_ERROR(opened("\x78\x9C and more of it"), unsupported);
@@ -183,6 +180,105 @@ TEST(TfRecord, FilesThatAreCutOrSomethingElseAreRefused) {
   EXPECT_ERROR(open_tfrecord(dir / "none"), not_found);
   fs::create_directory(dir / "empty");
   EXPECT_ERROR(open_tfrecord(dir / "empty"), not_found);
+}
+
+TEST(TfRecord, ACutEndIsOneBadSample) {
+  const TempDir dir;
+  const std::string record = tf_record(labelled(0));
+  for (const std::string& end : {record.substr(0, 5), record.substr(0, 14),
+                                 record.substr(0, record.size() - 1), std::string(500, '\0')}) {
+    write_file(dir / "a.tfrecord", record + record + end);
+    const auto source = open_tfrecord(dir / "a.tfrecord");
+    ASSERT_EQ(source->splits()[0].num_samples, 3);
+    EXPECT_NO_THROW(record_of(*source, 0, 1));
+    EXPECT_ERROR(record_of(*source, 0, 2), corrupt, .path = (dir / "a.tfrecord: 2").string());
+    EXPECT_THAT(source->notes(), Contains(HasSubstr(std::to_string(end.size()) + " bytes")));
+  }
+}
+
+TEST(TfRecord, ListsOfIndexesBesideAreNoRecords) {
+  const TempDir dir;
+  write_file(dir / "train.record", tf_record(labelled(0)));
+  write_file(dir / "val.tfrecord-00000-of-00001", tf_record(labelled(1)));
+  for (const char* name : {"train.record.idx", "train.tfrecord.index",
+                           "val.tfrecord-00000-of-00001.idx", "index/train.tfrecord.idx"}) {
+    write_file(dir / name, "0 100\n");
+  }
+  const auto source = open_tfrecord(dir.path());
+  ASSERT_EQ(source->splits().size(), 2U);
+  EXPECT_EQ(source->splits()[0].num_samples, 1);
+  EXPECT_EQ(source->splits()[1].num_samples, 1);
+}
+
+TEST(TfRecord, WhatDatasetInfoCountsIsCompared) {
+  const TempDir dir;
+  write_file(dir / "c-train.tfrecord-00000-of-00001", tf_record(labelled(0)));
+  write_file(dir / "c-validation.tfrecord-00000-of-00001", tf_record(labelled(1)));
+  const auto info = [&](const char* train, const char* validation) {
+    write_file(dir / "dataset_info.json",
+               std::string(R"({"splits": [{"name": "train", "shardLengths": [")") + train +
+                   R"("]}, {"name": "validation", "shardLengths": [")" + validation +
+                   R"("]}, {"name": "old"}]})");
+  };
+  info("1", "1");
+  EXPECT_THAT(open_tfrecord(dir.path())->notes(), Not(Contains(HasSubstr("dataset_info"))));
+  info("1", "7");
+  EXPECT_THAT(open_tfrecord(dir.path())->notes(),
+              Contains(HasSubstr("1 records are there of split 'validation'")));
+  write_file(dir / "dataset_info.json", "{");
+  EXPECT_ERROR(open_tfrecord(dir.path()), corrupt);
+}
+
+TEST(TfRecord, BytesWithZerosAreNoTexts) {
+  const TempDir dir;
+  write_file(dir / "a.tfrecord",
+             tf_record(tf_example(tf_bytes("raw", {std::string(8, '\0')}) +
+                                  tf_bytes("text", {"a text"}) + tf_bytes("none", {""}))));
+  const Schema schema = open_tfrecord(dir / "a.tfrecord")->schema();
+  EXPECT_EQ(schema.fields[static_cast<size_t>(schema.index_of("raw"))].type, FieldType::bytes);
+  EXPECT_EQ(schema.fields[static_cast<size_t>(schema.index_of("text"))].type, FieldType::string);
+  EXPECT_EQ(schema.fields[static_cast<size_t>(schema.index_of("none"))].type, FieldType::string);
+}
+
+TEST(TfRecord, ASplitWithoutLabelsHasNone) {
+  const TempDir dir;
+  const std::string unlabelled =
+      tf_record(tf_example(tf_bytes("image/encoded", {jpeg_picture(3)})));
+  write_file(dir / "train.tfrecord", tf_record(labelled(4)));
+  write_file(dir / "test.tfrecord", unlabelled);
+  const auto source = open_tfrecord(dir.path());
+  const Schema schema = source->schema();
+  const auto record = record_of(*source, 1, 0);
+  EXPECT_EQ(RecordView(schema, record).field(1).scalar<int64_t>(), -1);
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("no row of 'test' has a label")));
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("the smallest label is 5")));
+  // One that has some is not such.
+  write_file(dir / "test.tfrecord", unlabelled + tf_record(labelled(0)));
+  EXPECT_ERROR(record_of(*open_tfrecord(dir.path()), 1, 0), invalid_argument);
+}
+
+TEST(TfRecord, ASplitWithoutSamplesIsLeftOut) {
+  const TempDir dir;
+  write_file(dir / "train.tfrecord", "");
+  write_file(dir / "val.tfrecord", tf_record(labelled(0)));
+  const auto source = open_tfrecord(dir.path());
+  ASSERT_EQ(source->splits().size(), 1U);
+  EXPECT_EQ(source->splits()[0].name, "val");
+  EXPECT_EQ(source->identity(0, 0).name, "val.tfrecord: 0");
+  EXPECT_EQ(source->inputs(0).front().name, "val.tfrecord");
+  EXPECT_NO_THROW(record_of(*source, 0, 0));
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("split 'train' has no samples")));
+}
+
+TEST(TfRecord, FilesMayBeBelowAFolderMore) {
+  const TempDir dir;
+  write_file(dir / "cifar/3.0.2/cifar-train.tfrecord-00000-of-00001", tf_record(labelled(0)));
+  const auto source = open_tfrecord(dir.path());
+  EXPECT_EQ(source->splits()[0].name, "train");
+  EXPECT_EQ(source->identity(0, 0).name, "cifar/3.0.2/cifar-train.tfrecord-00000-of-00001: 0");
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("are below 'cifar'")));
+  write_file(dir / "mnist/3.0.1/mnist-train.tfrecord-00000-of-00001", tf_record(labelled(0)));
+  EXPECT_ERROR(open_tfrecord(dir.path()), not_found);
 }
 
 TEST(TfRecord, ALengthBeyondTheFileIsNoAllocation) {

@@ -7,12 +7,12 @@
 #include <optional>
 #include <utility>
 
-#include <ffkit/converter/parquet_file.h>
+#include <ffkit/converter/arrow_file.h>
 #include <ffkit/format/error.h>
 
 #include "format/make_error.h"
 #include "input/input_file.h"
-#include "input/source_error.h"
+#include "sources/arrow/row_batches.h"
 #include "sources/parquet/module/parquet_module.h"
 
 namespace ffkit {
@@ -26,7 +26,7 @@ constexpr size_t kErrorBytes = 1000;
 // The folder of the program or library that holds this code.
 fs::path own_folder() {
   Dl_info info{};
-  if (dladdr(reinterpret_cast<const void*>(&set_parquet_opener), &info) == 0) return {};
+  if (dladdr(reinterpret_cast<const void*>(&set_arrow_opener), &info) == 0) return {};
   std::error_code ignored;
   return fs::canonical(info.dli_fname, ignored).parent_path();
 }
@@ -39,7 +39,7 @@ const FfkitParquetModule* open_parquet_module() {
   }
   if (library == nullptr) return nullptr;
   using Get = const FfkitParquetModule* (*)();
-  const auto get = reinterpret_cast<Get>(dlsym(library, "ffkit_parquet_module_1"));
+  const auto get = reinterpret_cast<Get>(dlsym(library, "ffkit_parquet_module_2"));
   return get == nullptr ? nullptr : get();
 }
 
@@ -48,33 +48,58 @@ const FfkitParquetModule* parquet_module() {
   return module;
 }
 
-class FileInput final : public ParquetInput {
+class FileInput final : public ArrowInput {
  public:
   explicit FileInput(const fs::path& path) : file_(path) {}
   int64_t size() const override { return file_.size(); }
   void read_at(int64_t offset, std::span<std::byte> out) const override {
+    if (!file_.is_in_store()) return file_.read_at(offset, out);
+    if (file_.size() <= kSmallBytes) return read_of_whole(offset, out);
     // Columns are read from front to back.
     constexpr int64_t kAhead = 4 << 20;
     const int64_t ahead = std::min(kAhead, file_.size() - offset - std::ssize(out));
-    if (file_.is_in_store() && ahead > 0) file_.will_read(offset + std::ssize(out), ahead);
+    if (ahead > 0) file_.will_read(offset + std::ssize(out), ahead);
     file_.read_at(offset, out);
   }
 
  private:
+  // A small object takes longer to ask for than to fetch: it is fetched once, as a whole.
+  static constexpr int64_t kSmallBytes = 256 << 10;
+
+  void read_of_whole(int64_t offset, std::span<std::byte> out) const {
+    const std::lock_guard lock(mutex_);
+    if (whole_.empty() && file_.size() > 0) {
+      std::vector<std::byte> whole(static_cast<size_t>(file_.size()));
+      file_.read_at(0, whole);
+      whole_ = std::move(whole);
+    }
+    std::ranges::copy(std::span(whole_).subspan(static_cast<size_t>(offset), out.size()),
+                      out.begin());
+  }
+
   const InputFile file_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::byte> whole_;
 };
 
-class ModuleFile final : public ParquetFile {
+class ModuleFile final : public ArrowFile {
  public:
-  ModuleFile(const FfkitParquetModule& module, const fs::path& path)
-      : module_(module), input_(path), bytes_{this, input_.size(), &ModuleFile::read_bytes} {
-    check([&](char* error) { return module_.open(&bytes_, &file_, error, kErrorBytes); });
+  ModuleFile(const FfkitParquetModule& module, std::unique_ptr<ArrowInput> input,
+             ArrowFormat format)
+      : module_(module),
+        format_(format),
+        input_(std::move(input)),
+        bytes_{this, input_->size(), &ModuleFile::read_bytes} {
+    const int is_ipc = format == ArrowFormat::ipc ? 1 : 0;
+    check([&](char* error) { return module_.open(&bytes_, is_ipc, &file_, error, kErrorBytes); });
   }
   ~ModuleFile() override {
     if (file_ != nullptr) module_.close(file_);
   }
   ModuleFile(const ModuleFile&) = delete;
   ModuleFile& operator=(const ModuleFile&) = delete;
+
+  ArrowFormat format() const override { return format_; }
 
   ArrowOwner<ArrowSchema> schema() override {
     ArrowOwner<ArrowSchema> schema;
@@ -107,7 +132,7 @@ class ModuleFile final : public ParquetFile {
   static int read_bytes(void* context, int64_t offset, int64_t num_bytes, void* out) {
     auto& self = *static_cast<ModuleFile*>(context);
     try {
-      self.input_.read_at(offset, {static_cast<std::byte*>(out), static_cast<size_t>(num_bytes)});
+      self.input_->read_at(offset, {static_cast<std::byte*>(out), static_cast<size_t>(num_bytes)});
       return 0;
     } catch (const Error& error) {
       self.error_ = error;
@@ -123,11 +148,12 @@ class ModuleFile final : public ParquetFile {
     error_.reset();
     if (call(text.data()) == 0) return;
     if (error_) throw Error(*error_);
-    throw error_of(ErrorCode::corrupt, "cannot be read as a parquet file: {}", text.data());
+    throw unreadable_arrow(format_, text.data());
   }
 
   const FfkitParquetModule& module_;
-  const FileInput input_;
+  const ArrowFormat format_;
+  const std::unique_ptr<ArrowInput> input_;
   const FfkitParquetBytes bytes_;
   void* file_ = nullptr;
   std::optional<Error> error_;  // of the last read of the file
@@ -138,36 +164,40 @@ std::mutex& opener_mutex() {
   return mutex;
 }
 
-OpenParquet& parquet_opener() {
-  static OpenParquet opener;
+OpenArrow& arrow_opener() {
+  static OpenArrow opener;
   return opener;
 }
 
 }  // namespace
 
-void set_parquet_opener(OpenParquet open) {
+std::string_view to_string(ArrowFormat format) {
+  return format == ArrowFormat::parquet ? "parquet files" : "Arrow tables";
+}
+
+void set_arrow_opener(OpenArrow open) {
   const std::lock_guard lock(opener_mutex());
-  parquet_opener() = std::move(open);
+  arrow_opener() = std::move(open);
 }
 
-std::unique_ptr<ParquetInput> open_parquet_input(const fs::path& path) {
-  return std::make_unique<FileInput>(path);
-}
-
-std::unique_ptr<ParquetFile> open_parquet_file(const fs::path& path) {
-  OpenParquet open;
+std::unique_ptr<ArrowFile> open_arrow_file(std::unique_ptr<ArrowInput> input, ArrowFormat format) {
+  OpenArrow open;
   {
     const std::lock_guard lock(opener_mutex());
-    open = parquet_opener();
+    open = arrow_opener();
   }
-  if (open) return open(path);
+  if (open) return open(std::move(input), format);
   if (const FfkitParquetModule* module = parquet_module()) {
-    return std::make_unique<ModuleFile>(*module, path);
+    return std::make_unique<ModuleFile>(*module, std::move(input), format);
   }
-  throw source_error(path, ErrorCode::unsupported,
-                     "parquet files are read by Arrow's library, and {} is not here; build it "
-                     "(-DFFKIT_PARQUET=ON), or convert in Python, where pyarrow reads them",
-                     kModuleName);
+  throw error_of(ErrorCode::unsupported,
+                 "{} are read by Arrow's library, and {} is not here; build it "
+                 "(-DFFKIT_PARQUET=ON), or convert in Python, where pyarrow reads them",
+                 to_string(format), kModuleName);
+}
+
+std::unique_ptr<ArrowFile> open_parquet_file(const fs::path& path) {
+  return open_arrow_file(std::make_unique<FileInput>(path), ArrowFormat::parquet);
 }
 
 }  // namespace ffkit

@@ -1,0 +1,29 @@
+// Which parquet files are at a path, and what the end of one says.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include <ffkit/converter/arrow_file.h>
+
+#include "sources/arrow/arrow_columns.h"
+#include "sources/files/file_group.h"
+#include "sources/files/shard_files.h"
+
+namespace ffkit {
+
+// As find_shards(); also folders of values (partition_folders.h). Files and folders that begin with
+// '_' are none, as for Spark and Arrow.
+ShardListing list_parquet_files(const std::filesystem::path& path);
+
+// What the end of a file says.
+struct ParquetHead {
+  FileStamp stamp;
+  ArrowColumns columns;
+  std::vector<RowGroup> groups;
+};
+
+// Throws source_error(): unsupported for a file that is something else, by its name.
+ParquetHead read_parquet_head(const std::filesystem::path& path);
+
+}  // namespace ffkit
