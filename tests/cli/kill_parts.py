@@ -97,7 +97,7 @@ def main():
             assert is_same(destination, expected), f"kill {kill}: the run after it gave {files_of(destination)}"
             shutil.rmtree(destination)
         print(f"{kills} kills over runs of {seconds * 1000:.0f} ms: {dict(seen)}")
-        assert seen["refused"] > kills / 4, "the moments do not cover the run"
+        assert seen["refused"] > kills / 8, "the moments do not cover the run"
 
 
 if __name__ == "__main__":
