@@ -96,7 +96,7 @@ std::optional<JobPlace> place_in_array(const JobVariables& v) {
   if (has_gaps) {
     v.refuse(fmt::format(
         "the job array has {} tasks from {} to {} with gaps, and Slurm does not tell a task which "
-        "ones are left out; submit an array without gaps, such as --array={}-{}",
+        "ones are left out; submit an array without gaps, such as sbatch --array={}-{}",
         count, first, last, first, first + count - 1));
   }
   return JobPlace{.index = (task - first) / step, .count = count, .found_by = kArrayTask};

@@ -14,7 +14,7 @@ ROOMS = ("converter", "format", "image", "loader", "nuscenes", "pose", "text")
 # A comment, a raw string, strings side by side, or a character: what comes first counts.
 TOKEN = re.compile(r"""//[^\n]*|/\*.*?\*/|R"\((?P<raw>.*?)\)"|(?P<text>"(?:\\.|[^"\\\n])*"(?:\s*"(?:\\.|[^"\\\n])*")*)|'(?:\\.|[^'\\])'""", re.DOTALL)
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
-COMMAND = re.compile(r"\b(tar|ffconvert|ffinspect|fftrain|ffeval)\b[^;(]*--")
+COMMAND = re.compile(r"\b(tar|sbatch|ffconvert|ffinspect|fftrain|ffeval)\b[^;(]*--")
 
 
 # SourceKind::example is the rest of a command.
