@@ -47,11 +47,23 @@ class Sink(ffkit.ray.Datasink):
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-def main(folder, fault):
-    ray.init(num_cpus=2, _node_ip_address="127.0.0.1", include_dashboard=False, log_to_driver=False, logging_level="ERROR", object_store_memory=200 << 20)
+def start_ray():
+    """Ray on this machine alone. Its own start may time out where much else runs."""
+    for attempt in range(3):
+        try:
+            ray.init(num_cpus=2, _node_ip_address="127.0.0.1", include_dashboard=False, log_to_driver=False, logging_level="ERROR", object_store_memory=200 << 20)
+            break
+        except Exception:
+            ray.shutdown()
+            if attempt == 2:
+                raise
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
     context.execution_options.preserve_order = True
+
+
+def main(folder, fault):
+    start_ray()
     data = ray.data.range(NUM_TASKS, override_num_blocks=NUM_TASKS).flat_map(lambda row: rows(int(row["id"])))
     sink = Sink(folder, fault)
     data.write_datasink(sink)

@@ -23,10 +23,7 @@ DRIVER = pathlib.Path(__file__).with_name("driver.py")
 
 @pytest.fixture(scope="module")
 def cluster():
-    ray.init(num_cpus=2, _node_ip_address="127.0.0.1", include_dashboard=False, log_to_driver=False, logging_level="ERROR", object_store_memory=200 << 20)
-    context = ray.data.DataContext.get_current()
-    context.enable_progress_bars = False
-    context.execution_options.preserve_order = True
+    driver.start_ray()
     yield
     ray.shutdown()
 
@@ -37,7 +34,7 @@ def start_driver(folder, fault="none"):
 
 def run_driver(folder, fault="none"):
     process = start_driver(folder, fault)
-    out, err = process.communicate(timeout=200)
+    out, err = process.communicate(timeout=600)
     return process.returncode, fingerprint_in(out), err
 
 
@@ -151,7 +148,7 @@ def test_workers_killed_at_random(tmp_path, undisturbed):
                 killed += 1
             except ProcessLookupError:
                 continue
-    out, _ = process.communicate(timeout=200)
+    out, _ = process.communicate(timeout=600)
     assert (process.returncode, fingerprint_in(out)) == (0, undisturbed)
     expect_whole(tmp_path / "set")
     assert killed == NUM_KILLS
@@ -185,7 +182,7 @@ def test_two_drivers_at_one_destination(tmp_path, undisturbed):
     ends = [None, None]
 
     def wait(i):
-        ends[i] = both[i].communicate(timeout=200)
+        ends[i] = both[i].communicate(timeout=600)
 
     threads = [threading.Thread(target=wait, args=(i,)) for i in range(2)]
     for thread in threads:
