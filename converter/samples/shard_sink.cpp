@@ -196,7 +196,8 @@ const std::string& ShardSink::job() const noexcept {
 ShardSink ShardSink::begin(const fs::path& destination, const std::string& split,
                            const SampleWriterOptions& options, std::string job) {
   // A schema is known when samples come.
-  require_valid_split(split, Schema({{.name = "any", .type = FieldType::bytes}}), options);
+  const Schema any{{{.name = "any"}}};
+  require_valid_split(split, any, options);
   refuse_unfinished(destination);
   auto impl = std::make_unique<Impl>();
   impl->destination = destination;

@@ -98,7 +98,7 @@ struct ShardTask::Impl {
 };
 
 ShardTask::ShardTask(const std::filesystem::path& destination, const std::string& split,
-                     const std::string& job, int64_t task, Schema schema,
+                     const std::string& job, int64_t task, const Schema& schema,
                      const SampleWriterOptions& options) {
   require_valid_split(split, schema, options);
   require_task(task);

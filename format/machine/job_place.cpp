@@ -67,9 +67,9 @@ class JobVariables {
 };
 
 JobPlace place_by(const JobVariables& v, const RankNames& names) {
-  const JobPlace place{.index = v.number(names.rank, names.size),
-                       .count = v.number(names.size, names.rank),
-                       .found_by = names.rank};
+  JobPlace place{.index = v.number(names.rank, names.size),
+                 .count = v.number(names.size, names.rank),
+                 .found_by = names.rank};
   if (place.index >= place.count) {
     v.refuse(fmt::format("{} is {}, but {} is only {}; mend what starts the processes", names.rank,
                          place.index, names.size, place.count));

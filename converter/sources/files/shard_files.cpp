@@ -142,7 +142,7 @@ std::vector<std::string> folders_of_splits(const fs::path& path, const ShardName
       bool has_some = false;
       for (const std::string& name : data_folders(path / folder, names)) {
         has_some = has_some || !shards_in(path / folder / name, names).empty();
-        below.push_back(folder + '/' + name);
+        below.push_back(fmt::format("{}/{}", folder, name));
       }
       if (has_some) found.push_back(folder);
     }

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 // "train-00000" for "train-00000.parquet".
 std::optional<std::string> parquet_stem(const std::string& name) {
   for (const char* ending : {".parquet", ".parq", ".pq"}) {
-    if (const auto stem = names_ending_in(ending).stem(name)) return stem;
+    if (auto stem = names_ending_in(ending).stem(name)) return stem;
   }
   return std::nullopt;
 }

@@ -50,6 +50,7 @@ PartitionColumns::PartitionColumns(const fs::path& root,
                            fmt::join(keys_of(found), "', '"), fmt::join(*keys, "', '"));
       }
       std::vector<Value> values;
+      values.reserve(found.size());
       for (const PartitionValue& one : found) {
         values.push_back({.is_null = !one.value, .text = one.value.value_or("")});
       }

@@ -77,7 +77,7 @@ class ShardTask {
   // `options`: those of the sink. `task`: its number, from 0 to 99,999,999, the same for each
   // attempt. Throws Error(invalid_argument) also where the split is not of that job.
   ShardTask(const std::filesystem::path& destination, const std::string& split,
-            const std::string& job, int64_t task, Schema schema,
+            const std::string& job, int64_t task, const Schema& schema,
             const SampleWriterOptions& options = {});
   // Without finish(), removes what was written.
   ~ShardTask();
