@@ -1,5 +1,5 @@
-// The merge of the parts of a conversion to one place (output/store_parts.h): by metadata alone. The
-// manifests of the parts become one, and their reports; no shard is read, copied or moved.
+// The merge of the parts of a conversion to one place (output/store_parts.h): by metadata alone.
+// The manifests of the parts become one, and their reports; no shard is read, copied or moved.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 
 namespace ffkit {
 
-// Makes of the parts at `data_set`, an address or a folder, what one machine would have made, and removes what
-// they say of themselves. After a kill the same call goes on. Returns the manifests. Throws
-// Error(invalid_argument) when parts are missing or unfinished, or another process writes to the
-// data set; Error(corrupt) when a shard is missing or has another length than its part says.
+// Makes of the parts at `data_set`, an address or a folder, what one machine would have made, and
+// removes what they say of themselves. After a kill the same call goes on. Returns the manifests.
+// Throws Error(invalid_argument) when parts are missing or unfinished, or another process writes to
+// the data set; Error(corrupt) when a shard is missing or has another length than its part says.
 std::vector<Manifest> merge_parts(const std::filesystem::path& data_set,
                                   const MergeOptions& options);
 

@@ -61,10 +61,10 @@ struct SplitPlan {
   int64_t estimated_bytes() const;
 };
 
-// The plans of all splits; one may have no shards in options.part. A shard ends when it is estimated to hold
-// options.shard_bytes; the estimate is made from the samples' sizes and from encoding the split's
-// first records. Reads those, and those that a dictionary is trained on. Throws as
-// split_compression() does.
+// The plans of all splits; one may have no shards in options.part. A shard ends when it is
+// estimated to hold options.shard_bytes; the estimate is made from the samples' sizes and from
+// encoding the split's first records. Reads those, and those that a dictionary is trained on.
+// Throws as split_compression() does.
 std::vector<SplitPlan> plan_all_splits(const Source& source, const ConvertOptions& options);
 // Leaves the plans that have shards. Returns a sentence that says why where there is none.
 std::string keep_plans_with_shards(std::vector<SplitPlan>& plans, const ConvertPart& part);

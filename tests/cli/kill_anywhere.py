@@ -27,8 +27,8 @@ def is_same(a, b):
     )
 
 
-def make_pictures(ffconvert, ffinspect, work):
-    """One painted picture in many files, told apart by a few bytes behind its end: a run that is nearly all writing."""
+def make_pictures(ffconvert, ffinspect, work, bad_every=0):
+    """One painted picture in many files, told apart by a few bytes behind its end: a run that is nearly all writing. Each `bad_every`th is no picture; 0: none."""
     subprocess.run([ffconvert, "demo", work / "demo", "--images", "1", "--val-images", "0", "--size", "256", "--quiet"], check=True)
     picture = subprocess.run(
         [ffinspect, "cat", work / "demo", "0", "--split", "train", "--field", "image"], check=True, capture_output=True
@@ -37,7 +37,8 @@ def make_pictures(ffconvert, ffinspect, work):
         for i in range(count):
             folder = work / "source" / split / f"class-{i % 4}"
             folder.mkdir(parents=True, exist_ok=True)
-            (folder / f"{i:04}.jpg").write_bytes(picture + b"%d" % i)
+            is_bad = bad_every and i % bad_every == 0
+            (folder / f"{i:04}.jpg").write_bytes((b"no picture" if is_bad else picture) + b"%d" % i)
 
 
 def main():

@@ -6,7 +6,6 @@ byte for byte that of a conversion without parts. Then both run again, at the sa
 """
 
 import collections
-import filecmp
 import pathlib
 import random
 import shutil
@@ -15,14 +14,7 @@ import sys
 import tempfile
 import time
 
-
-def files_of(folder):
-    return sorted(path.relative_to(folder) for path in folder.rglob("*"))
-
-
-def is_same(a, b):
-    names = files_of(a)
-    return names == files_of(b) and all((a / name).is_dir() or filecmp.cmp(a / name, b / name, shallow=False) for name in names)
+from kill_anywhere import files_of, is_same, make_pictures
 
 
 def main():
@@ -32,16 +24,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="ffkit-kill-parts-") as name:
         work = pathlib.Path(name)
         expected, destination, source = work / "undisturbed", work / "dst", work / "source"
-        subprocess.run([ffconvert, "demo", work / "demo", "--images", "1", "--val-images", "0", "--size", "256", "--quiet"], check=True)
-        picture = subprocess.run(
-            [ffinspect, "cat", work / "demo", "0", "--split", "train", "--field", "image"], check=True, capture_output=True
-        ).stdout
-        for split, count in (("train", 250), ("val", 60)):
-            for i in range(count):
-                folder = source / split / f"class-{i % 4}"
-                folder.mkdir(parents=True, exist_ok=True)
-                # Told apart by a few bytes behind the end; some are cut, and reported.
-                (folder / f"{i:04}.jpg").write_bytes((picture if i % 50 else b"no picture") + b"%d" % i)
+        make_pictures(ffconvert, ffinspect, work, bad_every=50)  # which are skipped, and reported
 
         def command(folder, *more):
             return [ffconvert, "folder", source, folder, "--shard-size", "1M", "--on-error", "skip", *more]

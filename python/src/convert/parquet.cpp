@@ -1,5 +1,6 @@
 // Parquet files and Arrow tables for the converter, read by Python's pyarrow: its batches come
-// through Arrow's C interfaces, without a copy. Threads of the converter hold the GIL while they ask for one.
+// through Arrow's C interfaces, without a copy. Threads of the converter hold the GIL while they
+// ask for one.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>

@@ -64,8 +64,8 @@ ConvertSummary merge_datasets(const std::filesystem::path& destination,
                               const std::vector<std::filesystem::path>& sources,
                               const MergeOptions& options);
 
-// Whether the parts of a conversion lie at `destination`, so that merge_datasets() joins them without
-// sources. Throws Error(io).
+// Whether the parts of a conversion lie at `destination`, so that merge_datasets() joins them
+// without sources. Throws Error(io).
 bool holds_parts(const std::filesystem::path& destination);
 
 // Adds `sources` to the data set `destination`. First the new shards are put beside the old ones,

@@ -106,9 +106,9 @@ std::unique_ptr<Source> open_mds(const std::filesystem::path& path, const RowOpt
 //   tensor, numpy, no_header_...           tensors; without a dtype in the index, as for open_mds()
 //   bytes, file, video, audio, mesh, ...   bytes
 //
-// Samples of a TokensLoader are tensors as long as they were written. Chunks whose rows are an Arrow
-// table, as LitData writes them with pyarrow, are read by what reads parquet, in their order alone,
-// and give the same columns; keys that the first sample lacks are columns, too. Throws
+// Samples of a TokensLoader are tensors as long as they were written. Chunks whose rows are an
+// Arrow table, as LitData writes them with pyarrow, are read by what reads parquet, in their order
+// alone, and give the same columns; keys that the first sample lacks are columns, too. Throws
 // Error(unsupported) for pickle and graph, which run programs, unless columns leaves them out, for
 // encrypted chunks, layouts of other item loaders, and tables where nothing reads them.
 std::unique_ptr<Source> open_litdata(const std::filesystem::path& path,
