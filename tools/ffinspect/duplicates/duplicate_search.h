@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -41,8 +42,7 @@ std::filesystem::path default_hash_folder();
 struct DuplicateRecord {
   int split = 0;       // the number of its data set among those that were given
   int64_t record = 0;  // its number in the whole split
-  // Bits by which its hash differs from that of the group's first record; 0 where it is equal to
-  // that one by its bytes. -1: a plain picture, which is compared by its bytes alone.
+  // Bits by which its hash differs from that of the group's first record.
   int distance = 0;
   // Whether another record of the group has the same bytes.
   bool exact = false;
@@ -85,7 +85,7 @@ struct DuplicateSplit {
 class Duplicates {
  public:
   Duplicates(std::vector<DuplicateSplit> splits, std::vector<DuplicateGroup> groups,
-             std::vector<std::string> notes);
+             std::vector<std::string> notes, int max_distance);
 
   const std::vector<DuplicateSplit>& splits() const { return splits_; }
   // Those across splits first, then those with more records, then in the order of their records.
@@ -97,8 +97,8 @@ class Duplicates {
   std::optional<int64_t> group_of(int split, int64_t record) const;
 
   // The numbers of the records of `split` that stay when each group keeps one record: in the order
-  // of `records`, which are numbers in the whole split, those that are no duplicate, within
-  // `max_distance`, of a record that stays, where all records of other splits stay.
+  // of `records`, which are numbers in the whole split, those that are equal or near to no record
+  // that stays. All records of the other splits stay.
   std::vector<int64_t> kept(int split, const std::vector<int64_t>& records) const;
 
  private:
@@ -111,6 +111,7 @@ class Duplicates {
   std::vector<DuplicateSplit> splits_;
   std::vector<DuplicateGroup> groups_;
   std::vector<std::string> notes_;
+  int max_distance_ = 0;
   int64_t num_across_ = 0;
   std::vector<Entry> entries_;  // sorted by split and record
 };
@@ -121,6 +122,9 @@ struct DuplicateProgress {
   std::atomic<int64_t> num_done = 0;   // records
   std::atomic<int64_t> num_total = 0;  // 0: not known yet
   std::atomic<bool> stop = false;      // set by others
+  // Called by the threads that work when so many more records are hashed; those of side files are
+  // in num_done before.
+  std::function<void(int64_t num_records)> on_done;
 };
 
 // Compares all records of `splits`, each of which is a split or a subset of one. Throws
