@@ -249,7 +249,8 @@ Canvas make_contact_sheet(const std::string& title, std::vector<SheetEntry>& ent
 Canvas draw_entry(ImageDecoder& decoder, const SheetEntry& entry, int size) {
   const ImageInfo info = decoder.read_info(entry.image);
   const Rect region = region_of(entry, info);
-  Rect to = fit(region.width, region.height, {0, 0, size, size});
+  const int side = std::min(size, std::max(region.width, region.height));
+  Rect to = fit(region.width, region.height, {0, 0, side, side});
   to.x = 0;
   to.y = 0;
   Canvas canvas(to.width, to.height, kPaper);

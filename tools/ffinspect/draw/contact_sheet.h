@@ -56,8 +56,8 @@ void check_sheet_size(const std::string& title, int64_t num_entries, const Sheet
 Canvas make_contact_sheet(const std::string& title, std::vector<SheetEntry>& entries,
                           const SheetOptions& options);
 
-// Draws the entry's picture alone, with its mask, boxes and points: as large as fits `size` x
-// `size`, its shape kept. Throws Error(corrupt) or Error(unsupported) where it cannot be decoded.
+// Draws the entry's picture alone, with its mask, boxes and points: made smaller until it fits
+// `size` x `size`, its shape kept. Throws Error(corrupt) or Error(unsupported) where it cannot be decoded.
 Canvas draw_entry(ImageDecoder& decoder, const SheetEntry& entry, int size);
 
 }  // namespace ffkit

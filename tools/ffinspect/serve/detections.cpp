@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 
 #include <nlohmann/json.hpp>
@@ -17,12 +19,11 @@
 namespace ffkit::serve {
 namespace {
 
-using Json = nlohmann::json;
 using Id = std::variant<int64_t, std::string>;
 
 constexpr double kMinOverlap = 0.5;
 
-std::optional<Id> id_of(const Json& json, const char* name) {
+std::optional<Id> id_of(const nlohmann::json& json, const char* name) {
   const auto at = json.find(name);
   if (at == json.end()) return std::nullopt;
   if (at->is_number_integer()) return at->get<int64_t>();
@@ -42,25 +43,42 @@ std::map<Id, int64_t> records_of(const Dataset& split) {
   return records;
 }
 
-double overlap(const SheetBox& a, const SheetBox& b) {
+double common_area(const SheetBox& a, const SheetBox& b) {
   const double width = std::min(a.x + a.width, b.x + b.width) - std::max(a.x, b.x);
   const double height = std::min(a.y + a.height, b.y + b.height) - std::max(a.y, b.y);
-  if (!(width > 0) || !(height > 0)) return 0;
-  const double both = width * height;
-  return both / (a.width * a.height + b.width * b.height - both);
+  return width > 0 && height > 0 ? width * height : 0;
 }
 
-std::vector<SheetBox> true_boxes(const Dataset& split, const RecordView& record) {
-  std::vector<SheetBox> boxes = marked_boxes(split, record);
+// Intersection over union.
+double overlap(const SheetBox& a, const SheetBox& b) {
+  const double both = common_area(a, b);
+  return both > 0 ? both / (a.width * a.height + b.width * b.height - both) : 0;
+}
+
+struct Truth {
+  std::vector<SheetBox> boxes;
+  std::vector<SheetBox> crowds;
+};
+
+Truth truth_of(const Dataset& split, const RecordView& record) {
+  Truth truth{.boxes = marked_boxes(split, record), .crowds = {}};
   const int at = split.schema().index_of("iscrowd");
-  if (at < 0 || record.is_null(static_cast<size_t>(at))) return boxes;
+  if (at < 0 || record.is_null(static_cast<size_t>(at))) return truth;
   const TensorView crowd = record.tensor(static_cast<size_t>(at));
-  if (crowd.dtype != DType::u8 || crowd.data.size() != boxes.size()) return boxes;
-  std::vector<SheetBox> kept;
-  for (size_t i = 0; i < boxes.size(); ++i) {
-    if (crowd.data[i] == std::byte{0}) kept.push_back(boxes[i]);
+  if (crowd.dtype != DType::u8 || crowd.data.size() != truth.boxes.size()) return truth;
+  const std::vector<SheetBox> all = std::exchange(truth.boxes, {});
+  for (size_t i = 0; i < all.size(); ++i) {
+    (crowd.data[i] == std::byte{0} ? truth.boxes : truth.crowds).push_back(all[i]);
   }
-  return kept;
+  return truth;
+}
+
+// Whether half of the box lies in a crowd of its class: then it is no mistake.
+bool is_in_crowd(const SheetBox& box, const std::vector<SheetBox>& crowds) {
+  return std::ranges::any_of(crowds, [&](const SheetBox& crowd) {
+    return crowd.class_number == box.class_number &&
+           common_area(crowd, box) >= kMinOverlap * box.width * box.height;
+  });
 }
 
 }  // namespace
@@ -75,7 +93,7 @@ std::vector<std::vector<Detection>> read_detections(const Dataset& split,
                                                     const std::filesystem::path& file) {
   std::ifstream in(file);
   if (!in) throw error_at(file, ErrorCode::not_found, "cannot be opened");
-  const Json json = Json::parse(in, nullptr, /*allow_exceptions=*/false);
+  const nlohmann::json json = nlohmann::json::parse(in, nullptr, /*allow_exceptions=*/false);
   if (!json.is_array()) {
     throw error_at(file, ErrorCode::corrupt,
                    "is no JSON array of detections, [{{image_id, category_id, bbox, score}}]");
@@ -84,14 +102,14 @@ std::vector<std::vector<Detection>> read_detections(const Dataset& split,
   const Manifest& manifest = split.manifest();
   std::vector<std::vector<Detection>> out(static_cast<size_t>(split.num_records()));
   for (size_t i = 0; i < json.size(); ++i) {
-    const Json& entry = json[i];
+    const nlohmann::json& entry = json[i];
     const auto image = id_of(entry, "image_id");
     const auto category = id_of(entry, "category_id");
     const auto box = entry.find("bbox");
     const auto score = entry.find("score");
     const bool is_whole =
         image && category && box != entry.end() && box->is_array() && box->size() == 4 &&
-        std::ranges::all_of(*box, [](const Json& value) { return value.is_number(); }) &&
+        std::ranges::all_of(*box, [](const nlohmann::json& value) { return value.is_number(); }) &&
         score != entry.end() && score->is_number();
     if (!is_whole) {
       throw error_at(file, ErrorCode::corrupt,
@@ -130,7 +148,7 @@ int64_t detection_mistakes(const Dataset& split, int64_t record,
   std::vector<std::byte> bytes;
   split.read(record, bytes);
   const RecordView view(split.schema(), bytes, split.name(record));
-  const std::vector<SheetBox> truth = true_boxes(split, view);
+  const auto [truth, crowds] = truth_of(split, view);
   std::vector<const Detection*> found;
   for (const Detection& detection : detections) {
     if (detection.score >= min_score) found.push_back(&detection);
@@ -138,6 +156,7 @@ int64_t detection_mistakes(const Dataset& split, int64_t record,
   std::ranges::stable_sort(found, std::greater(), [](const auto* item) { return item->score; });
   std::vector<bool> is_matched(truth.size());
   int64_t num_matched = 0;
+  int64_t num_ignored = 0;
   for (const Detection* detection : found) {
     double best = kMinOverlap;
     size_t match = truth.size();
@@ -149,11 +168,14 @@ int64_t detection_mistakes(const Dataset& split, int64_t record,
         match = i;
       }
     }
-    if (match == truth.size()) continue;
+    if (match == truth.size()) {
+      if (is_in_crowd(detection->box, crowds)) ++num_ignored;
+      continue;
+    }
     is_matched[match] = true;
     ++num_matched;
   }
-  return std::ssize(found) + std::ssize(truth) - 2 * num_matched;
+  return std::ssize(found) + std::ssize(truth) - 2 * num_matched - num_ignored;
 }
 
 }  // namespace ffkit::serve

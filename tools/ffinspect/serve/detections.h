@@ -28,7 +28,7 @@ std::vector<std::vector<Detection>> read_detections(const Dataset& split,
 
 // Detections from `min_score` on that match no box of their class with an intersection of half of
 // the union, and boxes that none matches: the best detections first, as COCO matches them. Boxes of
-// crowds count for neither.
+// crowds are not missed, and a detection of which half lies in one is no mistake.
 int64_t detection_mistakes(const Dataset& split, int64_t record,
                            const std::vector<Detection>& detections, double min_score);
 

@@ -95,7 +95,8 @@ Site::Site(ServedSet set, const std::filesystem::path& hash_folder) {
 }
 
 http::Response Site::answer(const http::Request& request) {
-  const std::string_view name = request.path == "/" ? "/index.html" : request.path;
+  std::string_view name = request.path;
+  if (name == "/") name = "/index.html";
   const auto file =
       std::ranges::find(page_files(), name.substr(1), [](const PageFile& page) { return page.name; });
   if (file != page_files().end()) return page_response(*file);
