@@ -1,0 +1,69 @@
+// Equal and almost equal pictures, in groups.
+import {ask, isAborted} from './api.js';
+import {go, write} from './address.js';
+import {button, count, counted, h, percent, problem, put, toggle} from './elements.js';
+import {thumbnail} from './cells.js';
+
+const PAGE = 50, MAX_OF_GROUP = 24, ASK_AGAIN = 700;
+
+export function duplicatesView(start) {
+  let place = start, running = new AbortController(), timer = 0, shown = 0;
+  const state = h('div', {class: 'row', role: 'status'});
+  const groups = h('div', {class: 'groups'});
+  const foot = h('div', {class: 'row'});
+  const element = h('article', {class: 'duplicates'}, h('div', {class: 'record-head'}, h('h1', {}, 'Duplicates')), state, groups, foot);
+
+  async function load(from, name = 'api/duplicates') {
+    clearTimeout(timer);
+    if (!from) running.abort();
+    if (!from) running = new AbortController();
+    try {
+      const answer = await ask(name, {from, count: PAGE, across: place.across || '0'}, {signal: running.signal, keep: false});
+      showState(answer);
+      if (!from) {
+        put(groups);
+        shown = 0;
+      }
+      for (const group of answer.groups) groups.append(groupOf(group));
+      shown += answer.groups.length;
+      const all = place.across === '1' ? answer.num_across : answer.num_groups;
+      put(foot, shown > 0 && h('span', {class: 'help'}, `${count(shown)} of ${counted(all, 'group', 'groups')}`), shown < all && answer.groups.length > 0 && button('More', 'Shows the groups that follow', () => load(shown)));
+      if (answer.state === 'running') timer = setTimeout(() => load(0), ASK_AGAIN);
+    } catch (error) {
+      if (!isAborted(error)) put(foot, problem(error));
+    }
+  }
+
+  function showState(answer) {
+    put(state, answer.state === 'running' && [h('progress', {max: 1, value: answer.done, 'aria-label': 'Pictures looked at'}), h('span', {}, percent(answer.done))],
+      answer.state === 'none' && button('Look for duplicates', 'Reads every picture once', () => load(0, 'api/duplicates/start'), {class: 'main-button'}),
+      answer.state === 'done' && [h('span', {}, `${counted(answer.num_groups, 'group', 'groups')}, ${count(answer.num_across)} of them across splits`),
+        answer.num_across > 0 && toggle('across splits only', 'Groups with records of several splits', place.across === '1', on => go({...place, across: on ? '1' : ''}))],
+      answer.message && h('span', {class: 'help'}, answer.message));
+  }
+
+  function groupOf(group) {
+    const own = group.records.filter(one => one.split === place.split).length;
+    return h('section', {class: group.across ? 'group across' : 'group'},
+      h('h2', {}, group.exact ? 'Equal' : 'Alike', group.across && h('span', {class: 'badge'}, 'across splits'), own > 0 && h('a', {href: write({view: 'grid', split: place.split, group: group.group})}, 'in the grid')),
+      h('ul', {class: 'small-pictures'}, group.records.slice(0, MAX_OF_GROUP).map(one => h('li', {}, h('a', {href: write({view: 'record', split: one.split, record: one.record})},
+        h('img', {src: thumbnail(one.split, one.record, 160), alt: '', loading: 'lazy', decoding: 'async'}), h('span', {}, `${one.split} ${count(one.record)}`),
+        h('span', {class: 'help'}, [one.class_name, one.distance ? `distance ${one.distance}` : ''].filter(Boolean).join(' · '))))),
+        group.records.length > MAX_OF_GROUP && h('li', {class: 'help'}, `and ${count(group.records.length - MAX_OF_GROUP)} more`)));
+  }
+
+  load(0);
+  return {
+    element, keys: [],
+    title: () => 'Duplicates',
+    update(next) {
+      place = next;
+      load(0);
+      return true;
+    },
+    leave() {
+      clearTimeout(timer);
+      running.abort();
+    },
+  };
+}

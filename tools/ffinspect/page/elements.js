@@ -1,0 +1,94 @@
+// Elements made in one call, and numbers as people read them. No HTML is ever parsed, so that no
+// name of a class and no text of a record can become a part of the page.
+
+function fill(element, properties, children) {
+  for (const [name, value] of Object.entries(properties ?? {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith('on')) element.addEventListener(name.slice(2), value);
+    else if (name === 'class') element.setAttribute('class', value);
+    else if (name in element && !(element instanceof SVGElement) && !name.startsWith('aria-'))
+      element[name] = value;
+    else element.setAttribute(name, value === true ? '' : value);
+  }
+  element.append(...children.flat(9).filter(child => child !== null && child !== undefined && child !== false));
+  return element;
+}
+
+// h('button', {class: 'quiet', onclick: f}, 'Text', child): an element of HTML. Properties that begin
+// with "on" are listeners. Children that are null or false are left out, lists are taken apart.
+export function h(name, properties, ...children) {
+  return fill(document.createElement(name), properties, children);
+}
+
+// Puts children, as h() takes them, in place of what an element has.
+export function put(element, ...children) {
+  element.replaceChildren();
+  return fill(element, {}, children);
+}
+
+// As h(), of SVG.
+export function svg(name, properties, ...children) {
+  return fill(document.createElementNS('http://www.w3.org/2000/svg', name), properties, children);
+}
+
+// A button with a word, and what it does as its title.
+export function button(text, does, onclick, properties) {
+  return h('button', {type: 'button', title: does, onclick, ...properties}, text);
+}
+
+// A switch: a button that is pressed or not.
+export function toggle(text, does, pressed, change) {
+  const element = button(text, does, () => {
+    const now = element.getAttribute('aria-pressed') !== 'true';
+    element.setAttribute('aria-pressed', now);
+    change(now);
+  }, {class: 'toggle', 'aria-pressed': String(pressed)});
+  return element;
+}
+
+// A <select> of [value, text] pairs.
+export function choose(label, pairs, value, change) {
+  const select = h('select', {'aria-label': label, title: label, onchange: () => change(select.value)},
+    pairs.map(([of, text]) => h('option', {value: of, selected: of === value}, text)));
+  return select;
+}
+
+const thousands = new Intl.NumberFormat('en');
+export const count = number => thousands.format(number);
+export const counted = (number, one, several) => `${count(number)} ${number === 1 ? one : several}`;
+
+export function bytes(number) {
+  for (const unit of ['B', 'kB', 'MB', 'GB']) {
+    if (number < 1000 || unit === 'GB') return `${number < 10 && unit !== 'B' ? number.toFixed(1) : Math.round(number)} ${unit}`;
+    number /= 1000;
+  }
+}
+
+// A number in at most some four digits that count.
+export function short(number) {
+  if (Number.isInteger(number)) return count(number);
+  return Math.abs(number) >= 1e5 || Math.abs(number) < 1e-3 ? number.toExponential(2) : String(+number.toPrecision(4));
+}
+
+export const percent = share => `${(100 * share).toFixed(share >= 0.9995 || share < 0.1 ? 1 : 0)} %`;
+
+// Says something to screen readers.
+export function say(text) {
+  document.getElementById('live').textContent = text;
+}
+
+// A sentence in place of what could not be shown.
+export function problem(error) {
+  return h('p', {class: 'problem', role: 'alert'}, error.message ?? String(error));
+}
+
+// Calls f once, when nothing has called for so many milliseconds.
+export function settled(milliseconds, f) {
+  let timer = 0;
+  const later = (...values) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => f(...values), milliseconds);
+  };
+  later.stop = () => clearTimeout(timer);
+  return later;
+}

@@ -1,0 +1,57 @@
+// What is known of a record, as tables: facts, fields, pictures with EXIF, duplicates.
+import {write} from './address.js';
+import {thumbnail} from './cells.js';
+import {bytes, count, h} from './elements.js';
+
+const MAX_TEXT = 2000;
+
+export function fieldTable(split, record) {
+  return [
+    section('Record', pairs([['number', count(record.record)], ['id', record.id], ['label', record.label], ['class', record.class], ['name', record.class_name],
+      ['size', bytes(record.num_bytes)], ['shard', record.shard]])),
+    record.pictures.map(picture => section(record.pictures.length > 1 ? `Picture ${picture.field}` : 'Picture', [
+      picture.problem && h('p', {class: 'problem'}, picture.problem),
+      pairs([['encoding', picture.encoding], ['size', picture.width && `${count(picture.width)} × ${count(picture.height)}`], ['bytes', picture.num_bytes !== null && picture.num_bytes !== undefined ? bytes(picture.num_bytes) : null]]),
+      exif(picture)])),
+    section('Fields', h('table', {class: 'fields'}, h('thead', {}, h('tr', {}, ['field', 'type', 'value'].map(name => h('th', {scope: 'col'}, name)))),
+      h('tbody', {}, record.fields.map(field => h('tr', {}, h('th', {scope: 'row'}, field.name), h('td', {class: 'type'}, field.text), h('td', {}, value(field.value))))))),
+    record.boxes.length > 0 && section('Boxes', h('p', {class: 'help'}, boxSummary(record.boxes))),
+    record.duplicates.length > 0 && section('Duplicates', h('ul', {class: 'small-pictures'}, record.duplicates.map(one =>
+      h('li', {}, h('a', {href: write({view: 'record', split: one.split, record: one.record})}, h('img', {src: thumbnail(one.split, one.record, 96), alt: '', loading: 'lazy'}),
+        h('span', {}, `${one.split === split ? '' : one.split + ' '}${count(one.record)}`), h('span', {class: 'help'}, one.exact ? 'equal' : 'alike')))))),
+  ];
+}
+
+const section = (name, ...inside) => h('section', {}, h('h2', {}, name), inside);
+
+function pairs(list) {
+  return h('dl', {class: 'pairs'}, list.filter(([, what]) => what !== null && what !== undefined && what !== '').map(([name, what]) => [h('dt', {}, name), h('dd', {}, String(what))]));
+}
+
+// Browsers would turn a picture by EXIF; this page shows it as a loader reads it.
+function exif(picture) {
+  const names = Object.entries(picture.exif ?? {});
+  if (!names.length) return null;
+  const turned = names.some(([name, what]) => /orientation/i.test(name) && String(what) !== '1');
+  return h('details', {open: names.length < 6}, h('summary', {}, 'EXIF'), pairs(names), turned && h('p', {class: 'help'}, 'Shown as it is stored, not turned by EXIF, as a loader reads it.'));
+}
+
+function boxSummary(boxes) {
+  const kinds = new Map();
+  for (const box of boxes) kinds.set(box.name ?? box.label, (kinds.get(box.name ?? box.label) ?? 0) + 1);
+  return [...kinds].sort((a, b) => b[1] - a[1]).map(([name, number]) => `${number} × ${name}`).join(', ');
+}
+
+function value(what) {
+  if (what === null || what === undefined) return h('span', {class: 'help'}, 'null');
+  if (typeof what === 'number' || typeof what === 'boolean') return String(what);
+  const text = typeof what === 'string' ? what : readable(what);
+  const cut = text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)} … and ${count(text.length - MAX_TEXT)} more characters` : text;
+  return cut.length > 160 || cut.includes('\n') ? h('pre', {tabIndex: 0}, cut) : h('code', {}, cut);
+}
+
+// Objects a member a line.
+function readable(what) {
+  if (Array.isArray(what)) return JSON.stringify(what).replace(/,/g, ', ');
+  return Object.entries(what).map(([name, one]) => `${name}: ${typeof one === 'string' ? one : JSON.stringify(one)?.replace(/,/g, ', ')}`).join('\n');
+}

@@ -1,0 +1,127 @@
+// What chooses records, beside the grid: text, a filter, results and classes.
+import {ask, isAborted, set, splitOf} from './api.js';
+import {choiceOf, cleared, go, LIMITS} from './address.js';
+import {button, h, put, settled} from './elements.js';
+import {histogram} from './histogram.js';
+
+const RESULTS = [['', 'all'], ['right', 'right'], ['wrong', 'wrong'], ['sure', 'wrong and sure'], ['found', 'with a result']];
+
+export function filterPanel(start) {
+  let place = start;
+  const fields = () => splitOf(place.split).fields.filter(field => field.column).map(field => field.name);
+  const text = h('input', {type: 'search', id: 'text', spellcheck: false, autocomplete: 'off', oninput: () => textSoon(), onkeydown: entered});
+  const where = h('textarea', {id: 'where', rows: 2, spellcheck: false, autocomplete: 'off', oninput: () => whereSoon(), onkeydown: entered, 'aria-describedby': 'where-says'});
+  const textHelp = h('p', {class: 'help'});
+  const says = h('p', {class: 'help', id: 'where-says', role: 'status'});
+  const results = h('div', {class: 'choices', role: 'group', 'aria-label': 'Results'});
+  const limits = h('div', {class: 'limits'});
+  const bars = histogram(next => apply(next));
+  const unfold = h('button', {type: 'button', class: 'unfold', 'aria-expanded': 'false', 'aria-controls': 'filter', onclick: fold}, 'Filter');
+  const panel = h('aside', {class: 'side', id: 'filter', 'aria-label': 'Filter'},
+    h('label', {for: 'text'}, 'Text'), text, textHelp,
+    h('label', {for: 'where'}, 'Filter'), where, says,
+    results, limits, bars.element);
+  const element = h('div', {class: 'side-place'}, unfold, panel);
+  let asked = null;
+
+  const textSoon = settled(200, () => apply({text: text.value.trim()}, true));
+  const whereSoon = settled(300, () => tryWhere());
+
+  function fold() {
+    const now = element.classList.toggle('unfolded');
+    unfold.setAttribute('aria-expanded', now);
+  }
+
+  function entered(event) {
+    if (event.key !== 'Enter' || event.shiftKey) return;
+    event.preventDefault();
+    if (event.target === text) {
+      textSoon.stop();
+      apply({text: text.value.trim()});
+    } else {
+      whereSoon.stop();
+      tryWhere();
+    }
+  }
+
+  // A filter is applied when the server has understood it; until then the grid stays as it is.
+  async function tryWhere() {
+    asked?.abort();
+    asked = new AbortController();
+    try {
+      const value = where.value.trim();
+      await ask('api/find', {...choiceOf(place), where: value}, {signal: asked.signal});
+      where.removeAttribute('aria-invalid');
+      showWhereHelp();
+      apply({where: value}, true);
+    } catch (error) {
+      if (isAborted(error)) return;
+      where.setAttribute('aria-invalid', 'true');
+      says.textContent = error.message;
+      says.className = 'problem';
+    }
+  }
+
+  function showWhereHelp() {
+    says.className = 'help';
+    says.textContent = fields().length ? `Such as ${exampleOf(splitOf(place.split))}. Columns: ${fields().join(', ')}` : 'No field of this split has a column.';
+  }
+
+  // While somebody types, the button "back" leads to the choice before, not to each letter.
+  function apply(values, typed = false) {
+    const replace = typed && Object.keys(values).every(name => place[name]);
+    go({...place, at: '', ...values}, replace);
+  }
+
+  function showLimits() {
+    const {classes} = splitOf(place.split);
+    const nameOf = label => classes?.[label]?.name ?? label;
+    const chips = [];
+    const chip = (say, remove) => chips.push(button(`${say} ×`, 'Removes this part of the choice', () => apply(remove), {class: 'chip'}));
+    for (const label of place.label ? place.label.split(',') : [])
+      chip(nameOf(label), {label: place.label.split(',').filter(other => other !== label).join(',')});
+    if (place.truth) chip(`is ${nameOf(place.truth)}`, {truth: ''});
+    if (place.found) chip(`found ${nameOf(place.found)}`, {found: ''});
+    if (place.group) chip(`group ${place.group} of duplicates`, {group: ''});
+    const any = LIMITS.some(name => place[name]);
+    put(limits, chips, any && button('Show all', 'Removes all that chooses records', () => go({...cleared(place), at: ''}), {class: 'quiet'}));
+  }
+
+  function show(next) {
+    place = next;
+    const split = splitOf(place.split);
+    if (document.activeElement !== text) text.value = place.text ?? '';
+    text.disabled = !split.searched.length && !split.classes;
+    textHelp.textContent = split.searched.length || split.classes ? `Looks in ${[...split.searched, split.classes && 'class names'].filter(Boolean).join(', ')}.` : 'This split has no texts to look in.';
+    if (document.activeElement !== where) {
+      where.value = place.where ?? '';
+      where.removeAttribute('aria-invalid');
+      showWhereHelp();
+    }
+    const {results: file} = set;
+    const has = file && file.split === place.split && file.kind === 'classes';
+    results.hidden = !has;
+    put(results, has && RESULTS.map(([value, name]) => button(name, `Records whose result is: ${name}`, () => apply({only: value}), {class: 'toggle', 'aria-pressed': String((place.only ?? '') === value)})));
+    showLimits();
+    bars.show(place);
+  }
+
+  return {
+    element, show,
+    search: () => { unfolded(); text.focus(); text.select(); },
+    where: () => { unfolded(); where.focus(); },
+    stop: () => { textSoon.stop(); whereSoon.stop(); asked?.abort(); bars.stop(); },
+  };
+
+  function unfolded() {
+    element.classList.add('unfolded');
+    unfold.setAttribute('aria-expanded', 'true');
+  }
+}
+
+function exampleOf(split) {
+  if (split.classes?.length > 3) return `class in {'${split.classes[0].name}', '${split.classes[1].name}'}`;
+  const field = split.fields.find(one => one.column);
+  return /string/.test(field.type) ? `${field.name} == 'a text'` : `${field.name} in {3, 100..199}`;
+}
+

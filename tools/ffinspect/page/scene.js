@@ -1,0 +1,192 @@
+// A scene: six cameras and the view from above, with a slider over its keyframes.
+import {address, ask, isAborted, reasonOf, set} from './api.js';
+import {choiceOf, go, note} from './address.js';
+import {button, choose, count, counted, h, problem, put, say, settled, toggle} from './elements.js';
+import {fieldTable} from './fields.js';
+import * as ticks from './ticks.js';
+
+// As they stand around the car; cameras of other names follow.
+const AROUND = ['CAM_FRONT_LEFT', 'CAM_FRONT', 'CAM_FRONT_RIGHT', 'CAM_BACK_LEFT', 'CAM_BACK', 'CAM_BACK_RIGHT'];
+const MAX_SWEEPS = 10;
+const A_SECOND = 1000;
+
+export function sceneView(start) {
+  let place = start, scenes = null, scene = null, at = 0, playing = false, running = new AbortController();
+  const heading = h('div', {class: 'record-head'});
+  const cameras = h('div', {class: 'cameras'});
+  const above = h('img', {class: 'above', alt: '', onerror: failedPicture});
+  const slider = h('input', {type: 'range', min: 0, step: 1, 'aria-label': 'Keyframe of the scene', oninput: () => showFrame(Number(slider.value))});
+  const clock = h('span', {class: 'help clock'});
+  const controls = h('div', {class: 'controls'});
+  const facts = h('div', {class: 'facts'});
+  const why = h('p', {class: 'problem', hidden: true, role: 'alert'});
+  const element = h('article', {class: 'scene'}, heading, why, h('div', {class: 'scene-body'}, cameras, h('figure', {class: 'above-place'}, above)),
+    h('div', {class: 'row player'}, slider, clock), controls, h('details', {class: 'all-fields', ontoggle: () => details()}, h('summary', {}, 'Fields of the keyframe'), facts));
+  const unlisten = ticks.listen(() => showHeading());
+  const details = settled(150, () => showFields());
+  let pictures = [];
+
+  const record = () => scene.records[at];
+  const boxes = () => place.boxes !== '0';
+  const results = () => place.results === '1';
+  const sweeps = () => Number(place.sweeps) || 0;
+
+  async function begin() {
+    try {
+      scenes ??= await ask('api/scenes', {split: place.split}, {signal: running.signal});
+      if (!cameras.childNodes.length) {
+        const names = [...scenes.cameras].sort((a, b) => rank(a) - rank(b));
+        pictures = names.map(name => [name, h('img', {alt: '', onerror: failedPicture, width: 640, height: 360})]);
+        put(cameras, pictures.map(([name, image]) => h('figure', {}, image, h('figcaption', {}, name.replace(/^CAM_/, '').replaceAll('_', ' ').toLowerCase()))));
+      }
+      const wanted = Number(place.record);
+      scene = scenes.scenes.find(one => one.records.includes(wanted));
+      if (!scene) throw new Error(`The split ${place.split} has no keyframe ${place.record} in a scene.`);
+      at = scene.records.indexOf(wanted);
+      slider.max = scene.records.length - 1;
+      showControls();
+      showFrame(at);
+    } catch (error) {
+      if (!isAborted(error)) tell(error.message);
+    }
+  }
+
+  const rank = name => AROUND.indexOf(name) < 0 ? AROUND.length : AROUND.indexOf(name);
+  // Pictures are asked for as large as they are drawn.
+  const cameraWidth = () => Math.min(1600, Math.max(160, Math.ceil((cameras.clientWidth / 3 || 400) * Math.min(devicePixelRatio, 2) / 160) * 160));
+  const sizeAbove = () => Math.min(1400, Math.max(300, Math.ceil((above.parentNode.clientWidth || 700) * Math.min(devicePixelRatio, 2) / 100) * 100));
+  const cameraAt = (of, name) => address('camera', {split: place.split, record: of, camera: name, width: cameraWidth(), boxes: boxes() ? 1 : '0', results: results() ? 1 : '0'});
+  const aboveAt = of => address('above', {split: place.split, record: of, size: sizeAbove(), sweeps: String(sweeps()), boxes: boxes() ? 1 : '0', results: results() ? 1 : '0'});
+
+  function tell(text) {
+    why.textContent = text;
+    why.hidden = !text;
+  }
+
+  async function failedPicture(event) {
+    const source = event.target.src;
+    if (event.target.getAttribute('src')) tell(await reasonOf(source));
+  }
+
+  // Each picture stays until the one that follows is there.
+  function showFrame(to) {
+    if (!scene) return;
+    at = Math.min(Math.max(0, to), scene.records.length - 1);
+    tell('');
+    slider.value = at;
+    slider.setAttribute('aria-valuetext', `keyframe ${at + 1} of ${scene.records.length}, ${scene.seconds[at].toFixed(1)} seconds`);
+    clock.textContent = `${at + 1} of ${scene.records.length} · ${scene.seconds[at].toFixed(1)} s`;
+    for (const [name, image] of pictures) {
+      image.src = cameraAt(record(), name);
+      image.alt = `${name} at ${scene.seconds[at].toFixed(1)} s`;
+    }
+    above.src = aboveAt(record());
+    above.alt = `The scene from above at ${scene.seconds[at].toFixed(1)} s`;
+    place = {...place, record: record()};
+    showHeading();
+    remember();
+    details();
+  }
+
+  const remember = settled(150, () => element.isConnected && note(place));
+
+  async function showFields() {
+    if (!element.querySelector('.all-fields').open) return;
+    running.abort();
+    running = new AbortController();
+    try {
+      put(facts, fieldTable(place.split, await ask('api/record', {split: place.split, record: record()}, {signal: running.signal})));
+    } catch (error) {
+      if (!isAborted(error)) put(facts, problem(error));
+    }
+  }
+
+  // Plays in the time of the scene, or as fast as the pictures come where that is slower.
+  async function play() {
+    playing = !playing;
+    showControls();
+    while (playing && element.isConnected) {
+      if (at + 1 >= scene.records.length) break;
+      const began = performance.now();
+      const wait = (scene.seconds[at + 1] - scene.seconds[at]) * A_SECOND;
+      const coming = [...pictures.map(([name]) => cameraAt(scene.records[at + 1], name)), aboveAt(scene.records[at + 1])];
+      await Promise.all(coming.map(source => Object.assign(new Image(), {src: source}).decode().catch(() => {})));
+      await new Promise(done => setTimeout(done, Math.max(0, wait - (performance.now() - began))));
+      if (playing) showFrame(at + 1);
+    }
+    playing = false;
+    if (element.isConnected) showControls();
+  }
+
+  function change(values) {
+    place = {...place, ...values};
+    note(place);
+    showFrame(at);
+  }
+
+  function toScene(name) {
+    const other = scenes.scenes.find(one => one.name === name);
+    if (other) go({...place, record: other.records[0]});
+  }
+
+  function showControls() {
+    const has = set.results?.kind === 'scenes' && set.results.split === place.split;
+    put(controls,
+      button(playing ? 'Stop' : 'Play', 'Plays the scene (Space)', play, {'aria-pressed': String(playing), class: 'toggle'}),
+      choose('Scene', scenes.scenes.map(one => [one.name, `${one.name} · ${counted(one.records.length, 'keyframe', 'keyframes')}`]), scene.name, toScene),
+      toggle('boxes', 'Shows the boxes (b)', boxes(), on => change({boxes: on ? '' : '0'})),
+      has && toggle('results', 'Shows the detections (r)', results(), on => change({results: on ? '1' : ''})),
+      choose('Older frames of the lidar', Array.from({length: MAX_SWEEPS + 1}, (_, n) => [String(n), n ? counted(n, 'sweep', 'sweeps') : 'no sweeps']), String(sweeps()), value => change({sweeps: value === '0' ? '' : value})));
+  }
+
+  function showHeading() {
+    const now = Number(place.record), ticked = ticks.has(place.split, now);
+    put(heading, button('Grid', 'Back to the grid (Escape)', toGrid), h('h1', {}, scene?.name ?? '', h('span', {class: 'class'}, `keyframe ${count(now)}`)),
+      h('span', {class: 'end'}, button(ticked ? 'Ticked' : 'Tick', 'Ticks the keyframe (x)', tick, {class: 'toggle', 'aria-pressed': String(ticked)})));
+  }
+
+  async function toGrid() {
+    const {position} = await ask('api/position', {...choiceOf(place), record: place.record}).catch(() => ({}));
+    go({...choiceOf(place), view: 'grid', at: position || ''});
+  }
+
+  function tick() {
+    ticks.change(place.split, [{record: Number(place.record), id: null}], !ticks.has(place.split, Number(place.record)));
+    say(`${counted(ticks.number(), 'record', 'records')} ticked`);
+  }
+
+  const press = name => [...controls.querySelectorAll('.toggle')].find(one => one.textContent === name)?.click();
+  const keys = [
+    {keys: ['ArrowRight'], does: 'next keyframe', run: () => showFrame(at + 1)},
+    {keys: ['ArrowLeft'], does: 'previous keyframe', run: () => showFrame(at - 1)},
+    {keys: ['Home'], does: 'first keyframe', run: () => showFrame(0)},
+    {keys: ['End'], does: 'last keyframe', run: () => showFrame(scene.records.length - 1)},
+    {keys: [' '], does: 'play, stop', run: play},
+    {keys: ['PageDown', 'j'], does: 'next scene', run: () => toScene(scenes.scenes[scenes.scenes.indexOf(scene) + 1]?.name)},
+    {keys: ['PageUp', 'k'], does: 'previous scene', run: () => toScene(scenes.scenes[scenes.scenes.indexOf(scene) - 1]?.name)},
+    {keys: ['b'], does: 'boxes', run: () => press('boxes')},
+    {keys: ['r'], does: 'results', run: () => press('results')},
+    {keys: ['x'], does: 'tick the keyframe', run: tick},
+    {keys: ['Escape'], does: 'back to the grid', run: toGrid},
+  ];
+
+  return {
+    element, keys,
+    title: () => scene ? `${scene.name}, keyframe ${place.record}` : `Keyframe ${place.record}`,
+    shown: begin,
+    update(next) {
+      if (next.split !== place.split) return false;
+      place = next;
+      begin();
+      return true;
+    },
+    leave() {
+      playing = false;
+      running.abort();
+      remember.stop();
+      details.stop();
+      unlisten();
+      for (const image of element.querySelectorAll('img')) image.removeAttribute('src');
+    },
+  };
+}

@@ -1,0 +1,50 @@
+// Records that were ticked, by split, with their ids. They live as long as the tab does.
+import {set} from './api.js';
+
+const ticked = new Map();  // split → Map of record → id or null
+const listeners = new Set();
+
+const key = () => `ffinspect ticks ${set.path}`;
+
+export function restore() {
+  try {
+    for (const [split, records] of JSON.parse(sessionStorage.getItem(key()) ?? '[]')) ticked.set(split, new Map(records));
+  } catch {
+    ticked.clear();
+  }
+}
+
+function changed() {
+  try {
+    sessionStorage.setItem(key(), JSON.stringify([...ticked].map(([split, records]) => [split, [...records]])));
+  } catch {
+    // A full storage: the ticks are lost with the page, and not before.
+  }
+  for (const listener of listeners) listener();
+}
+
+// Calls the listener after each change; answers with what ends that.
+export function listen(listener) {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+export const has = (split, record) => ticked.get(split)?.has(record) ?? false;
+export const number = () => [...ticked.values()].reduce((sum, records) => sum + records.size, 0);
+export const splits = () => [...ticked].filter(([, records]) => records.size).map(([split]) => split);
+// [[record, id]], by number.
+export const of = split => [...ticked.get(split) ?? []].sort((a, b) => a[0] - b[0]);
+
+export function change(split, records, on) {
+  if (!ticked.has(split)) ticked.set(split, new Map());
+  for (const {record, id} of records) {
+    if (on) ticked.get(split).set(record, id ?? null);
+    else ticked.get(split).delete(record);
+  }
+  changed();
+}
+
+export function clear() {
+  ticked.clear();
+  changed();
+}
