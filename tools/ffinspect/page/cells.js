@@ -18,6 +18,14 @@ export function thumbnail(split, record, size, shown = {}) {
   return address('thumbnail', {split, record, size, field: shown.field, marks, mask: shown.mask});
 }
 
+// A small picture; of one that is broken the reason is its title.
+export function picture(split, record, size) {
+  const image = h('img', {src: thumbnail(split, record, size), alt: '', loading: 'lazy', onerror: async () => {
+    image.replaceWith(h('span', {class: 'why-small', title: await reasonOf(image.src)}, 'broken'));
+  }});
+  return image;
+}
+
 export class Cell {
   constructor(number, withPicture) {
     this.image = h('img', {alt: '', decoding: 'async', draggable: false, onload: () => this.loaded(), onerror: () => this.broken()});

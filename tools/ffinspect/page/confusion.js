@@ -40,12 +40,12 @@ export function confusionView(start) {
     const of = new Map(cells.map(([truth, found, number]) => [`${truth} ${found}`, number]));
     const sums = new Map(shown.map(truth => [truth, shown.reduce((sum, found) => sum + (of.get(`${truth} ${found}`) ?? 0), 0)]));
     const name = label => classes[label]?.name ?? String(label);
-    return h('div', {class: 'matrix-place', tabIndex: 0, role: 'region', 'aria-label': 'Confusion matrix'}, h('table', {class: 'matrix'},
-      h('caption', {}, 'Rows are the truth, columns what was found. A cell leads to its records; its colour is its share of the row.'),
+    return [h('p', {class: 'help'}, 'Rows are the truth, columns what was found. A cell leads to its records; its colour is its share of the row.'),
+      h('div', {class: 'matrix-place', tabIndex: 0, role: 'region', 'aria-label': 'Confusion matrix'}, h('table', {class: 'matrix'},
       h('thead', {}, h('tr', {}, h('th', {scope: 'col'}, 'truth'), shown.map(found => h('th', {scope: 'col', class: 'turned', title: name(found)}, h('span', {}, name(found)))), h('th', {scope: 'col'}, 'right'))),
       h('tbody', {}, shown.map(truth => h('tr', {}, h('th', {scope: 'row'}, h('a', {href: write({view: 'grid', split: place.split, label: truth})}, name(truth))),
         shown.map(found => cell(truth, found, of.get(`${truth} ${found}`) ?? 0, sums.get(truth), name)),
-        h('td', {class: 'share'}, sums.get(truth) ? percent((of.get(`${truth} ${truth}`) ?? 0) / sums.get(truth)) : '–'))))));
+        h('td', {class: 'share'}, sums.get(truth) ? percent((of.get(`${truth} ${truth}`) ?? 0) / sums.get(truth)) : '–'))))))];
   }
 
   function cell(truth, found, number, sum, name) {

@@ -2,7 +2,7 @@
 import {ask, isAborted} from './api.js';
 import {go, write} from './address.js';
 import {button, count, counted, h, percent, problem, put, toggle} from './elements.js';
-import {thumbnail} from './cells.js';
+import {picture} from './cells.js';
 
 const PAGE = 50, MAX_OF_GROUP = 24, ASK_AGAIN = 700;
 
@@ -47,8 +47,8 @@ export function duplicatesView(start) {
     return h('section', {class: group.across ? 'group across' : 'group'},
       h('h2', {}, group.exact ? 'Equal' : 'Alike', group.across && h('span', {class: 'badge'}, 'across splits'), own > 0 && h('a', {href: write({view: 'grid', split: place.split, group: group.group})}, 'in the grid')),
       h('ul', {class: 'small-pictures'}, group.records.slice(0, MAX_OF_GROUP).map(one => h('li', {}, h('a', {href: write({view: 'record', split: one.split, record: one.record})},
-        h('img', {src: thumbnail(one.split, one.record, 160), alt: '', loading: 'lazy', decoding: 'async'}), h('span', {}, `${one.split} ${count(one.record)}`),
-        h('span', {class: 'help'}, [one.class_name, one.distance ? `distance ${one.distance}` : ''].filter(Boolean).join(' · '))))),
+        picture(one.split, one.record, 160), h('span', {}, `${one.split} ${count(one.record)}`),
+        one.class_name && h('span', {class: 'help'}, one.class_name), one.distance > 0 && h('span', {class: 'help'}, `distance ${one.distance}`)))),
         group.records.length > MAX_OF_GROUP && h('li', {class: 'help'}, `and ${count(group.records.length - MAX_OF_GROUP)} more`)));
   }
 

@@ -1,6 +1,6 @@
 // What is known of a record, as tables: facts, fields, pictures with EXIF, duplicates.
 import {write} from './address.js';
-import {thumbnail} from './cells.js';
+import {picture} from './cells.js';
 import {bytes, count, h} from './elements.js';
 
 const MAX_TEXT = 2000;
@@ -9,15 +9,14 @@ export function fieldTable(split, record) {
   return [
     section('Record', pairs([['number', count(record.record)], ['id', record.id], ['label', record.label], ['class', record.class], ['name', record.class_name],
       ['size', bytes(record.num_bytes)], ['shard', record.shard]])),
-    record.pictures.map(picture => section(record.pictures.length > 1 ? `Picture ${picture.field}` : 'Picture', [
-      picture.problem && h('p', {class: 'problem'}, picture.problem),
-      pairs([['encoding', picture.encoding], ['size', picture.width && `${count(picture.width)} × ${count(picture.height)}`], ['bytes', picture.num_bytes !== null && picture.num_bytes !== undefined ? bytes(picture.num_bytes) : null]]),
-      exif(picture)])),
-    section('Fields', h('table', {class: 'fields'}, h('thead', {}, h('tr', {}, ['field', 'type', 'value'].map(name => h('th', {scope: 'col'}, name)))),
-      h('tbody', {}, record.fields.map(field => h('tr', {}, h('th', {scope: 'row'}, field.name), h('td', {class: 'type'}, field.text), h('td', {}, value(field.value))))))),
+    record.pictures.map(one => section(record.pictures.length > 1 ? `Picture ${one.field}` : 'Picture',
+      one.problem && h('p', {class: 'problem'}, one.problem),
+      pairs([['encoding', one.encoding], ['size', one.width && `${count(one.width)} × ${count(one.height)}`], ['bytes', one.num_bytes && bytes(one.num_bytes)]]),
+      exif(one))),
+    section('Fields', h('table', {class: 'fields'}, record.fields.map(field => h('tr', {}, h('th', {scope: 'row'}, field.name, h('span', {class: 'help'}, field.text)), h('td', {}, value(field.value)))))),
     record.boxes.length > 0 && section('Boxes', h('p', {class: 'help'}, boxSummary(record.boxes))),
     record.duplicates.length > 0 && section('Duplicates', h('ul', {class: 'small-pictures'}, record.duplicates.map(one =>
-      h('li', {}, h('a', {href: write({view: 'record', split: one.split, record: one.record})}, h('img', {src: thumbnail(one.split, one.record, 96), alt: '', loading: 'lazy'}),
+      h('li', {}, h('a', {href: write({view: 'record', split: one.split, record: one.record})}, picture(one.split, one.record, 160),
         h('span', {}, `${one.split === split ? '' : one.split + ' '}${count(one.record)}`), h('span', {class: 'help'}, one.exact ? 'equal' : 'alike')))))),
   ];
 }

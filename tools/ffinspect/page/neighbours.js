@@ -2,10 +2,10 @@
 import {ask} from './api.js';
 import {choiceOf, write} from './address.js';
 import {splitOf} from './api.js';
-import {thumbnail} from './cells.js';
+import {picture} from './cells.js';
 import {count, h, put} from './elements.js';
 
-const BEFORE = 6, AFTER = 9;
+const BEFORE = 8, AFTER = 15;
 
 export function neighbours() {
   const strip = h('nav', {class: 'strip', 'aria-label': 'Neighbours in the choice'});
@@ -18,9 +18,9 @@ export function neighbours() {
       if (position === null) return put(strip, h('p', {class: 'help'}, 'This record is not in the choice.'));
       const from = Math.max(0, position - BEFORE);
       const {rows} = await ask('api/rows', {...choiceOf(place), from, count: BEFORE + AFTER + 1}, {signal});
-      const pictures = splitOf(place.split).pictures.length > 0;
+      const shown = splitOf(place.split).pictures.length > 0;
       put(strip, rows.map(row => h('a', {href: write({...place, record: row.record}), title: [row.id, row.class_name].filter(Boolean).join(' · '), 'aria-label': `Record ${row.record}`,
-        'aria-current': row.record === Number(place.record) ? 'true' : null}, pictures ? h('img', {src: thumbnail(place.split, row.record, 96), alt: '', decoding: 'async'}) : h('span', {}, count(row.record)))));
+        'aria-current': row.record === Number(place.record) ? 'true' : null}, shown ? picture(place.split, row.record, 96) : h('span', {}, count(row.record)))));
     },
   };
 }
