@@ -21,20 +21,20 @@ export function thumbnail(split, record, size, shown = {}) {
 // A small picture; of one that is broken the reason is its title.
 export function picture(split, record, size) {
   const image = h('img', {src: thumbnail(split, record, size), alt: '', loading: 'lazy', onerror: async () => {
-    image.replaceWith(h('span', {class: 'why-small', title: await reasonOf(image.src)}, 'broken'));
+    image.replaceWith(h('span.why-small', {title: await reasonOf(image.src)}, 'broken'));
   }});
   return image;
 }
 
 export class Cell {
   constructor(number, withPicture) {
-    this.image = h('img', {alt: '', decoding: 'async', draggable: false, onload: () => this.loaded(), onerror: () => this.broken()});
-    this.why = h('span', {class: 'why'});
-    this.tick = h('span', {class: 'tick'});
-    this.name = h('span', {class: 'name'});
-    this.value = h('span', {class: 'value'});
-    this.caption = h('div', {class: 'caption'}, this.name, this.value);
-    this.element = h('div', {class: withPicture ? 'cell' : 'cell textual', role: 'option', id: `cell-${number}`, hidden: true},
+    this.image = h('img', {alt: '', draggable: false, onload: () => this.loaded(), onerror: () => this.broken()});
+    this.why = h('span.why');
+    this.tick = h('span.tick');
+    this.name = h('span.name');
+    this.value = h('span.value');
+    this.caption = h('div.caption', this.name, this.value);
+    this.element = h(withPicture ? 'div.cell' : 'div.cell.textual', {role: 'option', id: `cell-${number}`, hidden: true},
       withPicture && this.image, this.why, this.caption, this.tick);
     this.position = -1;
     this.record = null;

@@ -8,7 +8,7 @@ const MAX_LIST = 200;
 
 export function confusionView(start) {
   let place = start, running = new AbortController();
-  const element = h('article', {class: 'confusion'});
+  const element = h('article.confusion');
 
   async function begin() {
     running.abort();
@@ -19,16 +19,16 @@ export function confusionView(start) {
       const classes = answer.classes.length <= MAX_TABLE ? answer.classes.map((_, label) => label) : [...used].sort((a, b) => a - b);
       const total = answer.cells.reduce((sum, cell) => sum + cell[2], 0);
       const wrong = answer.cells.reduce((sum, cell) => sum + (cell[0] === cell[1] ? 0 : cell[2]), 0);
-      put(element, h('div', {class: 'record-head'}, h('h1', {}, 'Predictions'), h('span', {class: 'help'}, set.results?.file ?? '')),
-        h('p', {class: 'lead'}, h('strong', {}, percent(answer.accuracy)), ` right of ${counted(total, 'record', 'records')} with a result.`),
-        h('nav', {class: 'row', 'aria-label': 'Records by their result'}, link(`Wrong, worst first · ${count(wrong)}`, {only: 'wrong', ...worstFirst()}), link('Wrong and sure', {only: 'sure', ...worstFirst()}), link('Right', {only: 'right'})),
+      put(element, h('div.record-head', h('h1', 'Predictions'), h('span.help', set.results?.file ?? '')),
+        h('p.lead', h('strong', percent(answer.accuracy)), ` right of ${counted(total, 'record')} with a result.`),
+        h('nav.row', {'aria-label': 'Records by their result'}, link(`Wrong, worst first · ${count(wrong)}`, {only: 'wrong', ...worstFirst()}), link('Wrong and sure', {only: 'sure', ...worstFirst()}), link('Right', {only: 'right'})),
         classes.length <= MAX_TABLE ? table(answer, classes) : list(answer));
     } catch (error) {
       if (!isAborted(error)) put(element, problem(error));
     }
   }
 
-  const link = (text, values) => h('a', {class: 'button', href: write({view: 'grid', split: place.split, ...values})}, text);
+  const link = (text, values) => h('a.button', {href: write({view: 'grid', split: place.split, ...values})}, text);
 
   // The mistakes that the network was surest of, or that cost most.
   function worstFirst() {
@@ -40,30 +40,29 @@ export function confusionView(start) {
     const of = new Map(cells.map(([truth, found, number]) => [`${truth} ${found}`, number]));
     const sums = new Map(shown.map(truth => [truth, shown.reduce((sum, found) => sum + (of.get(`${truth} ${found}`) ?? 0), 0)]));
     const name = label => classes[label]?.name ?? String(label);
-    return [h('p', {class: 'help'}, 'Rows are the truth, columns what was found. A cell leads to its records; its colour is its share of the row.'),
-      h('div', {class: 'matrix-place', tabIndex: 0, role: 'region', 'aria-label': 'Confusion matrix'}, h('table', {class: 'matrix'},
-      h('thead', {}, h('tr', {}, h('th', {scope: 'col'}, 'truth'), shown.map(found => h('th', {scope: 'col', class: 'turned', title: name(found)}, h('span', {}, name(found)))), h('th', {scope: 'col'}, 'right'))),
-      h('tbody', {}, shown.map(truth => h('tr', {}, h('th', {scope: 'row'}, h('a', {href: write({view: 'grid', split: place.split, label: truth})}, name(truth))),
+    return [h('p.help', 'Rows are the truth, columns what was found. A cell leads to its records; its colour is its share of the row.'),
+      h('div.matrix-place', {tabIndex: 0, role: 'region', 'aria-label': 'Confusion matrix'}, h('table.matrix',
+      h('thead', h('tr', h('th', {scope: 'col'}, 'truth'), shown.map(found => h('th', {scope: 'col', class: 'turned', title: name(found)}, h('span', name(found)))), h('th', {scope: 'col'}, 'right'))),
+      h('tbody', shown.map(truth => h('tr', h('th', {scope: 'row'}, h('a', {href: write({view: 'grid', split: place.split, label: truth})}, name(truth))),
         shown.map(found => cell(truth, found, of.get(`${truth} ${found}`) ?? 0, sums.get(truth), name)),
-        h('td', {class: 'share'}, sums.get(truth) ? percent((of.get(`${truth} ${truth}`) ?? 0) / sums.get(truth)) : '–'))))))];
+        h('td.share', sums.get(truth) ? percent((of.get(`${truth} ${truth}`) ?? 0) / sums.get(truth)) : '–'))))))];
   }
 
   function cell(truth, found, number, sum, name) {
-    if (!number) return h('td', {class: truth === found ? 'none diagonal' : 'none'});
-    const step = Math.ceil(8 * number / sum);
-    return h('td', {class: `${truth === found ? 'right' : 'wrong'}-${step}`}, h('a', {href: write({view: 'grid', split: place.split, truth, found}),
-      'aria-label': `${counted(number, 'record', 'records')} of ${name(truth)}, found as ${name(found)}`}, count(number)));
+    if (!number) return h('td');
+    return h(`td.step-${Math.ceil(8 * number / sum)}${truth === found ? '.right' : ''}`, h('a', {href: write({view: 'grid', split: place.split, truth, found}),
+      'aria-label': `${counted(number, 'record')} of ${name(truth)}, found as ${name(found)}`}, count(number)));
   }
 
   function list({classes, cells}) {
     const name = label => classes[label]?.name ?? String(label);
     const mistakes = cells.filter(([truth, found]) => truth !== found).sort((a, b) => b[2] - a[2]);
     const most = mistakes[0]?.[2] ?? 1;
-    return [h('h2', {}, 'Most frequent mistakes'), mistakes.length > MAX_LIST && h('p', {class: 'help'}, `The first ${MAX_LIST} of ${count(mistakes.length)} pairs of classes.`),
-      h('ul', {class: 'bars mistakes'}, mistakes.slice(0, MAX_LIST).map(([truth, found, number]) => {
-        const length = h('span', {class: 'length'});
+    return [h('h2', 'Most frequent mistakes'), mistakes.length > MAX_LIST && h('p.help', `The first ${MAX_LIST} of ${count(mistakes.length)} pairs of classes.`),
+      h('ul.bars.mistakes', mistakes.slice(0, MAX_LIST).map(([truth, found, number]) => {
+        const length = h('span.length');
         length.style.width = `${100 * number / most}%`;
-        return h('li', {}, h('a', {class: 'bar-of', href: write({view: 'grid', split: place.split, truth, found})}, length, h('span', {class: 'name'}, `${name(truth)} → ${name(found)}`), h('span', {class: 'value'}, count(number))));
+        return h('li', h('a.bar-of', {href: write({view: 'grid', split: place.split, truth, found})}, length, h('span.name', `${name(truth)} → ${name(found)}`), h('span.value', count(number))));
       }))];
   }
 

@@ -14,10 +14,15 @@ function fill(element, properties, children) {
   return element;
 }
 
-// h('button', {class: 'quiet', onclick: f}, 'Text', child): an element of HTML. Properties that begin
-// with "on" are listeners. Children that are null or false are left out, lists are taken apart.
+// h('button.quiet', {onclick: f}, 'Text', child): an element of HTML with its classes. Properties may
+// be left out; those that begin with "on" are listeners. Children that are null or false are left
+// out, lists are taken apart.
 export function h(name, properties, ...children) {
-  return fill(document.createElement(name), properties, children);
+  const [tag, ...classes] = name.split('.');
+  const element = document.createElement(tag);
+  if (classes.length) element.className = classes.join(' ');
+  const isChild = properties instanceof Node || Array.isArray(properties) || typeof properties !== 'object';
+  return fill(element, isChild ? {} : properties, isChild ? [properties, ...children] : children);
 }
 
 // Puts children, as h() takes them, in place of what an element has.
@@ -38,12 +43,11 @@ export function button(text, does, onclick, properties) {
 
 // A switch: a button that is pressed or not.
 export function toggle(text, does, pressed, change) {
-  const element = button(text, does, () => {
-    const now = element.getAttribute('aria-pressed') !== 'true';
-    element.setAttribute('aria-pressed', now);
+  return button(text, does, ({currentTarget}) => {
+    const now = currentTarget.ariaPressed !== 'true';
+    currentTarget.ariaPressed = now;
     change(now);
-  }, {class: 'toggle', 'aria-pressed': String(pressed)});
-  return element;
+  }, {class: 'toggle', ariaPressed: String(pressed)});
 }
 
 // A <select> of [value, text] pairs.
@@ -55,7 +59,7 @@ export function choose(label, pairs, value, change) {
 
 const thousands = new Intl.NumberFormat('en');
 export const count = number => thousands.format(number);
-export const counted = (number, one, several) => `${count(number)} ${number === 1 ? one : several}`;
+export const counted = (number, one, several = `${one}s`) => `${count(number)} ${number === 1 ? one : several}`;
 
 export function bytes(number) {
   for (const unit of ['B', 'kB', 'MB', 'GB']) {

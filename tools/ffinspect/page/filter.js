@@ -11,17 +11,17 @@ export function filterPanel(start) {
   const fields = () => splitOf(place.split).fields.filter(field => field.column).map(field => field.name);
   const text = h('input', {type: 'search', id: 'text', spellcheck: false, autocomplete: 'off', oninput: () => textSoon(), onkeydown: entered});
   const where = h('textarea', {id: 'where', rows: 2, spellcheck: false, autocomplete: 'off', oninput: () => whereSoon(), onkeydown: entered, 'aria-describedby': 'where-says'});
-  const textHelp = h('p', {class: 'help'});
-  const says = h('p', {class: 'help', id: 'where-says', role: 'status'});
-  const results = h('div', {class: 'choices', role: 'group', 'aria-label': 'Results'});
-  const limits = h('div', {class: 'limits'});
+  const textHelp = h('p.help');
+  const says = h('p.help', {id: 'where-says', role: 'status'});
+  const results = h('div.choices', {role: 'group', 'aria-label': 'Results'});
+  const limits = h('div.limits');
   const bars = histogram(next => apply(next));
   const unfold = h('button', {type: 'button', class: 'unfold', 'aria-expanded': 'false', 'aria-controls': 'filter', onclick: fold}, 'Filter');
-  const panel = h('aside', {class: 'side', id: 'filter', 'aria-label': 'Filter'},
+  const panel = h('aside.side', {id: 'filter', 'aria-label': 'Filter'},
     h('label', {for: 'text'}, 'Text'), text, textHelp,
     h('label', {for: 'where'}, 'Filter'), where, says,
     results, limits, bars.element);
-  const element = h('div', {class: 'side-place'}, unfold, panel);
+  const element = h('div.side-place', unfold, panel);
   let asked = null;
 
   const textSoon = settled(200, () => apply({text: text.value.trim()}, true));

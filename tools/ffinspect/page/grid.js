@@ -19,15 +19,15 @@ const CAPTION = 22, GAP = 6, ROWS_BEYOND = 2;
 export function gridView(start) {
   let place = start, rows, cells = [], columns = 1, cellWidth = 0, rowHeight = 1, real = 0, drawn = 0;
   let top = 0, offset = 0, lastScroll = 0, height = 0, width = 0, focus = 0, frame = 0, anchor = null, lastRow = 0;
-  const spacer = h('div', {class: 'spacer'});
-  const list = h('div', {class: 'cells', role: 'listbox', tabIndex: 0, 'aria-multiselectable': 'true', 'aria-label': 'Records', onscroll: scrolled,
+  const spacer = h('div.spacer');
+  const list = h('div.cells', {role: 'listbox', tabIndex: 0, 'aria-multiselectable': 'true', 'aria-label': 'Records', onscroll: scrolled,
     onclick: clicked, onfocus: () => showFocus()}, spacer);
-  const counter = h('span', {class: 'counter', role: 'status'});
-  const controls = h('div', {class: 'controls'});
-  const empty = h('div', {class: 'empty', hidden: true});
+  const counter = h('span.counter', {role: 'status'});
+  const controls = h('div.controls');
+  const empty = h('div.empty', {hidden: true});
   const filter = filterPanel(place);
-  const section = h('section', {class: 'grid'}, h('div', {class: 'toolbar'}, counter, controls), empty, list);
-  const element = h('div', {class: 'with-side'}, filter.element, section);
+  const section = h('section.grid', h('div.toolbar', counter, controls), empty, list);
+  const element = h('div.with-side', filter.element, section);
   const quiet = settled(120, () => { align(); draw(true); remember(); });
   const watcher = new ResizeObserver(() => resized());
   const unlisten = ticks.listen(() => cells.forEach(cell => cell.position >= 0 && cell.mark(place.split)));
@@ -218,7 +218,7 @@ export function gridView(start) {
     for (let i = from; i <= to; ++i) if (rows.record(i) !== undefined) chosen.push({record: rows.record(i), id: rows.at(i)?.id});
     if (chosen.length < to - from + 1) say(`${to - from + 1 - chosen.length} records of the range were too far away to be ticked`);
     ticks.change(place.split, chosen, on);
-    say(`${counted(ticks.number(), 'record', 'records')} ticked`);
+    say(`${counted(ticks.number(), 'record')} ticked`);
   }
 
   function clicked(event) {
@@ -243,9 +243,9 @@ export function gridView(start) {
   function showCount() {
     const total = splitOf(place.split).num_records;
     if (rows.length === null) counter.textContent = '…';
-    else counter.textContent = rows.whole ? counted(total, 'record', 'records') : `${count(length())} of ${count(total)}`;
+    else counter.textContent = rows.whole ? counted(total, 'record') : `${count(length())} of ${count(total)}`;
     if (rows.length === 0) {
-      put(empty, h('p', {}, rows.whole ? 'This split has no records.' : 'No record fits this choice.'),
+      put(empty, h('p', rows.whole ? 'This split has no records.' : 'No record fits this choice.'),
         !rows.whole && button('Show all', 'Removes what chooses records', () => go({view: 'grid', split: place.split})));
       empty.hidden = false;
     }
@@ -268,21 +268,21 @@ export function gridView(start) {
 
   const page = () => Math.max(1, Math.floor(height / rowHeight)) * columns;
   const keys = [
-    {keys: ['ArrowRight'], does: 'next record', run: () => move(focus + 1)},
-    {keys: ['ArrowLeft'], does: 'record before', run: () => move(focus - 1)},
-    {keys: ['ArrowDown'], does: 'row below', run: () => move(focus + columns < length() ? focus + columns : focus)},
-    {keys: ['ArrowUp'], does: 'row above', run: () => move(focus - columns >= 0 ? focus - columns : focus)},
-    {keys: ['PageDown'], does: 'page below', run: () => move(focus + page())},
-    {keys: ['PageUp'], does: 'page above', run: () => move(focus - page())},
-    {keys: ['Home'], does: 'first record', run: () => move(0)},
-    {keys: ['End'], does: 'last record', run: () => move(length() - 1)},
-    {keys: ['Enter'], does: 'open the record', run: () => open(focus)},
-    {keys: [' '], does: 'tick the record', run: event => tick(focus, event.shiftKey)},
-    {keys: ['+', '='], does: 'larger thumbnails', run: () => magnify(1)},
-    {keys: ['-'], does: 'smaller thumbnails', run: () => magnify(-1)},
-    {keys: ['/'], does: 'search for text', run: () => filter.search()},
-    {keys: ['w'], does: 'write a filter', run: () => filter.where()},
-    {keys: ['Escape'], does: 'back to the grid from a field', run: () => list.focus(), everywhere: true},
+    ['ArrowRight', 'next record', () => move(focus + 1)],
+    ['ArrowLeft', 'record before', () => move(focus - 1)],
+    ['ArrowDown', 'row below', () => move(focus + columns < length() ? focus + columns : focus)],
+    ['ArrowUp', 'row above', () => move(focus - columns >= 0 ? focus - columns : focus)],
+    ['PageDown', 'page below', () => move(focus + page())],
+    ['PageUp', 'page above', () => move(focus - page())],
+    ['Home', 'first record', () => move(0)],
+    ['End', 'last record', () => move(length() - 1)],
+    ['Enter', 'open the record', () => open(focus)],
+    ['Space', 'tick the record', event => tick(focus, event.shiftKey)],
+    ['+ =', 'larger thumbnails', () => magnify(1)],
+    ['-', 'smaller thumbnails', () => magnify(-1)],
+    ['/', 'search for text', () => filter.search()],
+    ['w', 'write a filter', () => filter.where()],
+    ['Escape', 'back to the grid from a field', () => list.focus(), true],
   ];
 
   begin();

@@ -9,11 +9,11 @@ const MAX_BARS = 400;  // more are found by their names
 export function histogram(apply) {
   let place, bins = [], field = '', sort = 'class', running = null, loaded = '';
   const search = h('input', {type: 'search', placeholder: 'Find a class', 'aria-label': 'Find a class', oninput: settled(80, () => draw())});
-  const heading = h('h2', {});
+  const heading = h('h2');
   const order = choose('Order of the classes', [['class', 'in order'], ['count', 'most first']], sort, value => { sort = value; draw(); });
-  const bars = h('ul', {class: 'bars'});
-  const left = h('p', {class: 'help'});
-  const element = h('section', {class: 'histogram'}, h('div', {class: 'heading'}, heading, order), search, bars, left);
+  const bars = h('ul.bars');
+  const left = h('p.help');
+  const element = h('section.histogram', h('div.heading', heading, order), search, bars, left);
 
   const chosen = () => new Set(place.label ? place.label.split(',') : []);
 
@@ -79,10 +79,10 @@ export function histogram(apply) {
   }
 
   function bar(name, bin, most, on, title, click) {
-    const length = h('span', {class: 'length'});
+    const length = h('span.length');
     length.style.width = `${100 * bin.num_records / most}%`;
-    const inside = [length, h('span', {class: 'name'}, name), h('span', {class: 'value'}, count(bin.num_records))];
-    return h('li', {}, click ? button(inside, title, click, {'aria-pressed': String(on), class: 'bar-of'}) : h('div', {class: 'bar-of', title}, inside));
+    const inside = [length, h('span.name', name), h('span.value', count(bin.num_records))];
+    return h('li', click ? button(inside, title, click, {'aria-pressed': String(on), class: 'bar-of'}) : h('div.bar-of', {title}, inside));
   }
 
   return {element, show, stop: () => running?.abort()};

@@ -1,9 +1,9 @@
 // Keys of the page and of the view that is shown, and the help that lists them.
 import {button, h} from './elements.js';
 
-const NAMES = {' ': 'Space', ArrowLeft: '←', ArrowRight: '→', ArrowUp: '↑', ArrowDown: '↓', PageUp: 'Page up', PageDown: 'Page down'};
+const NAMES = {ArrowLeft: '←', ArrowRight: '→', ArrowUp: '↑', ArrowDown: '↓', PageUp: 'Page up', PageDown: 'Page down'};
 
-// lists(): [[heading, [{keys, does, run, everywhere}]]], of what is shown.
+// lists(): [[heading, [[keys with blanks, what they do, run, whether in fields as well]]]].
 export function listenToKeys(lists) {
   document.addEventListener('keydown', event => {
     if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]')) return;
@@ -12,19 +12,21 @@ export function listenToKeys(lists) {
     const pressing = target.matches('a, button, summary, input') && ['Enter', ' '].includes(event.key);
     const sliding = target.matches('input[type=range]') && /^(Arrow|Page|Home|End)/.test(event.key);
     const all = lists().flatMap(([, keys]) => keys);
-    const key = all.find(one => one.keys.includes(event.key) && (one.everywhere || !(typing || pressing || sliding)));
-    if (!key) return;
-    event.preventDefault();
-    key.run(event);
+    const name = event.key === ' ' ? 'Space' : event.key;
+    const key = all.find(([names, , , inFields]) => names.split(' ').includes(name) && (inFields || !(typing || pressing || sliding)));
+    if (key) {
+      event.preventDefault();
+      key[2](event);
+    } else if (typing && name === 'Escape') target.blur();
   });
 }
 
 export function showHelp(lists) {
-  const dialog = h('dialog', {class: 'help-page', 'aria-labelledby': 'help-title', onclose: () => dialog.remove()},
-    h('div', {class: 'heading'}, h('h2', {id: 'help-title'}, 'Keys'), button('Close', 'Closes the help (Escape)', () => dialog.close())),
-    lists().map(([heading, keys]) => keys.length > 0 && h('section', {}, h('h3', {}, heading),
-      h('dl', {}, keys.map(key => [h('dt', {}, key.keys.map(name => h('kbd', {}, NAMES[name] ?? name))), h('dd', {}, key.does)])))),
-    h('p', {class: 'help'}, 'A click with Shift ticks all records between this one and the one ticked before.'));
+  const dialog = h('dialog.help-page', {'aria-labelledby': 'help-title', onclose: () => dialog.remove()},
+    h('div.heading', h('h2', {id: 'help-title'}, 'Keys'), button('Close', 'Closes the help (Escape)', () => dialog.close())),
+    lists().map(([heading, keys]) => keys.length > 0 && h('section', h('h3', heading),
+      h('dl', keys.map(([names, does]) => [h('dt', names.split(' ').map(name => h('kbd', NAMES[name] ?? name))), h('dd', does)])))),
+    h('p.help', 'A click with Shift ticks all records between this one and the one ticked before.'));
   document.body.append(dialog);
   dialog.showModal();
 }

@@ -56,13 +56,13 @@ function showBar(place) {
   const split = splitOf(place.split);
   const inGrid = place.view === 'grid' ? place : {...choiceOf(place), view: 'grid'};
   put(bar,
-    h('a', {class: 'brand', href: write({view: 'grid', split: place.split}), title: set.path}, nameOfSet()),
+    h('a.brand', {href: write({view: 'grid', split: place.split}), title: set.path}, nameOfSet()),
     set.splits.length > 1 ? choose('Split', set.splits.map(one => [one.name, `${one.name} · ${count(one.num_records)}`]), place.split, name => go({view: place.view === 'record' ? 'grid' : place.view, split: name}))
-      : h('span', {class: 'split'}, split.name),
-    h('nav', {'aria-label': 'Views'}, tab('grid', split.kind === 'scenes' ? 'Keyframes' : split.pictures.length ? 'Pictures' : 'Records', inGrid),
+      : h('span.split', split.name),
+    h('nav.tabs', {'aria-label': 'Views'}, tab('grid', split.kind === 'scenes' ? 'Keyframes' : split.pictures.length ? 'Pictures' : 'Records', inGrid),
       set.results?.kind === 'classes' && set.results.split === split.name && tab('confusion', 'Predictions', {split: split.name}),
       split.pictures.length > 0 && tab('duplicates', 'Duplicates', {split: split.name})),
-    h('div', {class: 'end'}, button(ticks.number() ? `List · ${counted(ticks.number(), 'tick', 'ticks')}` : 'List …', 'The choice or the ticks as a list of records (l)', showList, {class: 'list'}),
+    h('div.end', button(ticks.number() ? `List · ${counted(ticks.number(), 'tick')}` : 'List …', 'The choice or the ticks as a list of records (l)', showList, {class: 'list'}),
       button('◐', 'Light or dark (t)', turnLight, {'aria-label': 'Light or dark'}),
       button('?', 'Keys (?)', () => showHelp(keyLists), {'aria-label': 'Keys'})));
 }
@@ -85,10 +85,10 @@ function turnLight() {
 }
 
 const ownKeys = [
-  {keys: ['g'], does: 'to the grid', run: () => go({...choiceOf(read()), view: 'grid'})},
-  {keys: ['l'], does: 'list of records', run: showList},
-  {keys: ['t'], does: 'light or dark', run: turnLight},
-  {keys: ['?'], does: 'this help', run: () => showHelp(keyLists)},
+  ['g', 'to the grid', () => go({...choiceOf(read()), view: 'grid'})],
+  ['l', 'list of records', showList],
+  ['t', 'light or dark', turnLight],
+  ['?', 'this help', () => showHelp(keyLists)],
 ];
 const keyLists = () => [['In this view', view?.keys ?? []], ['Everywhere', ownKeys]];
 

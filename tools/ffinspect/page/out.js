@@ -5,20 +5,20 @@ import {button, count, counted, h, problem, put} from './elements.js';
 import * as ticks from './ticks.js';
 
 export function showOut(place) {
-  const says = h('p', {class: 'help', role: 'status'});
-  const ticked = h('section', {});
-  const chosen = h('section', {});
-  const dialog = h('dialog', {class: 'out', 'aria-labelledby': 'out-title', onclose: () => dialog.remove()},
-    h('div', {class: 'heading'}, h('h2', {id: 'out-title'}, 'A list of records'), button('Close', 'Closes the list (Escape)', () => dialog.close())),
+  const says = h('p.help', {role: 'status'});
+  const ticked = h('section');
+  const chosen = h('section');
+  const dialog = h('dialog.out', {'aria-labelledby': 'out-title', onclose: () => dialog.remove()},
+    h('div.heading', h('h2', {id: 'out-title'}, 'A list of records'), button('Close', 'Closes the list (Escape)', () => dialog.close())),
     ticked, chosen, says,
-    h('p', {class: 'help'}, 'Numbers are for ', h('code', {}, `ffinspect export ${set.path} OUT --split ${place.split} --indices FILE`), ' and ', h('code', {}, 'ds.subset(numbers)'), '; ids for ', h('code', {}, 'ffconvert … --only FILE'), '.'));
+    h('p.help', 'Numbers are for ', h('code', `ffinspect export ${set.path} OUT --split ${place.split} --indices FILE`), ' and ', h('code', 'ds.subset(numbers)'), '; ids for ', h('code', 'ffconvert … --only FILE'), '.'));
 
   function showTicked() {
-    put(ticked, h('h3', {}, 'Ticked'), !ticks.number() && h('p', {class: 'help'}, 'Nothing is ticked. Space ticks the record in focus; a click with Shift ticks a range.'),
+    put(ticked, h('h3', 'Ticked'), !ticks.number() && h('p.help', 'Nothing is ticked. Space ticks the record in focus; a click with Shift ticks a range.'),
       ticks.splits().map(split => {
         const records = ticks.of(split);
         const numbers = () => records.map(([record]) => `${record}\n`).join('');
-        return h('div', {class: 'row'}, h('span', {}, `${split}: ${counted(records.length, 'record', 'records')}`),
+        return h('div.row', h('span', `${split}: ${counted(records.length, 'record')}`),
           button('Numbers', `Saves ${split}.txt`, () => save(`${split}.txt`, numbers())),
           button('Ids', `Saves ${split}-ids.txt`, () => saveIds(split, records)),
           button('Copy numbers', 'Copies the numbers', () => copy(numbers(), records.length)));
@@ -51,7 +51,7 @@ export function showOut(place) {
   async function copy(text, number) {
     try {
       await navigator.clipboard.writeText(text);
-      says.textContent = `${counted(number, 'number', 'numbers')} copied.`;
+      says.textContent = `${counted(number, 'number')} copied.`;
     } catch {
       says.textContent = 'The browser does not allow copying here; save the numbers instead.';
     }
@@ -61,8 +61,8 @@ export function showOut(place) {
     const choice = choiceOf(place);
     const whole = !LIMITS.some(name => place[name]);
     const {num_records: number} = whole ? splitOf(place.split) : await ask('api/find', choice);
-    const link = (as, text, end) => h('a', {class: 'button', href: `list?${query({...choice, as})}`, download: `${place.split}${end}`}, text);
-    put(chosen, h('h3', {}, whole ? `All of ${place.split}` : 'All of the choice'), h('div', {class: 'row'}, h('span', {}, `${count(number)} ${number === 1 ? 'record' : 'records'}`),
+    const link = (as, text, end) => h('a.button', {href: `list?${query({...choice, as})}`, download: `${place.split}${end}`}, text);
+    put(chosen, h('h3', whole ? `All of ${place.split}` : 'All of the choice'), h('div.row', h('span', `${count(number)} ${number === 1 ? 'record' : 'records'}`),
       link('numbers', 'Numbers', '.txt'), link('ids', 'Ids', '-ids.txt'), link('json', 'JSON', '.json')));
   }
 

@@ -31,12 +31,12 @@ export function scaleMarks(drawing, image, width) {
 // A stage that shows one picture field of a record.
 export function stage() {
   let size = {width: 1, height: 1};
-  const image = h('img', {class: 'full', onload: loaded, onerror: broken});
-  const mask = h('img', {class: 'mask', alt: '', hidden: true, onload: () => { mask.hidden = false; }, onerror: maskBroken});
-  const marks = h('div', {class: 'marks'});
-  const why = h('p', {class: 'problem', hidden: true, role: 'alert'});
-  const frame = h('div', {class: 'frame'}, image, mask, marks);
-  const element = h('div', {class: 'stage'}, frame, why);
+  const image = h('img.full', {onload: loaded, onerror: broken});
+  const mask = h('img.mask', {alt: '', hidden: true, onload: () => { mask.hidden = false; }, onerror: maskBroken});
+  const marks = h('div.marks');
+  const why = h('p.problem', {hidden: true, role: 'alert'});
+  const frame = h('div.frame', image, mask, marks);
+  const element = h('div.stage', frame, why);
   const watcher = new ResizeObserver(() => fit());
 
   function loaded() {

@@ -12,14 +12,14 @@ import {trainingPanel} from './training.js';
 export function recordView(start) {
   let place = start, running = new AbortController(), record = null;
   const picture = stage();
-  const heading = h('div', {class: 'record-head'});
-  const controls = h('div', {class: 'controls'});
-  const left = h('div', {class: 'record-main'});
-  const facts = h('div', {class: 'facts'});
+  const heading = h('div.record-head');
+  const controls = h('div.controls');
+  const left = h('div.record-main');
+  const facts = h('div.facts');
   const around = neighbours();
   const training = trainingPanel(values => { place = {...place, ...values}; note(place); });
   const tokens = tokenPages();
-  const element = h('article', {class: 'record'}, heading, h('div', {class: 'record-body'}, left, facts), around.element);
+  const element = h('article.record', heading, h('div.record-body', left, facts), around.element);
   const unlisten = ticks.listen(() => showHeading());
 
   const split = () => splitOf(place.split);
@@ -64,7 +64,7 @@ export function recordView(start) {
     } else if (now === 'picture') {
       const field = record.pictures.find(one => one.field === place.field) ?? record.pictures[0];
       put(left, controls, picture.element);
-      if (!field) return put(left, h('p', {class: 'note'}, 'This record has no picture.'));
+      if (!field) return put(left, h('p.note', 'This record has no picture.'));
       const first = field === record.pictures[0];
       picture.show({split: place.split, record: record.record, picture: field, boxes: first ? record.boxes : [], joints: first ? record.joints : [],
         maskField: first ? place.mask || split().masks[0] : null, alt: `Picture of record ${record.record}${nameOf(record) && ', ' + nameOf(record)}`}, hidden());
@@ -73,10 +73,10 @@ export function recordView(start) {
 
   function showControls(now) {
     const names = {boxes: record.boxes.length > 0, joints: record.joints.length > 0, names: record.boxes.length + record.joints.length > 0, mask: split().masks.length > 0};
-    const tab = (to, text) => h('a', {class: 'tab', href: write({...place, see: to}), 'aria-current': now === (to || 'picture') ? 'page' : null}, text);
-    put(controls, split().pictures.length > 0 && h('nav', {class: 'tabs', 'aria-label': 'What is shown'}, tab('', 'Picture'), tab('training', 'What training sees')),
+    const tab = (to, text) => h('a.tab', {href: write({...place, see: to}), 'aria-current': now === (to || 'picture') ? 'page' : null}, text);
+    put(controls, split().pictures.length > 0 && h('nav.tabs', {'aria-label': 'What is shown'}, tab('', 'Picture'), tab('training', 'What training sees')),
       now === 'picture' && [
-        Object.keys(names).filter(name => names[name]).map(name => toggle(name, `Shows the ${name} (${name[0]})`, !hidden().has(name), on => hide(name, !on))),
+        Object.keys(names).filter(name => names[name]).map(name => toggle(name, `Shows the ${name} (${name === 'joints' ? 'p' : name[0]})`, !hidden().has(name), on => hide(name, !on))),
         toggle('1:1', 'The picture in its own size (o)', false, on => picture.actual(on))],
       record.pictures.length > 1 && choose('Picture', record.pictures.map(one => [one.field, one.field]), place.field || record.pictures[0].field, field => go({...place, field}, true)),
       now === 'picture' && split().masks.length > 1 && choose('Mask', split().masks.map(name => [name, name]), place.mask || split().masks[0], mask => go({...place, mask}, true)));
@@ -100,13 +100,13 @@ export function recordView(start) {
 
   function showHeading() {
     const {position, previous, next, num_records} = around.found;
-    const to = (of, text, does) => of === null || of === undefined ? h('span', {class: 'button off', 'aria-hidden': 'true'}, text)
-      : h('a', {class: 'button', href: write({...place, record: of}), title: does, 'aria-label': does}, text);
+    const to = (of, text, does) => of === null || of === undefined ? h('span.button.off', {'aria-hidden': 'true'}, text)
+      : h('a.button', {href: write({...place, record: of}), title: does, 'aria-label': does}, text);
     const ticked = ticks.has(place.split, number());
-    put(heading, h('a', {class: 'button', href: back(), title: 'Back to the grid (Escape)'}, 'Grid'),
-      h('h1', {}, `Record ${count(number())}`, record && record.record === number() && nameOf(record) && h('span', {class: 'class'}, nameOf(record))),
+    put(heading, h('a.button', {href: back(), title: 'Back to the grid (Escape)'}, 'Grid'),
+      h('h1', `Record ${count(number())}`, record && record.record === number() && nameOf(record) && h('span.class', nameOf(record))),
       record?.result && record.record === number() && verdict(record),
-      h('span', {class: 'end'}, position !== null && position !== undefined && h('span', {class: 'help'}, `${count(position + 1)} of ${count(num_records)}`),
+      h('span.end', position !== null && position !== undefined && h('span.help', `${count(position + 1)} of ${count(num_records)}`),
         to(previous, '‹', 'Previous record (←)'), to(next, '›', 'Next record (→)'),
         button(ticked ? 'Ticked' : 'Tick', 'Ticks the record (Space)', tick, {class: 'toggle', 'aria-pressed': String(ticked)})));
   }
@@ -115,21 +115,21 @@ export function recordView(start) {
 
   function tick() {
     ticks.change(place.split, [{record: number(), id: record?.id}], !ticks.has(place.split, number()));
-    say(`${counted(ticks.number(), 'record', 'records')} ticked`);
+    say(`${counted(ticks.number(), 'record')} ticked`);
   }
 
   const step = to => around.found[to] !== null && around.found[to] !== undefined && go({...place, record: around.found[to]});
   const keys = [
-    {keys: ['ArrowRight', 'j'], does: 'next record', run: () => step('next')},
-    {keys: ['ArrowLeft', 'k'], does: 'previous record', run: () => step('previous')},
-    {keys: [' '], does: 'tick the record', run: tick},
-    {keys: ['b'], does: 'boxes', run: () => press('boxes')},
-    {keys: ['n'], does: 'names', run: () => press('names')},
-    {keys: ['m'], does: 'mask', run: () => press('mask')},
-    {keys: ['p'], does: 'joints', run: () => press('joints')},
-    {keys: ['o'], does: 'the picture in its own size', run: () => press('1:1')},
-    {keys: ['s'], does: 'what training sees', run: () => go({...place, see: place.see ? '' : 'training'})},
-    {keys: ['Escape'], does: 'back to the grid', run: () => go({...choiceOf(place), view: 'grid', at: around.found.position || '', mask: place.mask}), everywhere: true},
+    ['ArrowRight j', 'next record', () => step('next')],
+    ['ArrowLeft k', 'previous record', () => step('previous')],
+    ['Space', 'tick the record', tick],
+    ['b', 'boxes', () => press('boxes')],
+    ['n', 'names', () => press('names')],
+    ['m', 'mask', () => press('mask')],
+    ['p', 'joints', () => press('joints')],
+    ['o', 'the picture in its own size', () => press('1:1')],
+    ['s', 'what training sees', () => go({...place, see: place.see ? '' : 'training'})],
+    ['Escape', 'back to the grid', () => go({...choiceOf(place), view: 'grid', at: around.found.position || '', mask: place.mask})],
   ];
 
   begin();
@@ -156,7 +156,7 @@ export function recordView(start) {
 
 function verdict({label, result}) {
   const right = result.found === label;
-  return h('span', {class: right ? 'verdict right' : 'verdict wrong-one'}, right ? 'found right' : `found ${result.found_name ?? result.found}`,
+  return h('span', {class: right ? 'verdict' : 'verdict wrong-one'}, right ? 'found right' : `found ${result.found_name ?? result.found}`,
     result.score !== null && result.score !== undefined && ` · ${result.score.toFixed(3)}`);
 }
 

@@ -12,16 +12,16 @@ const A_SECOND = 1000;
 
 export function sceneView(start) {
   let place = start, scenes = null, scene = null, at = 0, playing = false, running = new AbortController();
-  const heading = h('div', {class: 'record-head'});
-  const cameras = h('div', {class: 'cameras'});
-  const above = h('img', {class: 'above', alt: '', onerror: failedPicture});
+  const heading = h('div.record-head');
+  const cameras = h('div.cameras');
+  const above = h('img.above', {alt: '', onerror: failedPicture});
   const slider = h('input', {type: 'range', min: 0, step: 1, 'aria-label': 'Keyframe of the scene', oninput: () => showFrame(Number(slider.value))});
-  const clock = h('span', {class: 'help clock'});
-  const controls = h('div', {class: 'controls'});
-  const facts = h('div', {class: 'facts'});
-  const why = h('p', {class: 'problem', hidden: true, role: 'alert'});
-  const element = h('article', {class: 'scene'}, heading, why, h('div', {class: 'scene-body'}, cameras, h('figure', {class: 'above-place'}, above)),
-    h('div', {class: 'row player'}, slider, clock), controls, h('details', {class: 'all-fields', ontoggle: () => details()}, h('summary', {}, 'Fields of the keyframe'), facts));
+  const clock = h('span.help.clock');
+  const controls = h('div.controls');
+  const facts = h('div.facts');
+  const why = h('p.problem', {hidden: true, role: 'alert'});
+  const element = h('article.scene', heading, why, h('div.scene-body', cameras, h('figure.above-place', above)),
+    h('div.row.player', slider, clock), controls, h('details.all-fields', {ontoggle: () => details()}, h('summary', 'Fields of the keyframe'), facts));
   const unlisten = ticks.listen(() => showHeading());
   const details = settled(150, () => showFields());
   let pictures = [];
@@ -37,7 +37,7 @@ export function sceneView(start) {
       if (!cameras.childNodes.length) {
         const names = [...scenes.cameras].sort((a, b) => rank(a) - rank(b));
         pictures = names.map(name => [name, h('img', {alt: '', onerror: failedPicture, width: 640, height: 360})]);
-        put(cameras, pictures.map(([name, image]) => h('figure', {}, image, h('figcaption', {}, name.replace(/^CAM_/, '').replaceAll('_', ' ').toLowerCase()))));
+        put(cameras, pictures.map(([name, image]) => h('figure', image, h('figcaption', name.replace(/^CAM_/, '').replaceAll('_', ' ').toLowerCase()))));
       }
       const wanted = Number(place.record);
       scene = scenes.scenes.find(one => one.records.includes(wanted));
@@ -133,16 +133,16 @@ export function sceneView(start) {
     const has = set.results?.kind === 'scenes' && set.results.split === place.split;
     put(controls,
       button(playing ? 'Stop' : 'Play', 'Plays the scene (Space)', play, {'aria-pressed': String(playing), class: 'toggle'}),
-      choose('Scene', scenes.scenes.map(one => [one.name, `${one.name} · ${counted(one.records.length, 'keyframe', 'keyframes')}`]), scene.name, toScene),
+      choose('Scene', scenes.scenes.map(one => [one.name, `${one.name} · ${counted(one.records.length, 'keyframe')}`]), scene.name, toScene),
       toggle('boxes', 'Shows the boxes (b)', boxes(), on => change({boxes: on ? '' : '0'})),
       has && toggle('results', 'Shows the detections (r)', results(), on => change({results: on ? '1' : ''})),
-      choose('Older frames of the lidar', Array.from({length: MAX_SWEEPS + 1}, (_, n) => [String(n), n ? counted(n, 'sweep', 'sweeps') : 'no sweeps']), String(sweeps()), value => change({sweeps: value === '0' ? '' : value})));
+      choose('Older frames of the lidar', Array.from({length: MAX_SWEEPS + 1}, (_, n) => [String(n), n ? counted(n, 'sweep') : 'no sweeps']), String(sweeps()), value => change({sweeps: value === '0' ? '' : value})));
   }
 
   function showHeading() {
     const now = Number(place.record), ticked = ticks.has(place.split, now);
-    put(heading, button('Grid', 'Back to the grid (Escape)', toGrid), h('h1', {}, scene?.name ?? '', h('span', {class: 'class'}, `keyframe ${count(now)}`)),
-      h('span', {class: 'end'}, button(ticked ? 'Ticked' : 'Tick', 'Ticks the keyframe (x)', tick, {class: 'toggle', 'aria-pressed': String(ticked)})));
+    put(heading, button('Grid', 'Back to the grid (Escape)', toGrid), h('h1', scene?.name ?? '', h('span.class', `keyframe ${count(now)}`)),
+      h('span.end', button(ticked ? 'Ticked' : 'Tick', 'Ticks the keyframe (x)', tick, {class: 'toggle', 'aria-pressed': String(ticked)})));
   }
 
   async function toGrid() {
@@ -152,22 +152,22 @@ export function sceneView(start) {
 
   function tick() {
     ticks.change(place.split, [{record: Number(place.record), id: null}], !ticks.has(place.split, Number(place.record)));
-    say(`${counted(ticks.number(), 'record', 'records')} ticked`);
+    say(`${counted(ticks.number(), 'record')} ticked`);
   }
 
   const press = name => [...controls.querySelectorAll('.toggle')].find(one => one.textContent === name)?.click();
   const keys = [
-    {keys: ['ArrowRight'], does: 'next keyframe', run: () => showFrame(at + 1)},
-    {keys: ['ArrowLeft'], does: 'previous keyframe', run: () => showFrame(at - 1)},
-    {keys: ['Home'], does: 'first keyframe', run: () => showFrame(0)},
-    {keys: ['End'], does: 'last keyframe', run: () => showFrame(scene.records.length - 1)},
-    {keys: [' '], does: 'play, stop', run: play},
-    {keys: ['PageDown', 'j'], does: 'next scene', run: () => toScene(scenes.scenes[scenes.scenes.indexOf(scene) + 1]?.name)},
-    {keys: ['PageUp', 'k'], does: 'previous scene', run: () => toScene(scenes.scenes[scenes.scenes.indexOf(scene) - 1]?.name)},
-    {keys: ['b'], does: 'boxes', run: () => press('boxes')},
-    {keys: ['r'], does: 'results', run: () => press('results')},
-    {keys: ['x'], does: 'tick the keyframe', run: tick},
-    {keys: ['Escape'], does: 'back to the grid', run: toGrid},
+    ['ArrowRight', 'next keyframe', () => showFrame(at + 1)],
+    ['ArrowLeft', 'previous keyframe', () => showFrame(at - 1)],
+    ['Home', 'first keyframe', () => showFrame(0)],
+    ['End', 'last keyframe', () => showFrame(scene.records.length - 1)],
+    ['Space', 'play, stop', play],
+    ['PageDown j', 'next scene', () => toScene(scenes.scenes[scenes.scenes.indexOf(scene) + 1]?.name)],
+    ['PageUp k', 'previous scene', () => toScene(scenes.scenes[scenes.scenes.indexOf(scene) - 1]?.name)],
+    ['b', 'boxes', () => press('boxes')],
+    ['r', 'results', () => press('results')],
+    ['x', 'tick the keyframe', tick],
+    ['Escape', 'back to the grid', toGrid],
   ];
 
   return {

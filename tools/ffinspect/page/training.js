@@ -20,13 +20,13 @@ export function trainingPanel(changed) {
   const sliders = Object.fromEntries(SLIDERS.map(({name, text: label, ...limits}) => [name, h('input', {type: 'range', id: `slider-${name}`, ...limits, oninput: settled(150, () => slid())})]));
   const draws = h('input', {type: 'number', id: 'draws', min: 1, max: 32, value: 6, onchange: () => change()});
   const seed = h('input', {type: 'number', id: 'seed', min: 0, value: 0, onchange: () => change()});
-  const says = h('p', {class: 'problem', role: 'status', hidden: true});
-  const views = h('div', {class: 'views'});
-  const element = h('div', {class: 'training'},
+  const says = h('p.problem', {role: 'status', hidden: true});
+  const views = h('div.views');
+  const element = h('div.training',
     h('label', {for: 'transform'}, 'Transforms'), text, says,
-    h('details', {class: 'sliders'}, h('summary', {}, 'Write them with sliders'), h('div', {}, SLIDERS.map(({name, text: label}) => h('label', {}, h('span', {}, label), sliders[name])))),
-    set.transforms.length > 0 && h('details', {}, h('summary', {}, 'All transforms'), h('ul', {class: 'signatures'}, set.transforms.map(signature => h('li', {}, h('code', {}, signature))))),
-    h('div', {class: 'row'}, h('label', {for: 'draws'}, 'Draws'), draws, h('label', {for: 'seed'}, 'Seed'), seed, h('span', {class: 'help'}, 'Draw n is what a Loader with this seed gives in epoch n.')),
+    h('details.sliders', h('summary', 'Write them with sliders'), h('div', SLIDERS.map(({name, text: label}) => h('label', h('span', label), sliders[name])))),
+    set.transforms.length > 0 && h('details', h('summary', 'All transforms'), h('ul.signatures', set.transforms.map(signature => h('li', h('code', signature))))),
+    h('div.row', h('label', {for: 'draws'}, 'Draws'), draws, h('label', {for: 'seed'}, 'Seed'), seed, h('span.help', 'Draw n is what a Loader with this seed gives in epoch n.')),
     views);
 
   function slid() {
@@ -63,10 +63,10 @@ export function trainingPanel(changed) {
   }
 
   function oneView(values, signal) {
-    const marks = h('div', {class: 'marks'});
-    const why = h('p', {class: 'problem', hidden: true});
+    const marks = h('div.marks');
+    const why = h('p.problem', {hidden: true});
     const image = h('img', {alt: `Draw ${values.draw}`, onload: boxes, onerror: async () => { why.textContent = await reasonOf(image.src, signal); why.hidden = false; }, src: address('view', values)});
-    return h('figure', {}, h('div', {class: 'frame shown'}, image, marks), why, h('figcaption', {}, `epoch ${values.draw}`));
+    return h('figure', h('div.frame.shown', image, marks), why, h('figcaption', `epoch ${values.draw}`));
 
     async function boxes() {
       try {
