@@ -67,3 +67,24 @@ export async function open() {
 }
 
 export const isAborted = error => error.name === 'AbortError';
+
+// Runs f(signal); what ran before is given up. What fails otherwise is told to `failed`.
+export function latest(failed) {
+  let running = new AbortController();
+  return {
+    stop: () => running.abort(),
+    async run(f) {
+      running.abort();
+      running = new AbortController();
+      const {signal} = running;
+      try {
+        await f(signal);
+      } catch (error) {
+        if (!isAborted(error) && !signal.aborted) failed(error);
+      }
+    },
+  };
+}
+
+// The results that belong to a split, of this kind.
+export const resultsOf = (split, kind) => set.results?.split === split && set.results.kind === kind ? set.results : null;

@@ -1,32 +1,26 @@
 // Predictions beside the truth: the confusion matrix, whose cells lead to their records.
-import {ask, isAborted, set, splitOf} from './api.js';
+import {ask, latest, set, splitOf} from './api.js';
 import {write} from './address.js';
 import {count, counted, h, percent, problem, put} from './elements.js';
 
 const MAX_TABLE = 40;   // classes of a table; of more, the most frequent mistakes are listed
 const MAX_LIST = 200;
 
-export function confusionView(start) {
-  let place = start, running = new AbortController();
+export function confusionView(place) {
   const element = h('article.confusion');
+  const asked = latest(error => put(element, problem(error)));
 
-  async function begin() {
-    running.abort();
-    running = new AbortController();
-    try {
-      const answer = await ask('api/confusion', {split: place.split}, {signal: running.signal});
-      const used = new Set(answer.cells.flatMap(([truth, found]) => [truth, found]));
-      const classes = answer.classes.length <= MAX_TABLE ? answer.classes.map((_, label) => label) : [...used].sort((a, b) => a - b);
-      const total = answer.cells.reduce((sum, cell) => sum + cell[2], 0);
-      const wrong = answer.cells.reduce((sum, cell) => sum + (cell[0] === cell[1] ? 0 : cell[2]), 0);
-      put(element, h('div.record-head', h('h1', 'Predictions'), h('span.help', set.results?.file ?? '')),
-        h('p.lead', h('strong', percent(answer.accuracy)), ` right of ${counted(total, 'record')} with a result.`),
-        h('nav.row', {'aria-label': 'Records by their result'}, link(`Wrong, worst first · ${count(wrong)}`, {only: 'wrong', ...worstFirst()}), link('Wrong and sure', {only: 'sure', ...worstFirst()}), link('Right', {only: 'right'})),
-        classes.length <= MAX_TABLE ? table(answer, classes) : list(answer));
-    } catch (error) {
-      if (!isAborted(error)) put(element, problem(error));
-    }
-  }
+  const begin = () => asked.run(async signal => {
+    const answer = await ask('api/confusion', {split: place.split}, {signal});
+    const {classes, cells, accuracy} = answer;
+    const sum = of => of.reduce((total, cell) => total + cell[2], 0);
+    const used = classes.length <= MAX_TABLE ? classes.map((_, label) => label) : [...new Set(cells.flatMap(([truth, found]) => [truth, found]))].sort((a, b) => a - b);
+    put(element, h('div.record-head', h('h1', 'Predictions'), h('span.help', set.results?.file ?? '')),
+      h('p.lead', h('strong', percent(accuracy)), ` right of ${counted(sum(cells), 'record')} with a result.`),
+      h('nav.row', {ariaLabel: 'Records by their result'}, link(`Wrong, worst first · ${count(sum(cells.filter(([truth, found]) => truth !== found)))}`, {only: 'wrong', ...worstFirst()}),
+        link('Wrong and sure', {only: 'sure', ...worstFirst()}), link('Right', {only: 'right'})),
+      used.length <= MAX_TABLE ? table(answer, used) : list(answer));
+  });
 
   const link = (text, values) => h('a.button', {href: write({view: 'grid', split: place.split, ...values})}, text);
 
@@ -41,7 +35,7 @@ export function confusionView(start) {
     const sums = new Map(shown.map(truth => [truth, shown.reduce((sum, found) => sum + (of.get(`${truth} ${found}`) ?? 0), 0)]));
     const name = label => classes[label]?.name ?? String(label);
     return [h('p.help', 'Rows are the truth, columns what was found. A cell leads to its records; its colour is its share of the row.'),
-      h('div.matrix-place', {tabIndex: 0, role: 'region', 'aria-label': 'Confusion matrix'}, h('table.matrix',
+      h('div.matrix-place', {tabIndex: 0, role: 'region', ariaLabel: 'Confusion matrix'}, h('table.matrix',
       h('thead', h('tr', h('th', {scope: 'col'}, 'truth'), shown.map(found => h('th', {scope: 'col', class: 'turned', title: name(found)}, h('span', name(found)))), h('th', {scope: 'col'}, 'right'))),
       h('tbody', shown.map(truth => h('tr', h('th', {scope: 'row'}, h('a', {href: write({view: 'grid', split: place.split, label: truth})}, name(truth))),
         shown.map(found => cell(truth, found, of.get(`${truth} ${found}`) ?? 0, sums.get(truth), name)),
@@ -51,7 +45,7 @@ export function confusionView(start) {
   function cell(truth, found, number, sum, name) {
     if (!number) return h('td');
     return h(`td.step-${Math.ceil(8 * number / sum)}${truth === found ? '.right' : ''}`, h('a', {href: write({view: 'grid', split: place.split, truth, found}),
-      'aria-label': `${counted(number, 'record')} of ${name(truth)}, found as ${name(found)}`}, count(number)));
+      ariaLabel: `${counted(number, 'record')} of ${name(truth)}, found as ${name(found)}`}, count(number)));
   }
 
   function list({classes, cells}) {
@@ -77,6 +71,6 @@ export function confusionView(start) {
       }
       return true;
     },
-    leave: () => running.abort(),
+    leave: asked.stop,
   };
 }

@@ -1,5 +1,5 @@
 // Equal and almost equal pictures, in groups.
-import {ask, isAborted} from './api.js';
+import {ask, latest} from './api.js';
 import {go, write} from './address.js';
 import {button, count, counted, h, percent, problem, put, toggle} from './elements.js';
 import {picture} from './cells.js';
@@ -7,35 +7,27 @@ import {picture} from './cells.js';
 const PAGE = 50, MAX_OF_GROUP = 24, ASK_AGAIN = 700;
 
 export function duplicatesView(start) {
-  let place = start, running = new AbortController(), timer = 0, shown = 0;
+  let place = start, timer = 0, shown = 0;
   const state = h('div.row', {role: 'status'});
   const groups = h('div.groups');
   const foot = h('div.row');
   const element = h('article.duplicates', h('div.record-head', h('h1', 'Duplicates')), state, groups, foot);
 
-  async function load(from, name = 'api/duplicates') {
+  const asked = latest(error => put(foot, problem(error)));
+  const load = (from, name = 'api/duplicates') => asked.run(async signal => {
     clearTimeout(timer);
-    if (!from) running.abort();
-    if (!from) running = new AbortController();
-    try {
-      const answer = await ask(name, {from, count: PAGE, across: place.across || '0'}, {signal: running.signal, keep: false});
-      showState(answer);
-      if (!from) {
-        put(groups);
-        shown = 0;
-      }
-      for (const group of answer.groups) groups.append(groupOf(group));
-      shown += answer.groups.length;
-      const all = place.across === '1' ? answer.num_across : answer.num_groups;
-      put(foot, shown > 0 && h('span.help', `${count(shown)} of ${counted(all, 'group')}`), shown < all && answer.groups.length > 0 && button('More', 'Shows the groups that follow', () => load(shown)));
-      if (answer.state === 'running') timer = setTimeout(() => load(0), ASK_AGAIN);
-    } catch (error) {
-      if (!isAborted(error)) put(foot, problem(error));
-    }
-  }
+    const answer = await ask(name, {from, count: PAGE, across: place.across || '0'}, {signal, keep: false});
+    showState(answer);
+    if (!from) put(groups);
+    groups.append(...answer.groups.map(groupOf));
+    shown = from + answer.groups.length;
+    const all = place.across === '1' ? answer.num_across : answer.num_groups;
+    put(foot, shown > 0 && h('span.help', `${count(shown)} of ${counted(all, 'group')}`), shown < all && answer.groups.length > 0 && button('More', 'Shows the groups that follow', () => load(shown)));
+    if (answer.state === 'running') timer = setTimeout(() => load(0), ASK_AGAIN);
+  });
 
   function showState(answer) {
-    put(state, answer.state === 'running' && [h('progress', {max: 1, value: answer.done, 'aria-label': 'Pictures looked at'}), h('span', percent(answer.done))],
+    put(state, answer.state === 'running' && [h('progress', {max: 1, value: answer.done, ariaLabel: 'Pictures looked at'}), h('span', percent(answer.done))],
       answer.state === 'none' && button('Look for duplicates', 'Reads every picture once', () => load(0, 'api/duplicates/start'), {class: 'main-button'}),
       answer.state === 'done' && [h('span', `${counted(answer.num_groups, 'group')}, ${count(answer.num_across)} of them across splits`),
         answer.num_across > 0 && toggle('across splits only', 'Groups with records of several splits', place.across === '1', on => go({...place, across: on ? '1' : ''}))],
@@ -63,7 +55,7 @@ export function duplicatesView(start) {
     },
     leave() {
       clearTimeout(timer);
-      running.abort();
+      asked.stop();
     },
   };
 }

@@ -36,9 +36,9 @@ export function svg(name, properties, ...children) {
   return fill(document.createElementNS('http://www.w3.org/2000/svg', name), properties, children);
 }
 
-// A button with a word, and what it does as its title.
+// A button with a word or a sign, and what it does as its title.
 export function button(text, does, onclick, properties) {
-  return h('button', {type: 'button', title: does, onclick, ...properties}, text);
+  return h('button', {type: 'button', title: does, ariaLabel: text.length < 3 ? does : null, onclick, ...properties}, text);
 }
 
 // A switch: a button that is pressed or not.

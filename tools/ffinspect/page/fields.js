@@ -14,7 +14,6 @@ export function fieldTable(split, record) {
       pairs([['encoding', one.encoding], ['size', one.width && `${count(one.width)} × ${count(one.height)}`], ['bytes', one.num_bytes && bytes(one.num_bytes)]]),
       exif(one))),
     section('Fields', h('table.fields', record.fields.map(field => h('tr', h('th', {scope: 'row'}, field.name, h('span.help', field.text)), h('td', value(field.value)))))),
-    record.boxes.length > 0 && section('Boxes', h('p.help', boxSummary(record.boxes))),
     record.duplicates.length > 0 && section('Duplicates', h('ul.small-pictures', record.duplicates.map(one =>
       h('li', h('a', {href: write({view: 'record', split: one.split, record: one.record})}, picture(one.split, one.record, 160),
         h('span', `${one.split === split ? '' : one.split + ' '}${count(one.record)}`), h('span.help', one.exact ? 'equal' : 'alike')))))),
@@ -33,12 +32,6 @@ function exif(picture) {
   if (!names.length) return null;
   const turned = names.some(([name, what]) => /orientation/i.test(name) && String(what) !== '1');
   return h('details', {open: names.length < 6}, h('summary', 'EXIF'), pairs(names), turned && h('p.help', 'Shown as it is stored, not turned by EXIF, as a loader reads it.'));
-}
-
-function boxSummary(boxes) {
-  const kinds = new Map();
-  for (const box of boxes) kinds.set(box.name ?? box.label, (kinds.get(box.name ?? box.label) ?? 0) + 1);
-  return [...kinds].sort((a, b) => b[1] - a[1]).map(([name, number]) => `${number} × ${name}`).join(', ');
 }
 
 function value(what) {

@@ -1,5 +1,5 @@
 // What chooses records, beside the grid: text, a filter, results and classes.
-import {ask, isAborted, set, splitOf} from './api.js';
+import {ask, latest, resultsOf, splitOf} from './api.js';
 import {choiceOf, cleared, go, LIMITS} from './address.js';
 import {button, h, put, settled} from './elements.js';
 import {histogram} from './histogram.js';
@@ -13,17 +13,22 @@ export function filterPanel(start) {
   const where = h('textarea', {id: 'where', rows: 2, spellcheck: false, autocomplete: 'off', oninput: () => whereSoon(), onkeydown: entered, 'aria-describedby': 'where-says'});
   const textHelp = h('p.help');
   const says = h('p.help', {id: 'where-says', role: 'status'});
-  const results = h('div.choices', {role: 'group', 'aria-label': 'Results'});
+  const results = h('div.choices', {role: 'group', ariaLabel: 'Results'});
   const limits = h('div.limits');
   const bars = histogram(next => apply(next));
-  const unfold = h('button', {type: 'button', class: 'unfold', 'aria-expanded': 'false', 'aria-controls': 'filter', onclick: fold}, 'Filter');
-  const panel = h('aside.side', {id: 'filter', 'aria-label': 'Filter'},
+  const unfold = h('button', {type: 'button', class: 'unfold', ariaExpanded: 'false', 'aria-controls': 'filter', onclick: fold}, 'Filter');
+  const panel = h('aside.side', {id: 'filter', ariaLabel: 'Filter'},
     h('label', {for: 'text'}, 'Text'), text, textHelp,
     h('label', {for: 'where'}, 'Filter'), where, says,
     results, limits, bars.element);
   const element = h('div.side-place', unfold, panel);
-  let asked = null;
+  const asked = latest(error => {
+    where.ariaInvalid = 'true';
+    says.textContent = error.message;
+    says.className = 'problem';
+  });
 
+  // Waits until somebody has stopped to type.
   const textSoon = settled(200, () => apply({text: text.value.trim()}, true));
   const whereSoon = settled(300, () => tryWhere());
 
@@ -45,24 +50,15 @@ export function filterPanel(start) {
   }
 
   // A filter is applied when the server has understood it; until then the grid stays as it is.
-  async function tryWhere() {
-    asked?.abort();
-    asked = new AbortController();
-    try {
-      const value = where.value.trim();
-      await ask('api/find', {...choiceOf(place), where: value}, {signal: asked.signal});
-      where.removeAttribute('aria-invalid');
-      showWhereHelp();
-      apply({where: value}, true);
-    } catch (error) {
-      if (isAborted(error)) return;
-      where.setAttribute('aria-invalid', 'true');
-      says.textContent = error.message;
-      says.className = 'problem';
-    }
-  }
+  const tryWhere = () => asked.run(async signal => {
+    const value = where.value.trim();
+    await ask('api/find', {...choiceOf(place), where: value}, {signal});
+    showWhereHelp();
+    apply({where: value}, true);
+  });
 
   function showWhereHelp() {
+    where.ariaInvalid = null;
     says.className = 'help';
     says.textContent = fields().length ? `Such as ${exampleOf(splitOf(place.split))}. Columns: ${fields().join(', ')}` : 'No field of this split has a column.';
   }
@@ -95,13 +91,11 @@ export function filterPanel(start) {
     textHelp.textContent = split.searched.length || split.classes ? `Looks in ${[...split.searched, split.classes && 'class names'].filter(Boolean).join(', ')}.` : 'This split has no texts to look in.';
     if (document.activeElement !== where) {
       where.value = place.where ?? '';
-      where.removeAttribute('aria-invalid');
       showWhereHelp();
     }
-    const {results: file} = set;
-    const has = file && file.split === place.split && file.kind === 'classes';
+    const has = resultsOf(place.split, 'classes');
     results.hidden = !has;
-    put(results, has && RESULTS.map(([value, name]) => button(name, `Records whose result is: ${name}`, () => apply({only: value}), {class: 'toggle', 'aria-pressed': String((place.only ?? '') === value)})));
+    put(results, has && RESULTS.map(([value, name]) => button(name, `Records whose result is: ${name}`, () => apply({only: value}), {class: 'toggle', ariaPressed: String((place.only ?? '') === value)})));
     showLimits();
     bars.show(place);
   }
@@ -110,7 +104,7 @@ export function filterPanel(start) {
     element, show,
     search: () => { unfolded(); text.focus(); text.select(); },
     where: () => { unfolded(); where.focus(); },
-    stop: () => { textSoon.stop(); whereSoon.stop(); asked?.abort(); bars.stop(); },
+    stop: () => { textSoon.stop(); whereSoon.stop(); asked.stop(); bars.stop(); },
   };
 
   function unfolded() {

@@ -6,7 +6,7 @@
 // bar moves the list by as much; a large one, which is a drag, by its share.
 import {splitOf} from './api.js';
 import {choiceOf, go, note, write} from './address.js';
-import {button, choose, count, counted, h, problem, put, say, settled, toggle} from './elements.js';
+import {button, choose, count, counted, h, problem, put, settled, toggle} from './elements.js';
 import {Cell, sizeFor, thumbnail} from './cells.js';
 import {filterPanel} from './filter.js';
 import {Rows} from './rows.js';
@@ -17,10 +17,10 @@ const ZOOM = [56, 80, 108, 148, 200, 280, 400, 600];
 const CAPTION = 22, GAP = 6, ROWS_BEYOND = 2;
 
 export function gridView(start) {
-  let place = start, rows, cells = [], columns = 1, cellWidth = 0, rowHeight = 1, real = 0, drawn = 0;
+  let place = start, rows, cells = [], columns = 1, cellWidth = 0, rowHeight = 1, real = 0;
   let top = 0, offset = 0, lastScroll = 0, height = 0, width = 0, focus = 0, frame = 0, anchor = null, lastRow = 0;
   const spacer = h('div.spacer');
-  const list = h('div.cells', {role: 'listbox', tabIndex: 0, 'aria-multiselectable': 'true', 'aria-label': 'Records', onscroll: scrolled,
+  const list = h('div.cells', {role: 'listbox', tabIndex: 0, 'aria-multiselectable': 'true', ariaLabel: 'Records', onscroll: scrolled,
     onclick: clicked, onfocus: () => showFocus()}, spacer);
   const counter = h('span.counter', {role: 'status'});
   const controls = h('div.controls');
@@ -34,7 +34,7 @@ export function gridView(start) {
 
   const length = () => rows.length ?? 0;
   const textual = () => !splitOf(place.split).pictures.length;
-  const zoom = () => Number(place.size) || ZOOM.find(size => size >= (innerWidth < 600 ? 108 : innerWidth > 2200 ? 200 : 148));
+  const zoom = () => ZOOM.find(size => size === Number(place.size)) ?? ZOOM.find(size => size >= (innerWidth < 600 ? 108 : innerWidth > 2200 ? 200 : 148));
   const lowered = () => real > MAX_HEIGHT;
   const limit = () => Math.max(0, real - height);
 
@@ -46,7 +46,7 @@ export function gridView(start) {
         draw(true);
       },
       counted: () => { layout(); showCount(); },
-      failed: error => { put(empty, problem(error)); empty.hidden = false; },
+      failed: tell,
     });
     focus = Math.max(0, Number(place.at) || 0);
     anchor = null;
@@ -58,6 +58,11 @@ export function gridView(start) {
     width = 0;
     if (list.isConnected) resized();
     if (rows.length === null) rows.want(focus, focus + 1);
+  }
+
+  function tell(error) {
+    put(empty, problem(error));
+    empty.hidden = false;
   }
 
   function resized() {
@@ -153,7 +158,6 @@ export function gridView(start) {
     }
     for (const cell of later) load(cell);
     if (!flying) rows.want(first, last - 1);
-    drawn = last;
   }
 
   function load(cell) {
@@ -166,16 +170,13 @@ export function gridView(start) {
     else cell.name.textContent = '';
   }
 
-  function cellAt(position) {
-    const cell = cells[position % cells.length];
-    return cell?.position === position ? cell : null;
-  }
-
   function showFocus() {
-    for (const cell of cells) cell.element.classList.toggle('focused', cell.position === focus);
-    const cell = length() ? cellAt(focus) : null;
-    if (cell) list.setAttribute('aria-activedescendant', cell.element.id);
-    else list.removeAttribute('aria-activedescendant');
+    list.removeAttribute('aria-activedescendant');
+    for (const cell of cells) {
+      const here = cell.position === focus;
+      cell.element.classList.toggle('focused', here);
+      if (here) list.setAttribute('aria-activedescendant', cell.element.id);
+    }
   }
 
   function move(to) {
@@ -192,9 +193,13 @@ export function gridView(start) {
   // The place in the address: back from a record leads here again.
   function remember() {
     if (!element.isConnected) return;
-    const inView = focus >= Math.floor(top / rowHeight) * columns && focus < drawn;
-    if (!inView) focus = Math.min(Math.ceil(top / rowHeight) * columns, Math.max(0, length() - 1));
+    const row = Math.floor(focus / columns) * rowHeight;
+    if (row + rowHeight <= top || row >= top + height) focus = Math.min(Math.ceil(top / rowHeight) * columns, Math.max(0, length() - 1));
     showFocus();
+    noteFocus();
+  }
+
+  function noteFocus() {
     place = {...place, at: focus || ''};
     note(place);
   }
@@ -203,47 +208,42 @@ export function gridView(start) {
     const record = rows.record(position);
     if (record === undefined) return;
     focus = position;
-    note({...place, at: focus || ''});
+    noteFocus();
     go({...choiceOf(place), view: 'record', record, mask: place.mask});
   }
 
-  async function tick(position, range) {
-    const from = range && anchor !== null ? Math.min(anchor, position) : position;
-    const to = range && anchor !== null ? Math.max(anchor, position) : position;
+  function tick(position, range) {
+    const other = range && anchor !== null ? anchor : position;
+    const from = Math.min(other, position), to = Math.max(other, position);
     const record = rows.record(position);
     if (record === undefined) return;
     const on = range || !ticks.has(place.split, record);
     anchor = position;
     const chosen = [];
     for (let i = from; i <= to; ++i) if (rows.record(i) !== undefined) chosen.push({record: rows.record(i), id: rows.at(i)?.id});
-    if (chosen.length < to - from + 1) say(`${to - from + 1 - chosen.length} records of the range were too far away to be ticked`);
     ticks.change(place.split, chosen, on);
-    say(`${counted(ticks.number(), 'record')} ticked`);
+    const missing = to - from + 1 - chosen.length;
+    if (missing) tell(new Error(`${counted(missing, 'record')} of the range were too far away to be ticked; tick them in shorter ranges.`));
   }
 
   function clicked(event) {
-    const target = event.target.closest('.cell');
-    const cell = target && cells.find(one => one.element === target);
-    if (!cell || cell.position < 0) return;
-    const position = cell.position;
-    focus = position;
+    const cell = cells.find(one => one.element.contains(event.target));
+    if (!cell) return;
+    focus = cell.position;
     showFocus();
-    if (event.target.closest('.tick') || event.shiftKey || event.ctrlKey || event.metaKey) tick(position, event.shiftKey);
-    else open(position);
+    if (event.target === cell.tick || event.shiftKey || event.ctrlKey || event.metaKey) tick(focus, event.shiftKey);
+    else open(focus);
   }
 
   function magnify(step) {
-    const now = ZOOM.indexOf(zoom());
-    const size = ZOOM[Math.min(Math.max(0, now + step), ZOOM.length - 1)];
-    place = {...place, size};
+    place = {...place, size: ZOOM[ZOOM.indexOf(zoom()) + step] ?? zoom()};
     note(place);
-    layout(focus);
+    layout();
   }
 
   function showCount() {
     const total = splitOf(place.split).num_records;
-    if (rows.length === null) counter.textContent = '…';
-    else counter.textContent = rows.whole ? counted(total, 'record') : `${count(length())} of ${count(total)}`;
+    counter.textContent = rows.length === null ? '…' : rows.whole ? counted(total, 'record') : `${count(length())} of ${count(total)}`;
     if (rows.length === 0) {
       put(empty, h('p', rows.whole ? 'This split has no records.' : 'No record fits this choice.'),
         !rows.whole && button('Show all', 'Removes what chooses records', () => go({view: 'grid', split: place.split})));
@@ -257,13 +257,11 @@ export function gridView(start) {
     const change = values => go({...place, at: '', ...values});
     put(controls, 
       choose('Sort by', orders.map(order => [order, order === 'record' ? 'in order' : `by ${order}`]), place.sort || 'record', sort => change({sort: sort === 'record' ? '' : sort})),
-      button(place.descending ? '↓' : '↑', place.descending ? 'Largest first; turn round' : 'Smallest first; turn round', () => change({descending: place.descending ? '' : '1'}),
-        {'aria-label': place.descending ? 'Largest first' : 'Smallest first'}),
+      toggle(place.descending ? '↓' : '↑', 'Largest first', Boolean(place.descending), on => change({descending: on ? '1' : ''})),
       split.pictures.length > 1 && choose('Picture', split.pictures.map(name => [name, name]), place.field || split.pictures[0], field => change({field})),
       (split.has_boxes || split.has_joints) && toggle('Marks', 'Boxes and joints on the thumbnails', place.marks !== '0', on => change({marks: on ? '' : '0'})),
       split.masks.length > 0 && choose('Mask', [['', 'no mask'], ...split.masks.map(name => [name, name])], place.mask || '', mask => change({mask})),
-      split.pictures.length > 0 && [button('−', 'Smaller thumbnails (−)', () => magnify(-1), {'aria-label': 'Smaller thumbnails'}),
-        button('+', 'Larger thumbnails (+)', () => magnify(1), {'aria-label': 'Larger thumbnails'})]);
+      split.pictures.length > 0 && [button('−', 'Smaller thumbnails (−)', () => magnify(-1)), button('+', 'Larger thumbnails (+)', () => magnify(1))]);
   }
 
   const page = () => Math.max(1, Math.floor(height / rowHeight)) * columns;

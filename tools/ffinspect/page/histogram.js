@@ -1,5 +1,5 @@
 // The classes of a choice, or the numbers of the column that sorts, as bars to be clicked.
-import {ask, isAborted, splitOf} from './api.js';
+import {ask, latest, splitOf} from './api.js';
 import {choiceOf} from './address.js';
 import {button, choose, count, counted, h, problem, put, settled, short} from './elements.js';
 
@@ -7,8 +7,8 @@ const MAX_BARS = 400;  // more are found by their names
 
 // apply(values): what is clicked.
 export function histogram(apply) {
-  let place, bins = [], field = '', sort = 'class', running = null, loaded = '';
-  const search = h('input', {type: 'search', placeholder: 'Find a class', 'aria-label': 'Find a class', oninput: settled(80, () => draw())});
+  let place, bins = [], field = '', sort = 'class', loaded = '';
+  const search = h('input', {type: 'search', placeholder: 'Find a class', ariaLabel: 'Find a class', oninput: settled(80, () => draw())});
   const heading = h('h2');
   const order = choose('Order of the classes', [['class', 'in order'], ['count', 'most first']], sort, value => { sort = value; draw(); });
   const bars = h('ul.bars');
@@ -17,7 +17,13 @@ export function histogram(apply) {
 
   const chosen = () => new Set(place.label ? place.label.split(',') : []);
 
-  async function show(next) {
+  const asked = latest(error => {
+    loaded = '';
+    element.hidden = false;
+    put(bars, problem(error));
+  });
+
+  function show(next) {
     place = next;
     const choice = {...choiceOf(place), label: ''};
     if (!splitOf(place.split).classes && (!place.sort || place.sort === 'record')) {
@@ -26,21 +32,12 @@ export function histogram(apply) {
     }
     const wanted = JSON.stringify(splitOf(place.split).classes ? {...choice, sort: '', descending: ''} : choice);
     if (wanted === loaded) return draw();
-    running?.abort();
-    running = new AbortController();
-    try {
-      const answer = await ask('api/histogram', JSON.parse(wanted), {signal: running.signal});
+    asked.run(async signal => {
+      ({bins, field} = await ask('api/histogram', JSON.parse(wanted), {signal}));
       loaded = wanted;
-      bins = answer.bins;
-      field = answer.field;
       element.hidden = !bins.length;
       draw();
-    } catch (error) {
-      if (isAborted(error)) return;
-      loaded = '';
-      element.hidden = false;
-      put(bars, problem(error));
-    }
+    });
   }
 
   function draw() {
@@ -82,8 +79,8 @@ export function histogram(apply) {
     const length = h('span.length');
     length.style.width = `${100 * bin.num_records / most}%`;
     const inside = [length, h('span.name', name), h('span.value', count(bin.num_records))];
-    return h('li', click ? button(inside, title, click, {'aria-pressed': String(on), class: 'bar-of'}) : h('div.bar-of', {title}, inside));
+    return h('li', click ? button(inside, title, click, {ariaPressed: String(on), class: 'bar-of'}) : h('div.bar-of', {title}, inside));
   }
 
-  return {element, show, stop: () => running?.abort()};
+  return {element, show, stop: asked.stop};
 }

@@ -1,6 +1,6 @@
 // Begins: opens the data set, draws the bar at the top and shows the view of the address.
 import {choiceOf, go, read, write} from './address.js';
-import {open, set, splitOf} from './api.js';
+import {open, resultsOf, set, splitOf} from './api.js';
 import {button, choose, count, counted, h, problem, put, say} from './elements.js';
 import {gridView} from './grid.js';
 import {listenToKeys, showHelp} from './keys.js';
@@ -52,19 +52,19 @@ function title() {
 const nameOfSet = () => set.path.replace(/\/+$/, '').split('/').pop() || set.path;
 
 function showBar(place) {
-  const tab = (name, text, values) => h('a', {href: write({view: name, ...values}), class: 'tab', 'aria-current': place.view === name ? 'page' : null}, text);
+  const tab = (name, text, values) => h('a', {href: write({view: name, ...values}), class: 'tab', ariaCurrent: place.view === name ? 'page' : null}, text);
   const split = splitOf(place.split);
   const inGrid = place.view === 'grid' ? place : {...choiceOf(place), view: 'grid'};
   put(bar,
     h('a.brand', {href: write({view: 'grid', split: place.split}), title: set.path}, nameOfSet()),
     set.splits.length > 1 ? choose('Split', set.splits.map(one => [one.name, `${one.name} · ${count(one.num_records)}`]), place.split, name => go({view: place.view === 'record' ? 'grid' : place.view, split: name}))
       : h('span.split', split.name),
-    h('nav.tabs', {'aria-label': 'Views'}, tab('grid', split.kind === 'scenes' ? 'Keyframes' : split.pictures.length ? 'Pictures' : 'Records', inGrid),
-      set.results?.kind === 'classes' && set.results.split === split.name && tab('confusion', 'Predictions', {split: split.name}),
+    h('nav.tabs', {ariaLabel: 'Views'}, tab('grid', split.kind === 'scenes' ? 'Keyframes' : split.pictures.length ? 'Pictures' : 'Records', inGrid),
+      resultsOf(split.name, 'classes') && tab('confusion', 'Predictions', {split: split.name}),
       split.pictures.length > 0 && tab('duplicates', 'Duplicates', {split: split.name})),
     h('div.end', button(ticks.number() ? `List · ${counted(ticks.number(), 'tick')}` : 'List …', 'The choice or the ticks as a list of records (l)', showList, {class: 'list'}),
-      button('◐', 'Light or dark (t)', turnLight, {'aria-label': 'Light or dark'}),
-      button('?', 'Keys (?)', () => showHelp(keyLists), {'aria-label': 'Keys'})));
+      button('◐', 'Light or dark (t)', turnLight),
+      button('?', 'Keys (?)', () => showHelp(keyLists))));
 }
 
 async function showList() {

@@ -1,7 +1,7 @@
 // One record: its picture in full, all of its fields, its neighbours, and what training sees of it.
-import {ask, isAborted, splitOf} from './api.js';
+import {ask, latest, splitOf} from './api.js';
 import {choiceOf, go, note, write} from './address.js';
-import {button, choose, count, counted, h, problem, put, say, toggle} from './elements.js';
+import {choose, count, h, problem, put, toggle} from './elements.js';
 import {fieldTable} from './fields.js';
 import {neighbours} from './neighbours.js';
 import {stage} from './picture.js';
@@ -10,7 +10,7 @@ import {tokenPages} from './tokens.js';
 import {trainingPanel} from './training.js';
 
 export function recordView(start) {
-  let place = start, running = new AbortController(), record = null;
+  let place = start, record = null;
   const picture = stage();
   const heading = h('div.record-head');
   const controls = h('div.controls');
@@ -27,31 +27,19 @@ export function recordView(start) {
   const number = () => Number(place.record);
   const mode = () => split().kind === 'tokens' ? 'tokens' : place.see === 'training' ? 'training' : split().pictures.length ? 'picture' : 'fields';
 
-  async function begin() {
-    running.abort();
-    running = new AbortController();
-    const {signal} = running;
-    around.show(place, signal).then(showHeading, failed);
-    showHeading();
-    if (mode() === 'tokens') tokens.show(place, signal);
-    try {
-      const answer = await ask('api/record', {split: place.split, record: place.record}, {signal});
-      if (signal.aborted) return;
-      record = answer;
-      showHeading();
-      showMain();
-      put(facts, fieldTable(place.split, record));
-    } catch (error) {
-      failed(error);
-    }
-  }
-
-  function failed(error) {
-    if (isAborted(error)) return;
+  const asked = latest(error => {
     record = null;
     put(left, problem(error));
     put(facts);
-  }
+  });
+  const begin = () => asked.run(async signal => {
+    showHeading();
+    if (mode() === 'tokens') tokens.show(place, signal);
+    [record] = await Promise.all([ask('api/record', {split: place.split, record: place.record}, {signal}), around.show(place, signal)]);
+    showHeading();
+    showMain();
+    put(facts, fieldTable(place.split, record));
+  });
 
   function showMain() {
     const now = mode();
@@ -73,8 +61,8 @@ export function recordView(start) {
 
   function showControls(now) {
     const names = {boxes: record.boxes.length > 0, joints: record.joints.length > 0, names: record.boxes.length + record.joints.length > 0, mask: split().masks.length > 0};
-    const tab = (to, text) => h('a.tab', {href: write({...place, see: to}), 'aria-current': now === (to || 'picture') ? 'page' : null}, text);
-    put(controls, split().pictures.length > 0 && h('nav.tabs', {'aria-label': 'What is shown'}, tab('', 'Picture'), tab('training', 'What training sees')),
+    const tab = (to, text) => h('a.tab', {href: write({...place, see: to}), ariaCurrent: now === (to || 'picture') ? 'page' : null}, text);
+    put(controls, split().pictures.length > 0 && h('nav.tabs', {ariaLabel: 'What is shown'}, tab('', 'Picture'), tab('training', 'What training sees')),
       now === 'picture' && [
         Object.keys(names).filter(name => names[name]).map(name => toggle(name, `Shows the ${name} (${name === 'joints' ? 'p' : name[0]})`, !hidden().has(name), on => hide(name, !on))),
         toggle('1:1', 'The picture in its own size (o)', false, on => picture.actual(on))],
@@ -91,32 +79,25 @@ export function recordView(start) {
     picture.hide(now);
   }
 
-  function press(name) {
-    const switches = [...controls.querySelectorAll('.toggle')];
-    switches.find(one => one.textContent === name)?.click();
-  }
+  const press = name => [...controls.querySelectorAll('.toggle')].find(one => one.textContent === name)?.click();
 
   const nameOf = of => of.class_name ?? of.class ?? '';
 
   function showHeading() {
     const {position, previous, next, num_records} = around.found;
-    const to = (of, text, does) => of === null || of === undefined ? h('span.button.off', {'aria-hidden': 'true'}, text)
-      : h('a.button', {href: write({...place, record: of}), title: does, 'aria-label': does}, text);
-    const ticked = ticks.has(place.split, number());
-    put(heading, h('a.button', {href: back(), title: 'Back to the grid (Escape)'}, 'Grid'),
+    const to = (of, text, does) => of === null || of === undefined ? h('span.button.off', {ariaHidden: 'true'}, text)
+      : h('a.button', {href: write({...place, record: of}), title: does, ariaLabel: does}, text);
+    put(heading, h('a.button', {href: write(back()), title: 'Back to the grid (Escape)'}, 'Grid'),
       h('h1', `Record ${count(number())}`, record && record.record === number() && nameOf(record) && h('span.class', nameOf(record))),
       record?.result && record.record === number() && verdict(record),
       h('span.end', position !== null && position !== undefined && h('span.help', `${count(position + 1)} of ${count(num_records)}`),
         to(previous, '‹', 'Previous record (←)'), to(next, '›', 'Next record (→)'),
-        button(ticked ? 'Ticked' : 'Tick', 'Ticks the record (Space)', tick, {class: 'toggle', 'aria-pressed': String(ticked)})));
+        toggle('Tick', 'Ticks the record (Space)', ticks.has(place.split, number()), tick)));
   }
 
-  const back = () => write({...choiceOf(place), view: 'grid', at: around.found.position || '', mask: place.mask});
+  const back = () => ({...choiceOf(place), view: 'grid', at: around.found.position || '', mask: place.mask});
 
-  function tick() {
-    ticks.change(place.split, [{record: number(), id: record?.id}], !ticks.has(place.split, number()));
-    say(`${counted(ticks.number(), 'record')} ticked`);
-  }
+  const tick = () => ticks.turn(place.split, number(), record?.id);
 
   const step = to => around.found[to] !== null && around.found[to] !== undefined && go({...place, record: around.found[to]});
   const keys = [
@@ -129,7 +110,7 @@ export function recordView(start) {
     ['p', 'joints', () => press('joints')],
     ['o', 'the picture in its own size', () => press('1:1')],
     ['s', 'what training sees', () => go({...place, see: place.see ? '' : 'training'})],
-    ['Escape', 'back to the grid', () => go({...choiceOf(place), view: 'grid', at: around.found.position || '', mask: place.mask})],
+    ['Escape', 'back to the grid', () => go(back())],
   ];
 
   begin();
@@ -146,7 +127,7 @@ export function recordView(start) {
       return true;
     },
     leave() {
-      running.abort();
+      asked.stop();
       picture.stop();
       training.stop();
       unlisten();

@@ -1,7 +1,7 @@
 // A scene: six cameras and the view from above, with a slider over its keyframes.
-import {address, ask, isAborted, reasonOf, set} from './api.js';
+import {address, ask, latest, reasonOf, resultsOf} from './api.js';
 import {choiceOf, go, note} from './address.js';
-import {button, choose, count, counted, h, problem, put, say, settled, toggle} from './elements.js';
+import {button, choose, count, counted, h, problem, put, settled, toggle} from './elements.js';
 import {fieldTable} from './fields.js';
 import * as ticks from './ticks.js';
 
@@ -11,11 +11,11 @@ const MAX_SWEEPS = 10;
 const A_SECOND = 1000;
 
 export function sceneView(start) {
-  let place = start, scenes = null, scene = null, at = 0, playing = false, running = new AbortController();
+  let place = start, scenes = null, scene = null, at = 0, playing = false;
   const heading = h('div.record-head');
   const cameras = h('div.cameras');
   const above = h('img.above', {alt: '', onerror: failedPicture});
-  const slider = h('input', {type: 'range', min: 0, step: 1, 'aria-label': 'Keyframe of the scene', oninput: () => showFrame(Number(slider.value))});
+  const slider = h('input', {type: 'range', min: 0, step: 1, ariaLabel: 'Keyframe of the scene', oninput: () => showFrame(Number(slider.value))});
   const clock = h('span.help.clock');
   const controls = h('div.controls');
   const facts = h('div.facts');
@@ -31,32 +31,32 @@ export function sceneView(start) {
   const results = () => place.results === '1';
   const sweeps = () => Number(place.sweeps) || 0;
 
-  async function begin() {
-    try {
-      scenes ??= await ask('api/scenes', {split: place.split}, {signal: running.signal});
-      if (!cameras.childNodes.length) {
-        const names = [...scenes.cameras].sort((a, b) => rank(a) - rank(b));
-        pictures = names.map(name => [name, h('img', {alt: '', onerror: failedPicture, width: 640, height: 360})]);
-        put(cameras, pictures.map(([name, image]) => h('figure', image, h('figcaption', name.replace(/^CAM_/, '').replaceAll('_', ' ').toLowerCase()))));
-      }
-      const wanted = Number(place.record);
-      scene = scenes.scenes.find(one => one.records.includes(wanted));
-      if (!scene) throw new Error(`The split ${place.split} has no keyframe ${place.record} in a scene.`);
-      at = scene.records.indexOf(wanted);
-      slider.max = scene.records.length - 1;
-      showControls();
-      showFrame(at);
-    } catch (error) {
-      if (!isAborted(error)) tell(error.message);
+  const asked = latest(error => tell(error.message));
+  const askedFields = latest(error => put(facts, problem(error)));
+  const begin = () => asked.run(async signal => {
+    scenes ??= await ask('api/scenes', {split: place.split}, {signal});
+    if (!cameras.childNodes.length) {
+      const names = [...scenes.cameras].sort((a, b) => rank(a) - rank(b));
+      pictures = names.map(name => [name, h('img', {alt: '', onerror: failedPicture, width: 640, height: 360})]);
+      put(cameras, pictures.map(([name, image]) => h('figure', image, h('figcaption', name.replace(/^CAM_/, '').replaceAll('_', ' ').toLowerCase()))));
     }
-  }
+    const wanted = Number(place.record);
+    scene = scenes.scenes.find(one => one.records.includes(wanted));
+    if (!scene) throw new Error(`The split ${place.split} has no keyframe ${place.record} in a scene.`);
+    at = scene.records.indexOf(wanted);
+    slider.max = scene.records.length - 1;
+    showControls();
+    showFrame(at);
+  });
 
   const rank = name => AROUND.indexOf(name) < 0 ? AROUND.length : AROUND.indexOf(name);
-  // Pictures are asked for as large as they are drawn.
-  const cameraWidth = () => Math.min(1600, Math.max(160, Math.ceil((cameras.clientWidth / 3 || 400) * Math.min(devicePixelRatio, 2) / 160) * 160));
-  const sizeAbove = () => Math.min(1400, Math.max(300, Math.ceil((above.parentNode.clientWidth || 700) * Math.min(devicePixelRatio, 2) / 100) * 100));
-  const cameraAt = (of, name) => address('camera', {split: place.split, record: of, camera: name, width: cameraWidth(), boxes: boxes() ? 1 : '0', results: results() ? 1 : '0'});
-  const aboveAt = of => address('above', {split: place.split, record: of, size: sizeAbove(), sweeps: String(sweeps()), boxes: boxes() ? 1 : '0', results: results() ? 1 : '0'});
+  // Pictures are asked for as large as they are drawn, in steps.
+  const sizeOf = pixels => Math.min(1600, Math.ceil((pixels || 400) * Math.min(devicePixelRatio, 2) / 160) * 160);
+  const cameraWidth = () => sizeOf(cameras.clientWidth / 3);
+  const sizeAbove = () => sizeOf(above.parentNode.clientWidth);
+  const drawn = of => ({split: place.split, record: of, boxes: boxes() ? '1' : '0', results: results() ? '1' : '0'});
+  const cameraAt = (of, name) => address('camera', {...drawn(of), camera: name, width: cameraWidth()});
+  const aboveAt = of => address('above', {...drawn(of), size: sizeAbove(), sweeps: String(sweeps())});
 
   function tell(text) {
     why.textContent = text;
@@ -90,15 +90,9 @@ export function sceneView(start) {
 
   const remember = settled(150, () => element.isConnected && note(place));
 
-  async function showFields() {
-    if (!element.querySelector('.all-fields').open) return;
-    running.abort();
-    running = new AbortController();
-    try {
-      put(facts, fieldTable(place.split, await ask('api/record', {split: place.split, record: record()}, {signal: running.signal})));
-    } catch (error) {
-      if (!isAborted(error)) put(facts, problem(error));
-    }
+  function showFields() {
+    if (element.querySelector('.all-fields').open)
+      askedFields.run(async signal => put(facts, fieldTable(place.split, await ask('api/record', {split: place.split, record: record()}, {signal}))));
   }
 
   // Plays in the time of the scene, or as fast as the pictures come where that is slower.
@@ -130,19 +124,18 @@ export function sceneView(start) {
   }
 
   function showControls() {
-    const has = set.results?.kind === 'scenes' && set.results.split === place.split;
     put(controls,
-      button(playing ? 'Stop' : 'Play', 'Plays the scene (Space)', play, {'aria-pressed': String(playing), class: 'toggle'}),
+      toggle(playing ? 'Stop' : 'Play', 'Plays the scene (Space)', playing, play),
       choose('Scene', scenes.scenes.map(one => [one.name, `${one.name} · ${counted(one.records.length, 'keyframe')}`]), scene.name, toScene),
       toggle('boxes', 'Shows the boxes (b)', boxes(), on => change({boxes: on ? '' : '0'})),
-      has && toggle('results', 'Shows the detections (r)', results(), on => change({results: on ? '1' : ''})),
+      resultsOf(place.split, 'scenes') && toggle('results', 'Shows the detections (r)', results(), on => change({results: on ? '1' : ''})),
       choose('Older frames of the lidar', Array.from({length: MAX_SWEEPS + 1}, (_, n) => [String(n), n ? counted(n, 'sweep') : 'no sweeps']), String(sweeps()), value => change({sweeps: value === '0' ? '' : value})));
   }
 
   function showHeading() {
-    const now = Number(place.record), ticked = ticks.has(place.split, now);
+    const now = Number(place.record);
     put(heading, button('Grid', 'Back to the grid (Escape)', toGrid), h('h1', scene?.name ?? '', h('span.class', `keyframe ${count(now)}`)),
-      h('span.end', button(ticked ? 'Ticked' : 'Tick', 'Ticks the keyframe (x)', tick, {class: 'toggle', 'aria-pressed': String(ticked)})));
+      h('span.end', toggle('Tick', 'Ticks the keyframe (x)', ticks.has(place.split, now), tick)));
   }
 
   async function toGrid() {
@@ -150,10 +143,7 @@ export function sceneView(start) {
     go({...choiceOf(place), view: 'grid', at: position || ''});
   }
 
-  function tick() {
-    ticks.change(place.split, [{record: Number(place.record), id: null}], !ticks.has(place.split, Number(place.record)));
-    say(`${counted(ticks.number(), 'record')} ticked`);
-  }
+  const tick = () => ticks.turn(place.split, Number(place.record));
 
   const press = name => [...controls.querySelectorAll('.toggle')].find(one => one.textContent === name)?.click();
   const keys = [
@@ -182,7 +172,8 @@ export function sceneView(start) {
     },
     leave() {
       playing = false;
-      running.abort();
+      asked.stop();
+      askedFields.stop();
       remember.stop();
       details.stop();
       unlisten();

@@ -1,5 +1,6 @@
 // Records that were ticked, by split, with their ids. They live as long as the tab does.
 import {set} from './api.js';
+import {counted, say} from './elements.js';
 
 const ticked = new Map();  // split → Map of record → id or null
 const listeners = new Set();
@@ -21,6 +22,7 @@ function changed() {
     // A full storage: the ticks are lost with the page, and not before.
   }
   for (const listener of listeners) listener();
+  say(`${counted(number(), 'record')} ticked`);
 }
 
 // Calls the listener after each change; answers with what ends that.
@@ -42,6 +44,11 @@ export function change(split, records, on) {
     else ticked.get(split).delete(record);
   }
   changed();
+}
+
+// Ticks a record, or takes its tick away.
+export function turn(split, record, id) {
+  change(split, [{record, id}], !has(split, record));
 }
 
 export function clear() {

@@ -3,7 +3,7 @@ import {ask, isAborted} from './api.js';
 import {button, count, counted, h, problem, put} from './elements.js';
 
 export function tokenPages() {
-  const text = h('div.tokens', {tabIndex: 0, role: 'document', 'aria-label': 'Text of the record'});
+  const text = h('div.tokens', {tabIndex: 0, role: 'document', ariaLabel: 'Text of the record'});
   const foot = h('div.row');
   const element = h('div', text, foot);
 

@@ -1,5 +1,5 @@
 // What training sees: the views that a loader makes of a record, several draws side by side.
-import {address, ask, isAborted, reasonOf, set} from './api.js';
+import {address, ask, isAborted, latest, reasonOf, set} from './api.js';
 import {h, put, settled} from './elements.js';
 import {scaleMarks, overlay} from './picture.js';
 
@@ -15,7 +15,7 @@ const SLIDERS = [
 
 // changed(values): what belongs into the address.
 export function trainingPanel(changed) {
-  let place, record, running = new AbortController();
+  let place, record;
   const text = h('textarea', {id: 'transform', rows: 3, spellcheck: false, oninput: settled(400, () => change())});
   const sliders = Object.fromEntries(SLIDERS.map(({name, text: label, ...limits}) => [name, h('input', {type: 'range', id: `slider-${name}`, ...limits, oninput: settled(150, () => slid())})]));
   const draws = h('input', {type: 'number', id: 'draws', min: 1, max: 32, value: 6, onchange: () => change()});
@@ -41,26 +41,22 @@ export function trainingPanel(changed) {
     draw();
   }
 
-  async function draw() {
-    running.abort();
-    running = new AbortController();
-    const {signal} = running;
+  const tell = words => {
+    says.textContent = words;
+    says.hidden = !words;
+  };
+  const asked = latest(error => {
+    tell(error.message);
+    text.ariaInvalid = 'true';
+  });
+  const draw = () => asked.run(async signal => {
     const values = {split: place.split, record: record.record, transform: text.value, seed: seed.value || 0, field: place.field, mask: place.mask};
     const number = Math.min(Math.max(1, Number(draws.value) || 1), 32);
-    try {
-      const first = await ask('api/view', {...values, draw: 0}, {signal});
-      says.hidden = !first.problem;
-      says.textContent = first.problem ?? '';
-      text.removeAttribute('aria-invalid');
-    } catch (error) {
-      if (isAborted(error)) return;
-      says.hidden = false;
-      says.textContent = error.message;
-      text.setAttribute('aria-invalid', 'true');
-      return;
-    }
+    const {problem} = await ask('api/view', {...values, draw: 0}, {signal});
+    tell(problem ?? '');
+    text.ariaInvalid = null;
     put(views, Array.from({length: number}, (_, of) => oneView({...values, draw: of}, signal)));
-  }
+  });
 
   function oneView(values, signal) {
     const marks = h('div.marks');
@@ -93,7 +89,7 @@ export function trainingPanel(changed) {
       seed.value = place.seed ?? 0;
       draw();
     },
-    stop: () => running.abort(),
+    stop: asked.stop,
   };
 }
 
