@@ -23,7 +23,7 @@ constexpr size_t kMaxValuesInText = 16;
 
 // u8 .. f64 print as themselves, f16 and bf16 as the float they stand for.
 template <typename T>
-auto printable(T value) {
+auto number_to_print(T value) {
   if constexpr (std::is_arithmetic_v<T>) {
     return value;
   } else {
@@ -33,12 +33,12 @@ auto printable(T value) {
 
 template <typename T>
 std::string number_text(T value) {
-  return fmt::to_string(printable(value));
+  return fmt::to_string(number_to_print(value));
 }
 
 template <typename T>
 Json number_json(T value) {
-  const auto number = printable(value);
+  const auto number = number_to_print(value);
   if constexpr (std::is_same_v<decltype(number), const float>) {
     // The shortest decimal that is this float: 0.1, not 0.10000000149011612.
     if (!std::isfinite(number)) return nullptr;

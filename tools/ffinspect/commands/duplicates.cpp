@@ -1,0 +1,307 @@
+// ffinspect duplicates: which records hold the same picture, in a split and across splits.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "data/data_sets.h"
+#include "duplicates/duplicate_search.h"
+#include "format/make_error.h"
+#include "format/readable_numbers.h"
+#include "text/output.h"
+#include "text/progress_line.h"
+#include "tools/output_file.h"
+
+namespace ffkit {
+namespace {
+
+constexpr const char* kDuplicatesFooter =
+    R"(Two records are equal when their pictures have the same bytes; a JPEG and its dct code count as the same. They are near when the perceptual hashes
+of their pictures (phash of Python's ImageHash) differ in at most --distance of 64 bits: pictures that were encoded anew, made larger or smaller, grey, a
+little brighter, or cut by 1 %. Mirrored and turned pictures are not near. Records that are equal or near are in a group, and so are those that another
+one connects: the ends of such a chain may differ more. Pictures with nothing in them, such as blank ones, and those that cannot be decoded are
+compared by their bytes.
+
+Hashes are kept in --hashes, a file a split, so that a search takes seconds the next time; one that was stopped continues.
+
+Exit status 1 when records or pictures were damaged, 0 otherwise, whatever was found.
+
+With --json: one document with
+  splits: [split, path, field (null: whole records), num_records, num_pictures (with a hash), num_plain, num_undecodable, num_null, num_damaged,
+    num_from_file (hashes that were there), also_in: {split: records that are also in that one; in itself: with another record of the split}, problems],
+  num_groups, num_across (groups of several splits, which come first), notes,
+  groups: [exact (all have the same bytes), across, records: [split, record, distance (bits from the first one's hash), exact (another one has the same bytes)]].)";
+
+struct DuplicatesCommand {
+  Target target;
+  std::vector<std::string> splits;
+  DuplicateOptions options;
+  std::string hashes;
+  std::string output;
+  std::string keep;
+  bool across = false;
+  int64_t limit = 20;
+};
+
+std::vector<Dataset> open_wanted(const DuplicatesCommand& command) {
+  if (command.splits.empty()) return open_splits(command.target);
+  if (command.splits.size() > 1 && !command.target.indices.empty()) {
+    throw error_at(command.target.path, ErrorCode::invalid_argument,
+                   "an index file belongs to one split; give --split once");
+  }
+  std::vector<Dataset> splits;
+  for (const std::string& name : command.splits) {
+    if (std::ranges::count(command.splits, name) > 1) {
+      throw error_at(command.target.path, ErrorCode::invalid_argument,
+                     "split '{}' is named twice; give each once", name);
+    }
+    Target target = command.target;
+    target.split = name;
+    splits.push_back(open_one_split(target));
+  }
+  return splits;
+}
+
+Duplicates search_showing_progress(const std::vector<Dataset>& splits, const DuplicateOptions& options) {
+  DuplicateProgress progress;
+  std::once_flag is_begun;
+  std::optional<ProgressLine> line;
+  progress.on_done = [&](int64_t num_records) {
+    std::call_once(is_begun, [&] {
+      line.emplace("hashing", progress.num_total - progress.num_done, "records");
+    });
+    line->add(num_records);
+  };
+  return find_duplicates(splits, options, progress);
+}
+
+std::string number_text(int64_t count, const char* one, const char* many) {
+  return fmt::format("{} {}", with_commas(count), count == 1 ? one : many);
+}
+
+// "20 of 100 records of val are also in train": of two splits, the smaller one's.
+std::string across_text(const Duplicates& found) {
+  std::string text;
+  const std::vector<DuplicateSplit>& splits = found.splits();
+  for (size_t a = 0; a < splits.size(); ++a) {
+    for (size_t b = a + 1; b < splits.size(); ++b) {
+      if (splits[a].num_also_in[b] == 0) continue;
+      const bool is_first = splits[a].counts.num_records <= splits[b].counts.num_records;
+      const size_t small = is_first ? a : b;
+      const size_t large = is_first ? b : a;
+      const int64_t count = splits[small].num_also_in[large];
+      text += fmt::format("{} of {} of {} {} also in {}\n", with_commas(count),
+                          number_text(splits[small].counts.num_records, "record", "records"),
+                          splits[small].name, count == 1 ? "is" : "are", splits[large].name);
+    }
+  }
+  if (text.empty() && splits.size() > 1) text = "no record is in two splits\n";
+  return text;
+}
+
+std::string duplicate_split_text(const DuplicateSplit& split, size_t number) {
+  const HashCounts& counts = split.counts;
+  std::string text = fmt::format(
+      "{}: {}: {} {} another one of the split", split.name,
+      number_text(counts.num_records, "record", "records"),
+      with_commas(split.num_also_in[number]),
+      split.num_also_in[number] == 1 ? "is like" : "are like");
+  const auto add = [&](int64_t count, const char* what) {
+    if (count > 0) text += fmt::format("; {} {}", with_commas(count), what);
+  };
+  add(counts.num_plain, "without enough in the picture for a hash, compared by bytes");
+  add(counts.num_undecodable, "with a picture that cannot be decoded, compared by bytes");
+  add(counts.num_null, "without the field, not compared");
+  add(counts.num_damaged, "DAMAGED, not compared");
+  return text + "\n";
+}
+
+// The record's id, or nothing.
+std::string id_of(const Dataset& dataset, int64_t record) {
+  const int field = dataset.schema().index_of("id");
+  if (field < 0 || dataset.schema().fields[field].type != FieldType::string) return "";
+  std::vector<std::byte> bytes;
+  if (!dataset.read_field(record, static_cast<size_t>(field), bytes)) return "";
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::string group_text(const std::vector<Dataset>& wholes, const DuplicateGroup& group) {
+  std::string text;
+  for (const DuplicateRecord& record : group.records) {
+    const Dataset& dataset = wholes[record.split];
+    const std::string id = escaped(id_of(dataset, record.record));
+    text += fmt::format("  {} {}{}{}{}\n", dataset.manifest().split, record.record,
+                        id.empty() ? "" : "  ", id,
+                        record.distance == 0 ? "" : fmt::format("  ({} bits)", record.distance));
+  }
+  return text;
+}
+
+// The groups that are shown: the first ones are those across splits.
+int64_t num_shown(const DuplicatesCommand& command, const Duplicates& found) {
+  return command.across ? found.num_across() : std::ssize(found.groups());
+}
+
+std::string duplicates_text(const DuplicatesCommand& command, const std::vector<Dataset>& splits,
+                        const Duplicates& found) {
+  std::string text = across_text(found);
+  for (size_t i = 0; i < found.splits().size(); ++i) {
+    text += duplicate_split_text(found.splits()[i], i);
+    for (const std::string& problem : found.splits()[i].counts.problems) {
+      text += fmt::format("  {}\n", problem);
+    }
+  }
+  std::vector<Dataset> wholes;
+  for (const Dataset& split : splits) wholes.push_back(split.whole_split());
+  const int64_t count = num_shown(command, found);
+  const int64_t num_listed = command.limit == 0 ? count : std::min(count, command.limit);
+  for (int64_t i = 0; i < num_listed; ++i) {
+    const DuplicateGroup& group = found.groups()[i];
+    text += fmt::format("group {}: {}, {}{}\n", i + 1, std::ssize(group.records),
+                        group.exact ? "equal" : "near", group.across ? ", across splits" : "");
+    text += group_text(wholes, group);
+  }
+  if (num_listed < count) {
+    text += fmt::format("... {} more; --limit 0 shows all\n",
+                        number_text(count - num_listed, "group", "groups"));
+  }
+  return text;
+}
+
+Json duplicate_split_json(const Duplicates& found, size_t number, const Dataset& dataset) {
+  const DuplicateSplit& split = found.splits()[number];
+  Json also_in = Json::object();
+  for (size_t i = 0; i < found.splits().size(); ++i) {
+    also_in[found.splits()[i].name] = split.num_also_in[i];
+  }
+  return {{"split", split.name},
+          {"path", dataset.path().string()},
+          {"field", split.field.empty() ? Json() : Json(split.field)},
+          {"num_records", split.counts.num_records},
+          {"num_pictures", split.counts.num_pictures},
+          {"num_plain", split.counts.num_plain},
+          {"num_undecodable", split.counts.num_undecodable},
+          {"num_null", split.counts.num_null},
+          {"num_damaged", split.counts.num_damaged},
+          {"num_from_file", split.counts.num_from_file},
+          {"also_in", also_in},
+          {"problems", split.counts.problems}};
+}
+
+Json duplicates_json(const DuplicatesCommand& command, const std::vector<Dataset>& splits,
+                 const Duplicates& found) {
+  Json split_list = Json::array();
+  for (size_t i = 0; i < splits.size(); ++i) split_list.push_back(duplicate_split_json(found, i, splits[i]));
+  Json groups = Json::array();
+  const int64_t count = num_shown(command, found);
+  for (int64_t i = 0; i < count; ++i) {
+    const DuplicateGroup& group = found.groups()[i];
+    Json records = Json::array();
+    for (const DuplicateRecord& record : group.records) {
+      records.push_back({{"split", found.splits()[record.split].name},
+                         {"record", record.record},
+                         {"distance", record.distance},
+                         {"exact", record.exact}});
+    }
+    groups.push_back({{"exact", group.exact}, {"across", group.across}, {"records", records}});
+  }
+  return {{"splits", split_list},
+          {"num_groups", found.groups().size()},
+          {"num_across", found.num_across()},
+          {"notes", found.notes()},
+          {"groups", groups}};
+}
+
+void write_kept(const std::string& file, const Dataset& first, const Duplicates& found) {
+  std::vector<int64_t> records(first.num_records());
+  for (int64_t i = 0; i < first.num_records(); ++i) records[i] = first.index_in_split(i);
+  std::string text;
+  for (const int64_t record : found.kept(0, records)) text += fmt::format("{}\n", record);
+  write_output(file, text);
+}
+
+int duplicates(const DuplicatesCommand& command) {
+  const std::vector<Dataset> splits = open_wanted(command);
+  if (!command.keep.empty() && command.splits.empty() && splits.size() > 1) {
+    throw error_at(command.target.path, ErrorCode::invalid_argument,
+                   "has several splits; --keep writes the records of the first --split");
+  }
+  for (const Dataset& split : splits) {
+    require_no_input(command.output, input_files(split, command.target));
+    require_no_input(command.keep, input_files(split, command.target));
+  }
+  DuplicateOptions options = command.options;
+  if (command.hashes != "off") {
+    options.hash_folder =
+        command.hashes.empty() ? default_hash_folder() : std::filesystem::path(command.hashes);
+  }
+  const Duplicates found = search_showing_progress(splits, options);
+  if (!command.target.json) {
+    for (const std::string& note : found.notes()) {
+      fmt::print(stderr, "note: {}\n", with_option_names(note, OptionStyle::command_line));
+    }
+  }
+  if (!command.keep.empty()) write_kept(command.keep, splits.front(), found);
+  write_output(command.output, command.target.json
+                                   ? json_text(duplicates_json(command, splits, found), 2)
+                                   : duplicates_text(command, splits, found));
+  const bool is_whole = std::ranges::all_of(found.splits(), [](const DuplicateSplit& split) {
+    return split.counts.num_damaged == 0 && split.counts.num_undecodable == 0;
+  });
+  return is_whole ? 0 : 1;
+}
+
+}  // namespace
+
+void add_duplicates_command(CLI::App& app, Action& action) {
+  const auto options = std::make_shared<DuplicatesCommand>();
+  CLI::App* command = add_command(
+      app, "duplicates", "Equal and almost equal pictures, in a split and across splits",
+      options->target, kDuplicatesFooter);
+  command->remove_option(command->get_option("--split"));
+  command
+      ->add_option("--split", options->splits,
+                   "Only this split; several times: these. All of them by default")
+      ->allow_extra_args(false)
+      ->option_text("NAME");
+  command
+      ->add_option("--field", options->options.field,
+                   "The field that is compared; the first picture by default. Fields that are no "
+                   "pictures, and records without any, are compared by their bytes")
+      ->option_text("NAME");
+  CLI::Option* distance =
+      command
+          ->add_option("--distance", options->options.max_distance,
+                       "Pictures whose hashes differ in up to N of 64 bits are near")
+          ->check(CLI::Range(0, kMaxHashDistance))
+          ->option_text("N=4");
+  command->add_flag("--exact", options->options.exact, "Equal ones alone; decodes no picture")
+      ->excludes(distance);
+  command->add_flag("--across", options->across, "Shows only groups of several splits");
+  command->add_option("--limit", options->limit, "Shows at most N groups as text; 0: all")
+      ->check(CLI::NonNegativeNumber)
+      ->option_text("N=20");
+  command
+      ->add_option("--hashes", options->hashes,
+                   "Folder in which hashes are kept, or 'off'; ffkit/hashes in XDG_CACHE_HOME or "
+                   "~/.cache by default")
+      ->option_text("FOLDER");
+  command
+      ->add_option("--keep", options->keep,
+                   "Writes the numbers of the records of the first --split that stay when of equal "
+                   "and near records one stays, and none that another split has, for --indices")
+      ->option_text("FILE");
+  command->add_option("-o,--output", options->output, "Writes to a file, not to standard output")
+      ->option_text("FILE");
+  add_choice_options(*command, options->target);
+  command->callback([options, &action] { action = [options] { return duplicates(*options); }; });
+}
+
+}  // namespace ffkit

@@ -1,0 +1,138 @@
+#include "duplicates/picture_hash.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace ffkit {
+namespace {
+
+// Pillow's LANCZOS: sinc(x) sinc(x / 3), within 3 of the centre.
+constexpr double kLanczosReach = 3;
+
+double sinc(double x) {
+  if (x == 0) return 1;
+  const double y = x * std::numbers::pi;
+  return std::sin(y) / y;
+}
+
+double lanczos(double x) {
+  return std::abs(x) < kLanczosReach ? sinc(x) * sinc(x / kLanczosReach) : 0;
+}
+
+float whole_level(float value) {
+  return std::clamp(std::floor(value + 0.5F), 0.0F, 255.0F);
+}
+
+// cos((2 x + 1) k pi / 64), [8, 32].
+std::array<std::array<float, PictureHasher::kSide>, 8> make_waves() {
+  std::array<std::array<float, PictureHasher::kSide>, 8> waves{};
+  for (int k = 0; k < 8; ++k) {
+    for (int x = 0; x < PictureHasher::kSide; ++x) {
+      waves[k][x] = static_cast<float>(
+          std::cos((2 * x + 1) * k * std::numbers::pi / (2.0 * PictureHasher::kSide)));
+    }
+  }
+  return waves;
+}
+
+// Between the two in the middle, as numpy has it.
+float middle_of(std::array<float, 64> values) {
+  std::ranges::sort(values);
+  return (values[31] + values[32]) / 2;
+}
+
+}  // namespace
+
+// As Pillow's precompute_coeffs() (src/libImaging/Resample.c).
+void PictureHasher::Weights::prepare(int new_size) {
+  if (size == new_size) return;
+  size = new_size;
+  const double scale = static_cast<double>(size) / kSide;
+  const double widening = std::max(1.0, scale);
+  const double reach = kLanczosReach * widening;
+  stride = 2 * static_cast<int>(std::ceil(reach)) + 1;
+  values.assign(static_cast<size_t>(stride) * kSide, 0);
+  for (int i = 0; i < kSide; ++i) {
+    const double centre = (i + 0.5) * scale;
+    first[i] = std::max(0, static_cast<int>(centre - reach + 0.5));
+    count[i] = std::min(size, static_cast<int>(centre + reach + 0.5)) - first[i];
+    double sum = 0;
+    for (int k = 0; k < count[i]; ++k) sum += lanczos((first[i] + k - centre + 0.5) / widening);
+    for (int k = 0; k < count[i]; ++k) {
+      values[i * stride + k] =
+          static_cast<float>(lanczos((first[i] + k - centre + 0.5) / widening) / sum);
+    }
+  }
+}
+
+void PictureHasher::make_small(const RgbView& pixels) {
+  across_.prepare(pixels.width);
+  down_.prepare(pixels.height);
+  row_.resize(pixels.width);
+  narrow_.resize(static_cast<size_t>(pixels.height) * kSide);
+  for (int y = 0; y < pixels.height; ++y) {
+    const uint8_t* rgb = pixels.data + y * pixels.stride;
+    for (int x = 0; x < pixels.width; ++x, rgb += 3) {
+      // Pillow's L: ITU-R 601-2 luma.
+      row_[x] = static_cast<float>((rgb[0] * 19595 + rgb[1] * 38470 + rgb[2] * 7471 + 0x8000) >> 16);
+    }
+    for (int i = 0; i < kSide; ++i) {
+      const float* weights = across_.values.data() + static_cast<ptrdiff_t>(i) * across_.stride;
+      const float* from = row_.data() + across_.first[i];
+      float sum = 0;
+      for (int k = 0; k < across_.count[i]; ++k) sum += weights[k] * from[k];
+      narrow_[static_cast<size_t>(y) * kSide + i] = whole_level(sum);
+    }
+  }
+  for (int i = 0; i < kSide; ++i) {
+    std::array<float, kSide> sums{};
+    for (int k = 0; k < down_.count[i]; ++k) {
+      const float weight = down_.values[static_cast<size_t>(i) * down_.stride + k];
+      const float* from = narrow_.data() + static_cast<ptrdiff_t>(down_.first[i] + k) * kSide;
+      for (int x = 0; x < kSide; ++x) sums[x] += weight * from[x];
+    }
+    for (int x = 0; x < kSide; ++x) small_[i * kSide + x] = whole_level(sums[x]);
+  }
+}
+
+PictureHasher::Frequencies PictureHasher::lowest_frequencies() const {
+  static const auto kWaves = make_waves();
+  std::array<float, 8 * kSide> rows{};  // [8, kSide]: the frequencies down
+  for (int v = 0; v < 8; ++v) {
+    for (int y = 0; y < kSide; ++y) {
+      for (int x = 0; x < kSide; ++x) rows[v * kSide + x] += kWaves[v][y] * small_[y * kSide + x];
+    }
+  }
+  Frequencies result{};
+  for (int v = 0; v < 8; ++v) {
+    for (int u = 0; u < 8; ++u) {
+      float sum = 0;
+      for (int x = 0; x < kSide; ++x) sum += kWaves[u][x] * rows[v * kSide + x];
+      result[v * 8 + u] = sum;
+    }
+  }
+  return result;
+}
+
+PictureHash PictureHasher::hash(std::span<const std::byte> image) {
+  const ImageInfo info = decoder_.read_info(image);
+  make_small(decoder_
+                 .read_region({0, 0, info.width, info.height}, kSmallestSide, kSmallestSide)
+                 .pixels);
+  const Frequencies frequencies = lowest_frequencies();
+  const float middle = middle_of(frequencies);
+  PictureHash hash;
+  Frequencies away{};
+  for (int i = 0; i < 64; ++i) {
+    if (frequencies[i] > middle) hash.bits |= uint64_t{1} << (63 - i);
+    away[i] = std::abs(frequencies[i] - middle);
+  }
+  // A wave of height 1 has kSide^2 / 4 in the sums.
+  constexpr float kWave = kSide * kSide / 4.0F;
+  hash.contrast = middle_of(away) / kWave;
+  hash.is_plain = hash.contrast < kPlainContrast;
+  return hash;
+}
+
+}  // namespace ffkit
