@@ -9,18 +9,18 @@ export const LIMITS = ['where', 'text', 'label', 'only', 'truth', 'found', 'grou
 
 // "a=1&b=x y" of an object; what is empty is left out.
 export function query(values) {
-  const kept = Object.entries(values).filter(([, value]) => value !== '' && value !== null && value !== undefined && value !== false);
-  return new URLSearchParams(kept.map(([name, value]) => [name, value === true ? '1' : value])).toString();
+	const kept = Object.entries(values).filter(([, value]) => value !== '' && value !== null && value !== undefined && value !== false);
+	return new URLSearchParams(kept.map(([name, value]) => [name, value === true ? '1' : value])).toString();
 }
 
 export function read() {
-  const [view, rest] = location.hash.slice(1).split(/\?(.*)/s);
-  return {...Object.fromEntries(new URLSearchParams(rest ?? '')), view: view || 'grid'};
+	const [view, rest] = location.hash.slice(1).split(/\?(.*)/s);
+	return {...Object.fromEntries(new URLSearchParams(rest ?? '')), view: view || 'grid'};
 }
 
 export function write({view, ...values}) {
-  const rest = query(values);
-  return `#${view}${rest && '?' + rest}`;
+	const rest = query(values);
+	return `#${view}${rest && '?' + rest}`;
 }
 
 export const choiceOf = place => Object.fromEntries(CHOICE.filter(name => place[name]).map(name => [name, place[name]]));
@@ -30,12 +30,12 @@ export const cleared = place => ({...place, ...Object.fromEntries(LIMITS.map(nam
 
 // Goes to a place. With `replace` the button "back" does not stop at the one before.
 export function go(place, replace = false) {
-  const address = write(place);
-  if (address !== location.hash) history[replace ? 'replaceState' : 'pushState'](null, '', address);
-  dispatchEvent(new PopStateEvent('popstate'));
+	const address = write(place);
+	if (address !== location.hash) history[replace ? 'replaceState' : 'pushState'](null, '', address);
+	dispatchEvent(new PopStateEvent('popstate'));
 }
 
 // Writes down where in a view the reader is, without drawing it anew.
 export function note(place) {
-  history.replaceState(null, '', write(place));
+	history.replaceState(null, '', write(place));
 }

@@ -1,6 +1,6 @@
 // Records that were ticked, by split, with their ids. They live as long as the tab does.
 import {set} from './api.js';
-import {counted, say} from './elements.js';
+import {counted, say, stored} from './elements.js';
 
 const ticked = new Map();  // split → Map of record → id or null
 const listeners = new Set();
@@ -8,27 +8,19 @@ const listeners = new Set();
 const key = () => `ffinspect ticks ${set.path}`;
 
 export function restore() {
-  try {
-    for (const [split, records] of JSON.parse(sessionStorage.getItem(key()) ?? '[]')) ticked.set(split, new Map(records));
-  } catch {
-    ticked.clear();
-  }
+	for (const [split, records] of JSON.parse(stored('sessionStorage', key()) ?? '[]')) ticked.set(split, new Map(records));
 }
 
 function changed() {
-  try {
-    sessionStorage.setItem(key(), JSON.stringify([...ticked].map(([split, records]) => [split, [...records]])));
-  } catch {
-    // A full storage: the ticks are lost with the page, and not before.
-  }
-  for (const listener of listeners) listener();
-  say(`${counted(number(), 'record')} ticked`);
+	stored('sessionStorage', key(), JSON.stringify([...ticked].map(([split, records]) => [split, [...records]])));
+	for (const listener of listeners) listener();
+	say(`${counted(number(), 'record')} ticked`);
 }
 
 // Calls the listener after each change; answers with what ends that.
 export function listen(listener) {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
+	listeners.add(listener);
+	return () => listeners.delete(listener);
 }
 
 export const has = (split, record) => ticked.get(split)?.has(record) ?? false;
@@ -38,20 +30,20 @@ export const splits = () => [...ticked].filter(([, records]) => records.size).ma
 export const of = split => [...ticked.get(split) ?? []].sort((a, b) => a[0] - b[0]);
 
 export function change(split, records, on) {
-  if (!ticked.has(split)) ticked.set(split, new Map());
-  for (const {record, id} of records) {
-    if (on) ticked.get(split).set(record, id ?? null);
-    else ticked.get(split).delete(record);
-  }
-  changed();
+	if (!ticked.has(split)) ticked.set(split, new Map());
+	for (const {record, id} of records) {
+		if (on) ticked.get(split).set(record, id ?? null);
+		else ticked.get(split).delete(record);
+	}
+	changed();
 }
 
 // Ticks a record, or takes its tick away.
 export function turn(split, record, id) {
-  change(split, [{record, id}], !has(split, record));
+	change(split, [{record, id}], !has(split, record));
 }
 
 export function clear() {
-  ticked.clear();
-  changed();
+	ticked.clear();
+	changed();
 }
