@@ -23,6 +23,9 @@ export function write({view, ...values}) {
 	return `#${view}${rest && '?' + rest}`;
 }
 
+// The address of a choice in the grid.
+export const toGrid = (split, values) => write({view: 'grid', split, ...values});
+
 export const choiceOf = place => Object.fromEntries(CHOICE.filter(name => place[name]).map(name => [name, place[name]]));
 
 // The same place without what chooses records, but in the same split.

@@ -1,10 +1,12 @@
 // What chooses records, beside the grid: text, a filter, results and classes.
-import {ask, latest, resultsOf, splitOf} from './api.js';
-import {choiceOf, cleared, go, LIMITS} from './address.js';
-import {button, h, put, sentence, settled} from './elements.js';
+import {ask, latest, resultsOf, splitOf, worstFirst} from './api.js';
+import {choiceOf, cleared, go, LIMITS, read} from './address.js';
+import {button, h, put, sentence, settled, toggle} from './elements.js';
 import {histogram} from './histogram.js';
 
-const RESULTS = [['', 'all'], ['right', 'right'], ['wrong', 'wrong'], ['sure', 'wrong and sure'], ['found', 'with a result']];
+// By the kind of the results.
+const RESULTS = {found: 'with a result', right: 'right', wrong: 'wrong', sure: 'wrong and sure'};
+const OF_KIND = {classes: Object.keys(RESULTS), roots: ['found']};
 
 export function filterPanel(start) {
 	let place = start;
@@ -62,21 +64,17 @@ export function filterPanel(start) {
 	// While somebody types, the button "back" leads to the choice before, not to each letter.
 	function apply(values, typed = false) {
 		const replace = typed && Object.keys(values).every(name => place[name]);
-		go({...place, at: '', ...values}, replace);
+		go({...read(), at: '', ...values}, replace);
 	}
 
 	function showLimits() {
 		const {classes} = splitOf(place.split);
 		const nameOf = label => classes?.[label]?.name ?? label;
-		const chips = [];
-		const chip = (say, remove) => chips.push(button(`${say} ×`, 'Removes this part of the choice', () => apply(remove), {class: 'chip'}));
-		for (const label of place.label ? place.label.split(',') : [])
-			chip(nameOf(label), {label: place.label.split(',').filter(other => other !== label).join(',')});
-		if (place.truth) chip(`is ${nameOf(place.truth)}`, {truth: ''});
-		if (place.found) chip(`found ${nameOf(place.found)}`, {found: ''});
-		if (place.group) chip(`group ${place.group} of duplicates`, {group: ''});
-		const any = LIMITS.some(name => place[name]);
-		put(limits, chips, any && button('Show all', 'Removes all that chooses records', () => go({...cleared(place), at: ''}), {class: 'quiet'}));
+		const labels = place.label?.split(',') ?? [];
+		const chip = (say, remove) => button(`${say} ×`, 'Removes this part of the choice', () => apply(remove), {class: 'chip'});
+		put(limits, labels.map(label => chip(nameOf(label), {label: labels.filter(other => other !== label).join(',')})),
+			place.truth && chip(`is ${nameOf(place.truth)}`, {truth: ''}), place.found && chip(`found ${nameOf(place.found)}`, {found: ''}),
+			place.group && chip(`group ${place.group} of duplicates`, {group: ''}), LIMITS.some(name => place[name]) && button('Show all', 'Removes all that chooses records', () => go({...cleared(read()), at: ''}), {class: 'quiet'}));
 	}
 
 	function show(next) {
@@ -89,9 +87,10 @@ export function filterPanel(start) {
 			where.value = place.where ?? '';
 			showWhereHelp();
 		}
-		const has = resultsOf(place.split, 'classes');
-		results.hidden = !has;
-		put(results, has && RESULTS.map(([value, name]) => button(name, `Records whose result is: ${name}`, () => apply({only: value}), {class: 'toggle', ariaPressed: String((place.only ?? '') === value)})));
+		const kind = resultsOf(place.split);
+		results.hidden = !kind;
+		if (kind) put(results, (OF_KIND[kind] ?? ['found', 'right', 'wrong']).map(only => toggle(RESULTS[only], `Only records: ${RESULTS[only]}`, place.only === only, on => apply({only: on ? only : ''}))),
+			button('Worst first', 'The worst results first', () => apply({only: place.only || 'found', ...worstFirst(place.split)})));
 		showLimits();
 		bars.show(place);
 	}

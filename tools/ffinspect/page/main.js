@@ -1,5 +1,5 @@
 // Begins: opens the data set, draws the bar at the top and shows the view of the address.
-import {choiceOf, go, read, write} from './address.js';
+import {choiceOf, go, read, toGrid, write} from './address.js';
 import {open, resultsOf, set, splitOf} from './api.js';
 import {button, choose, count, counted, h, problem, put, say, stored} from './elements.js';
 import {gridView} from './grid.js';
@@ -56,11 +56,11 @@ function showBar(place) {
 	const split = splitOf(place.split);
 	const inGrid = place.view === 'grid' ? place : {...choiceOf(place), view: 'grid'};
 	put(bar,
-		h('a.brand', {href: write({view: 'grid', split: place.split}), title: set.path}, nameOfSet()),
+		h('a.brand', {href: toGrid(place.split), title: set.path}, nameOfSet()),
 		set.splits.length > 1 ? choose('Split', set.splits.map(one => [one.name, `${one.name} · ${count(one.num_records)}`]), place.split, name => go({view: place.view === 'record' ? 'grid' : place.view, split: name}))
 			: h('span.split', split.name),
 		h('nav.tabs', {ariaLabel: 'Views'}, tab('grid', split.kind === 'scenes' ? 'Keyframes' : split.pictures.length ? 'Pictures' : 'Records', inGrid),
-			resultsOf(split.name, 'classes') && tab('confusion', 'Predictions', {split: split.name}),
+			resultsOf(split.name) === 'classes' && tab('confusion', 'Predictions', {split: split.name}),
 			split.pictures.length > 0 && tab('duplicates', 'Duplicates', {split: split.name})),
 		h('div.end', button(ticks.number() ? `List · ${counted(ticks.number(), 'tick')}` : 'List …', 'The choice or the ticks as a list of records (l)', showList, {class: 'list'}),
 			button('◐', 'Light or dark (t)', turnLight),

@@ -18,7 +18,7 @@ export function neighbours() {
 			const from = Math.max(0, position - BEFORE);
 			const {rows} = await ask('api/rows', {...choiceOf(place), from, count: BEFORE + AFTER + 1}, {signal});
 			const shown = splitOf(place.split).pictures.length > 0;
-			put(strip, rows.map(row => h('a', {href: write({...place, record: row.record}), title: [row.id, row.class_name].filter(Boolean).join(' · '), ariaLabel: `Record ${row.record}`,
+			put(strip, rows.map(row => h('a', {href: write({...place, record: row.record}), ariaLabel: `Record ${row.record} ${row.class_name ?? ''}`,
 				ariaCurrent: row.record === Number(place.record) ? 'true' : null}, shown ? picture(place.split, row.record, 96) : h('span', count(row.record)))));
 		},
 	};

@@ -1,7 +1,7 @@
 // One record: its picture in full, all of its fields, its neighbours, and what training sees of it.
-import {ask, latest, splitOf} from './api.js';
+import {ask, foundName, latest, set, splitOf} from './api.js';
 import {choiceOf, go, note, write} from './address.js';
-import {choose, count, h, problem, put, toggle} from './elements.js';
+import {choose, count, h, problem, put, short, toggle} from './elements.js';
 import {fieldTable} from './fields.js';
 import {neighbours} from './neighbours.js';
 import {stage} from './picture.js';
@@ -82,14 +82,13 @@ export function recordView(start) {
 	const press = name => [...controls.querySelectorAll('.toggle')].find(one => one.textContent === name)?.click();
 
 	const nameOf = of => of.class_name ?? of.class ?? '';
-
 	function showHeading() {
 		const {position, previous, next, num_records} = around.found;
 		const to = (of, text, does) => !Number.isInteger(of) ? h('span.button.off', {ariaHidden: 'true'}, text) : h('a.button', {href: write({...place, record: of}), title: does, ariaLabel: does}, text);
 		const shown = record?.record === number() ? record : null;
 		put(heading, h('a.button', {href: write(back()), title: 'Back to the grid (Escape)'}, 'Grid'),
 			h('h1', `Record ${count(number())}`, shown && h('span.class', nameOf(shown))),
-			shown?.result && verdict(shown),
+			shown?.result && verdict(place.split, shown),
 			h('span.end', Number.isInteger(position) && h('span.help', `${count(position + 1)} of ${count(num_records)}`),
 				to(previous, '‹', 'Previous record (←)'), to(next, '›', 'Next record (→)'),
 				toggle('Tick', 'Ticks the record (Space)', ticks.has(place.split, number()), tick)));
@@ -135,8 +134,9 @@ export function recordView(start) {
 	};
 }
 
-function verdict({label, result}) {
-	const right = result.found === label;
-	return h('span', {class: right ? 'verdict' : 'verdict wrong-one'}, right ? 'found right' : `found ${result.found_name ?? result.found}`,
-		result.score !== null && result.score !== undefined && ` · ${result.score.toFixed(3)}`);
+// A class that was found, or how far off the result is.
+function verdict(split, {result}) {
+	const {is_right: right, error, score} = result;
+	const words = right ? 'found right' : Number.isFinite(error) ? `${set.results.error_name} ${short(error)}` : `found ${foundName(split, result)}`;
+	return h('span', {class: right === false ? 'verdict wrong-one' : 'verdict'}, words, Number.isFinite(score) && ` · ${short(score)}`);
 }
