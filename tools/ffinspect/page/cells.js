@@ -1,6 +1,6 @@
 // The cells of the grid: a few hundred nodes that show other records as the reader scrolls.
 import {address, foundName, reasonOf, splitOf} from './api.js';
-import {h, short, count} from './elements.js';
+import {bytes, count, h, short} from './elements.js';
 import * as ticks from './ticks.js';
 
 // Pictures are asked for in a few sizes, so that zooming in a little finds them in the cache.
@@ -91,6 +91,7 @@ export class Cell {
 
 // What sorts, or the score of a result.
 function valueOf(row, sort) {
+	if (sort === 'size') return bytes(row.num_bytes);
 	const value = sort && sort !== 'record' ? row.value : row.score;
 	return Number.isFinite(value) ? short(value) : value ?? '';
 }

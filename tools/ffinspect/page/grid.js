@@ -52,7 +52,9 @@ export function gridView(start) {
 		});
 		focus = Math.max(0, Number(place.at) || 0);
 		anchor = null;
-		empty.hidden = true;
+		const {warnings} = split();
+		put(empty, warnings.map(message => problem({message})));
+		empty.hidden = !warnings.length;
 		showControls();
 		filter.show(place);
 		showCount();
