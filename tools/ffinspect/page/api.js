@@ -37,15 +37,12 @@ async function answerOf(place, signal) {
 	}
 }
 
-// Why a picture did not come: the sentence that the server gives instead of it.
-export async function reasonOf(place, signal) {
-	try {
-		const response = await fetch(place, {signal});
-		if (response.ok) return 'The browser cannot show this picture.';
-		return (await response.json()).error;
-	} catch (error) {
-		return error.name === 'AbortError' ? '' : 'No answer from ffinspect serve.';
-	}
+// Why a picture did not come: the sentence that the server gives instead of it. `shown` is said where
+// the server has the picture.
+export async function reasonOf(place, signal, shown = 'The browser cannot show this picture.') {
+	const response = await fetch(place, {signal}).catch(() => null);
+	if (!response) return signal?.aborted ? '' : 'No answer from ffinspect serve.';
+	return response.ok ? shown : (await response.json()).error;
 }
 
 export async function open() {

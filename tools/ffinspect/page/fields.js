@@ -30,8 +30,7 @@ function pairs(list) {
 function exif(picture) {
 	const names = Object.entries(picture.exif ?? {});
 	if (!names.length) return null;
-	const turned = names.some(([name, what]) => /orientation/i.test(name) && String(what) !== '1');
-	return h('details', {open: names.length < 6}, h('summary', 'EXIF'), pairs(names), turned && h('p.help', 'Shown as it is stored, not turned by EXIF, as a loader reads it.'));
+	return h('details', {open: names.length < 6}, h('summary', 'EXIF'), pairs(names), picture.orientation > 1 && h('p.help', 'Shown as it is stored, not turned by EXIF, as a loader reads it.'));
 }
 
 // A field's value in words. Words that were cut are followed by what else came of the value.

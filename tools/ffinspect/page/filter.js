@@ -1,6 +1,6 @@
 // What chooses records, beside the grid: text, a filter, results and classes.
 import {ask, latest, resultsOf, splitOf, worstFirst} from './api.js';
-import {choiceOf, cleared, go, LIMITS, read} from './address.js';
+import {choiceOf, go, LIMITS, read, UNLIMITED} from './address.js';
 import {button, h, put, sentence, settled, toggle} from './elements.js';
 import {histogram} from './histogram.js';
 
@@ -56,9 +56,11 @@ export function filterPanel(start) {
 	});
 
 	function showWhereHelp() {
+		const {classes} = splitOf(place.split);
+		const example = classes?.length > 1 ? `class in {'${classes[0].name}', '${classes[1].name}'}` : `${fields()[0]} == 3`;
 		where.ariaInvalid = null;
 		says.tell('');
-		whereHelp.textContent = fields().length ? `Such as ${exampleOf(splitOf(place.split))}. Columns: ${fields().join(', ')}` : 'No field of this split has a column.';
+		whereHelp.textContent = fields().length ? `Such as ${example}. Columns: ${fields().join(', ')}` : 'No field of this split has a column.';
 	}
 
 	// While somebody types, the button "back" leads to the choice before, not to each letter.
@@ -74,7 +76,7 @@ export function filterPanel(start) {
 		const chip = (say, remove) => button(`${say} ×`, 'Removes this part of the choice', () => apply(remove), {class: 'chip'});
 		put(limits, labels.map(label => chip(nameOf(label), {label: labels.filter(other => other !== label).join(',')})),
 			place.truth && chip(`is ${nameOf(place.truth)}`, {truth: ''}), place.found && chip(`found ${nameOf(place.found)}`, {found: ''}),
-			place.group && chip(`group ${place.group} of duplicates`, {group: ''}), LIMITS.some(name => place[name]) && button('Show all', 'Removes all that chooses records', () => go({...cleared(read()), at: ''}), {class: 'quiet'}));
+			place.group && chip(`group ${place.group} of duplicates`, {group: ''}), LIMITS.some(name => place[name]) && button('Show all', 'Removes all that chooses records', () => apply(UNLIMITED), {class: 'quiet'}));
 	}
 
 	function show(next) {
@@ -101,10 +103,4 @@ export function filterPanel(start) {
 		where: () => { fold(true); where.focus(); },
 		stop: () => { textSoon.stop(); whereSoon.stop(); asked.stop(); bars.stop(); },
 	};
-}
-
-function exampleOf(split) {
-	if (split.classes?.length > 3) return `class in {'${split.classes[0].name}', '${split.classes[1].name}'}`;
-	const field = split.fields.find(one => one.column);
-	return /string/.test(field.type) ? `${field.name} == 'a text'` : `${field.name} in {3, 100..199}`;
 }

@@ -24,7 +24,9 @@ async function show() {
 	if (!VIEWS[place.view]) place.view = 'grid';
 	if (!splitOf(place.split)) {
 		if (place.split) say(`This data set has no split ${place.split}`);
-		place.split = (set.splits.find(split => split.name === set.results?.split) ?? set.splits[0]).name;
+		// What has results, or shows something.
+		const best = [split => split.name === set.results?.split, split => split.kind !== 'records', () => true].find(wanted => set.splits.some(wanted));
+		place.split = set.splits.find(best).name;
 		history.replaceState(null, '', write(place));
 	}
 	showBar(place);
@@ -49,7 +51,7 @@ function title() {
 	document.title = `${view.title()} · ${nameOfSet()} · ffinspect`;
 }
 
-const nameOfSet = () => set.path.replace(/\/+$/, '').split('/').pop() || set.path;
+const nameOfSet = () => set.path.split('/').filter(Boolean).pop() ?? set.path;
 
 function showBar(place) {
 	const tab = (name, text, values) => h('a.tab', {href: write({view: name, ...values}), ariaCurrent: place.view === name ? 'page' : null}, text);
