@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <string_view>
 
+#include <ffkit/format/option_names.h>
+
 #include "format/make_error.h"
 
 namespace ffkit::http {
@@ -59,8 +61,9 @@ Gate::Gate(std::string token) : token_(std::move(token)) {
   const bool is_plain = std::ranges::all_of(
       token_, [](char c) { return kDigits.find(c) != std::string_view::npos; });
   if (token_.size() < 16 || token_.size() > 128 || !is_plain) {
-    throw argument_error("token",
-                         "has 16 to 128 letters, digits, '-' and '_': who guesses it sees the data");
+    throw argument_error("token", option_name("token") +
+                                      " has 16 to 128 letters, digits, '-' and '_': who guesses it "
+                                      "sees the data");
   }
 }
 
