@@ -28,7 +28,7 @@ export function duplicatesView(start) {
 
 	function showState(answer) {
 		put(state, answer.state === 'running' && [h('progress', {max: 1, value: answer.done, ariaLabel: 'Pictures looked at'}), h('span', percent(answer.done))],
-			answer.state === 'none' && button('Look for duplicates', 'Reads every picture once', () => load(0, 'api/duplicates/start'), {class: 'main-button'}),
+			answer.state === 'none' && [button('Look for duplicates', 'Begins', () => load(0, 'api/duplicates/start'), {class: 'main-button'}), h('span.help', 'Every picture is read once; the hashes are kept in a cache, not in the data set.')],
 			answer.state === 'done' && [h('span', `${counted(answer.num_groups, 'group')}, ${count(answer.num_across)} of them across splits`),
 				answer.num_across > 0 && toggle('across splits only', 'Groups with records of several splits', place.across === '1', on => go({...place, across: on ? '1' : ''}))],
 			answer.message && h('span.help', answer.message));

@@ -10,7 +10,6 @@ const OF_KIND = {classes: Object.keys(RESULTS), roots: ['found']};
 
 export function filterPanel(start) {
 	let place = start;
-	const fields = () => splitOf(place.split).fields.filter(field => field.column).map(field => field.name);
 	const text = h('input', {type: 'search', id: 'text', spellcheck: false, autocomplete: 'off', oninput: () => textSoon(), onkeydown: entered});
 	const where = h('textarea', {id: 'where', rows: 2, spellcheck: false, autocomplete: 'off', oninput: () => whereSoon(), onkeydown: entered, 'aria-describedby': 'where-says'});
 	const textHelp = h('p.help');
@@ -56,11 +55,12 @@ export function filterPanel(start) {
 	});
 
 	function showWhereHelp() {
-		const {classes} = splitOf(place.split);
-		const example = classes?.length > 1 ? `class in {'${classes[0].name}', '${classes[1].name}'}` : `${fields()[0]} == 3`;
+		const {classes, fields} = splitOf(place.split);
+		const columns = fields.filter(field => field.column), [first] = columns;
+		const example = classes?.length > 1 ? `class in {'${classes[0].name}', '${classes[1].name}'}` : `${first?.name} == ${first?.type === 'string' ? "'a text'" : 3}`;
 		where.ariaInvalid = null;
 		says.tell('');
-		whereHelp.textContent = fields().length ? `Such as ${example}. Columns: ${fields().join(', ')}` : 'No field of this split has a column.';
+		whereHelp.textContent = first ? `Such as ${example}. Columns: ${columns.map(field => field.name).join(', ')}` : 'No field of this split has a column.';
 	}
 
 	// While somebody types, the button "back" leads to the choice before, not to each letter.

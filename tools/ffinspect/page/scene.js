@@ -50,7 +50,7 @@ export function sceneView(start) {
 
 	const rank = name => AROUND.indexOf(name) < 0 ? AROUND.length : AROUND.indexOf(name);
 	// Pictures are asked for as large as they are drawn, in steps.
-	const sizeOf = pixels => Math.min(1600, Math.ceil((pixels || 400) * Math.min(devicePixelRatio, 2) / 160) * 160);
+	const sizeOf = pixels => Math.min(1600, Math.max(2, Math.ceil(pixels * Math.min(devicePixelRatio, 2) / 160)) * 160);
 	const cameraWidth = () => sizeOf(cameras.clientWidth / 3);
 	const sizeAbove = () => sizeOf(above.parentNode.clientWidth);
 	const drawn = of => ({split: place.split, record: of, boxes: boxes() ? '1' : '0', results: results() ? '1' : '0'});
