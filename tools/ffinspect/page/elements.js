@@ -50,6 +50,9 @@ export function toggle(text, does, pressed, change) {
 	}, {class: 'toggle', ariaPressed: String(pressed)});
 }
 
+// Presses the switch with this word.
+export const press = (among, text) => [...among.querySelectorAll('.toggle')].find(one => one.textContent === text)?.click();
+
 // A <select> of [value, text] pairs.
 export function choose(label, pairs, value, change) {
 	const select = h('select', {'aria-label': label, title: label, onchange: () => change(select.value)},

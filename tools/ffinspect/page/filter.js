@@ -10,8 +10,8 @@ const OF_KIND = {classes: Object.keys(RESULTS), roots: ['found']};
 
 export function filterPanel(start) {
 	let place = start;
-	const text = h('input', {type: 'search', id: 'text', spellcheck: false, autocomplete: 'off', oninput: () => textSoon(), onkeydown: entered});
-	const where = h('textarea', {id: 'where', rows: 2, spellcheck: false, autocomplete: 'off', oninput: () => whereSoon(), onkeydown: entered, 'aria-describedby': 'where-says'});
+	const text = h('input', {type: 'search', id: 'text', spellcheck: false, autocomplete: 'off', oninput: () => textSoon()});
+	const where = h('textarea', {id: 'where', rows: 2, spellcheck: false, autocomplete: 'off', oninput: () => whereSoon(), onkeydown: event => event.key === 'Enter' && event.preventDefault(), 'aria-describedby': 'where-says'});
 	const textHelp = h('p.help');
 	const whereHelp = h('p.help');
 	const says = Object.assign(sentence(), {id: 'where-says'});
@@ -32,18 +32,6 @@ export function filterPanel(start) {
 
 	function fold(open) {
 		unfold.ariaExpanded = element.classList.toggle('unfolded', open);
-	}
-
-	function entered(event) {
-		if (event.key !== 'Enter' || event.shiftKey) return;
-		event.preventDefault();
-		if (event.target === text) {
-			textSoon.stop();
-			apply({text: text.value.trim()});
-		} else {
-			whereSoon.stop();
-			tryWhere();
-		}
 	}
 
 	// A filter is applied when the server has understood it; until then the grid stays as it is.

@@ -65,7 +65,7 @@ export function histogram(apply) {
 	}
 
 	function rangeBar(bin, most) {
-		const name = bin.first === bin.last ? short(bin.first) : `${short(bin.first)} … ${short(bin.last)}`;
+		const name = `${short(bin.first)} … ${short(bin.last)}`;
 		const limits = `${field} >= ${bin.first} and ${field} <= ${bin.last}`;
 		const column = splitOf(place.split).fields.some(one => one.name === field && one.column);
 		return bar(name, bin, most, false, column ? `Filters by ${limits}` : name, column ? () => apply({where: place.where ? `${place.where} and ${limits}` : limits}) : null);

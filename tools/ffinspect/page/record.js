@@ -1,7 +1,7 @@
 // One record: its picture in full, all of its fields, its neighbours, and what training sees of it.
 import {ask, foundName, latest, set, splitOf} from './api.js';
 import {choiceOf, go, note, write} from './address.js';
-import {choose, count, h, problem, put, short, toggle} from './elements.js';
+import {choose, count, h, press, problem, put, short, toggle} from './elements.js';
 import {picture as smallPicture} from './cells.js';
 import {fieldTable} from './fields.js';
 import {stage} from './picture.js';
@@ -92,8 +92,6 @@ export function recordView(start) {
 		picture.hide(now);
 	}
 
-	const press = name => [...controls.querySelectorAll('.toggle')].find(one => one.textContent === name)?.click();
-
 	const nameOf = of => of.class_name ?? of.class ?? '';
 	function showHeading() {
 		const {position, previous, next, num_records} = around;
@@ -116,11 +114,11 @@ export function recordView(start) {
 		['ArrowRight j', 'next record', () => step('next')],
 		['ArrowLeft k', 'previous record', () => step('previous')],
 		['Space', 'tick the record', tick],
-		['b', 'boxes', () => press('boxes')],
-		['n', 'names', () => press('names')],
-		['m', 'mask', () => press('mask')],
-		['p', 'joints', () => press('joints')],
-		['o', 'the picture in its own size', () => press('1:1')],
+		['b', 'boxes', () => press(controls, 'boxes')],
+		['n', 'names', () => press(controls, 'names')],
+		['m', 'mask', () => press(controls, 'mask')],
+		['p', 'joints', () => press(controls, 'joints')],
+		['o', 'the picture in its own size', () => press(controls, '1:1')],
 		['s', 'what training sees', () => go({...place, see: place.see ? '' : 'training'})],
 		['Escape', 'back to the grid', () => go(back())],
 	];
