@@ -1,6 +1,6 @@
 // Equal and almost equal pictures, in groups.
 import {ask, latest} from './api.js';
-import {go, write} from './address.js';
+import {go, toGrid, write} from './address.js';
 import {button, count, counted, h, percent, problem, put, toggle} from './elements.js';
 import {picture} from './cells.js';
 
@@ -35,9 +35,8 @@ export function duplicatesView(start) {
 	}
 
 	function groupOf(group) {
-		const own = group.records.filter(one => one.split === place.split).length;
-		return h('section', {class: group.across ? 'group across' : 'group'},
-			h('h2', group.exact ? 'Equal' : 'Alike', group.across && h('span.badge', 'across splits'), own > 0 && h('a', {href: write({view: 'grid', split: place.split, group: group.group})}, 'in the grid')),
+		return h('section.group',
+			h('h2', group.exact ? 'Equal' : 'Alike', group.across && h('span.badge', 'across splits'), group.records.some(one => one.split === place.split) && h('a', {href: toGrid(place.split, {group: group.group})}, 'in the grid')),
 			h('ul.small-pictures', group.records.slice(0, MAX_OF_GROUP).map(one => h('li', h('a', {href: write({view: 'record', split: one.split, record: one.record})},
 				picture(one.split, one.record, 160), h('span', `${one.split} ${count(one.record)}`),
 				one.class_name && h('span.help', one.class_name), one.distance > 0 && h('span.help', `distance ${one.distance}`)))),

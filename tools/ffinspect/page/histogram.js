@@ -45,9 +45,8 @@ export function histogram(apply) {
 		search.hidden = !classes || bins.length <= 12;
 		order.hidden = !classes;
 		heading.textContent = classes ? counted(bins.length, 'class', 'classes') : field;
-		let shown = bins;
-		if (classes && wanted) shown = shown.filter(bin => `${bin.class} ${bin.class_name ?? ''}`.toLowerCase().includes(wanted));
-		if (classes && sort === 'count') shown = [...shown].sort((a, b) => b.num_records - a.num_records);
+		const shown = bins.filter(bin => !classes || `${bin.class} ${bin.class_name ?? ''}`.toLowerCase().includes(wanted));
+		if (classes && sort === 'count') shown.sort((a, b) => b.num_records - a.num_records);
 		const pressed = new Set(place.label?.split(','));
 		const missing = shown.length - MAX_BARS;
 		left.textContent = missing > 0 ? `${count(missing)} more are found by their names.` : classes && !shown.length ? 'No class of this name.' : '';

@@ -1,5 +1,6 @@
 // A picture in full with what lies over it: boxes, joints, names, a mask. Each can be switched off.
 import {address, reasonOf} from './api.js';
+import {thumbnail} from './cells.js';
 import {h, put, sentence, svg} from './elements.js';
 
 const COLOURS = ['#4cc9f0', '#ffd23f', '#ff7b72', '#7ee787', '#d2a8ff', '#ffa657', '#f778ba', '#a5d6ff'];  // of boxes, by label
@@ -28,7 +29,7 @@ export function scaleMarks(drawing, image, width) {
 
 // A stage that shows one picture field of a record.
 export function stage() {
-	let size = {width: 1, height: 1};
+	let size = {width: 1, height: 1}, decoded = '';
 	const image = h('img.full', {onload: loaded, onerror: broken});
 	const mask = h('img.mask', {alt: '', hidden: true, onload: () => { mask.hidden = false; }, onerror: broken});
 	const marks = h('div.marks');
@@ -37,10 +38,14 @@ export function stage() {
 	const element = h('div.stage', frame, why);
 	const watcher = new ResizeObserver(() => fit());
 
-	function loaded() {
+	// Browsers show what is there of a picture that is cut off, and say nothing; a decoder says it.
+	async function loaded() {
 		if (size.width <= 1) size = {width: image.naturalWidth, height: image.naturalHeight};
 		frame.classList.add('shown');
 		fit();
+		const source = image.src;
+		const reason = await reasonOf(decoded, undefined, '');
+		if (reason && source === image.src) why.tell(reason);
 	}
 
 	async function broken({target}) {
@@ -74,6 +79,7 @@ export function stage() {
 			frame.classList.remove('shown');
 			image.alt = alt;
 			image.src = address('picture', {split, record, field: picture.field});
+			decoded = thumbnail(split, record, 96, {field: picture.field});
 			mask.hidden = true;
 			if (maskField) mask.src = address('mask', {split, record, field: maskField});
 			else mask.removeAttribute('src');

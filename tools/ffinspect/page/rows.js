@@ -17,7 +17,7 @@ export class Rows {
 		this.running = new Map();
 		const split = splitOf(choice.split);
 		this.whole = !LIMITS.some(name => choice[name]);
-		this.plain = this.whole && (!choice.sort || choice.sort === 'record');
+		this.plain = this.whole && split.is_whole && (!choice.sort || choice.sort === 'record');
 		this.length = this.whole ? split.num_records : null;
 	}
 

@@ -19,8 +19,8 @@ export function sceneView(start) {
 	const controls = h('div.controls');
 	const facts = h('div.facts');
 	const why = sentence();
-	const element = h('article.scene', heading, why, h('div.scene-body', cameras, h('figure.above-place', above)),
-		h('div.row.player', slider, clock), controls, h('details.all-fields', {ontoggle: () => details()}, h('summary', 'Fields of the keyframe'), facts));
+	const element = h('article.scene', heading, why, h('div.scene-body', cameras, h('figure', above)),
+		h('div.row.player', slider, clock), controls, h('details', {ontoggle: () => details()}, h('summary', 'Fields of the keyframe'), facts));
 	const unlisten = ticks.listen(() => showHeading());
 	const details = settled(150, () => showFields());
 	let pictures = [];
@@ -84,7 +84,7 @@ export function sceneView(start) {
 	const remember = settled(150, () => element.isConnected && note(place));
 
 	function showFields() {
-		if (element.querySelector('.all-fields').open)
+		if (element.querySelector('details').open)
 			askedFields.run(async signal => put(facts, fieldTable(place.split, await ask('api/record', {split: place.split, record: record()}, {signal}))));
 	}
 
@@ -121,7 +121,7 @@ export function sceneView(start) {
 			toggle(playing ? 'Stop' : 'Play', 'Plays the scene (Space)', playing, play),
 			choose('Scene', scenes.scenes.map(one => [one.name, `${one.name} · ${counted(one.records.length, 'keyframe')}`]), scene.name, toScene),
 			toggle('boxes', 'Shows the boxes (b)', boxes(), on => change({boxes: on ? '' : '0'})),
-			resultsOf(place.split, 'scenes') && toggle('results', 'Shows the detections (r)', results(), on => change({results: on ? '1' : ''})),
+			resultsOf(place.split) && toggle('results', 'Shows the detections (r)', results(), on => change({results: on ? '1' : ''})),
 			choose('Older frames of the lidar', Array.from({length: MAX_SWEEPS + 1}, (_, n) => [String(n), n ? counted(n, 'sweep') : 'no sweeps']), String(sweeps()), value => change({sweeps: value === '0' ? '' : value})));
 	}
 
@@ -145,8 +145,6 @@ export function sceneView(start) {
 		['Home', 'first keyframe', () => showFrame(0)],
 		['End', 'last keyframe', () => showFrame(scene.records.length - 1)],
 		['Space', 'play, stop', play],
-		['PageDown j', 'next scene', () => toScene(scenes.scenes[scenes.scenes.indexOf(scene) + 1]?.name)],
-		['PageUp k', 'previous scene', () => toScene(scenes.scenes[scenes.scenes.indexOf(scene) - 1]?.name)],
 		['b', 'boxes', () => press('boxes')],
 		['r', 'results', () => press('results')],
 		['x', 'tick the keyframe', tick],

@@ -52,6 +52,7 @@ Json split_json(const ServedSplit& split) {
   return {{"name", split.name()},
           {"kind", split.kind()},
           {"num_records", split.chosen().num_records()},
+          {"is_whole", !split.chosen().is_subset()},
           {"num_bytes", manifest.file_bytes()},
           {"fingerprint", split.whole().fingerprint()},
           {"fields", fields},
