@@ -130,6 +130,23 @@ std::vector<std::byte> encode_png(const RgbView& pixels) {
   });
 }
 
+std::vector<std::byte> encode_rgba_png(std::span<const uint8_t> rgba, int width, int height) {
+  require_png_size(width, height);
+  if (rgba.size() != 4 * static_cast<size_t>(width) * static_cast<size_t>(height)) {
+    throw error_of(ErrorCode::invalid_argument, "{} bytes are not the pixels of {} x {} RGBA",
+                   rgba.size(), width, height);
+  }
+  return errors_only("", [&] {
+    return write_png({.data = rgba.data(),
+                      .width = width,
+                      .height = height,
+                      .stride = ptrdiff_t{4} * width,
+                      .bit_depth = 8,
+                      .color_type = PNG_COLOR_TYPE_RGB_ALPHA,
+                      .filters = PNG_ALL_FILTERS});
+  });
+}
+
 std::vector<std::byte> encode_mask_png(const MaskView& mask) {
   require_png_size(mask.width, mask.height);
   if (mask.dtype != DType::u8 && mask.dtype != DType::u16) {

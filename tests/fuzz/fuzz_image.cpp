@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <ffkit/format/error.h>
+#include <ffkit/image/exif_tags.h>
 #include <ffkit/image/image_codec.h>
 #include <ffkit/image/mask.h>
 #include <ffkit/image/orientation.h>
@@ -65,6 +66,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto bytes = std::as_bytes(std::span(data, size));
   const int orientation = exif_orientation(bytes);
   if (orientation < 1 || orientation > 8) std::abort();
+  try {
+    exif_tags(bytes);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::corrupt && error.code() != ErrorCode::unsupported) std::abort();
+  }
   ImageInfo info;
   try {
     info = decoder.read_info(bytes);

@@ -152,6 +152,15 @@ void make_transform_texts(const fs::path& folder) {
              "[Solarize(-1e1)])], weights=(1, 2))");
 }
 
+void make_http_requests(const fs::path& folder) {
+  fs::create_directories(folder);
+  write_file(folder / "two",
+             "GET /the-token-of-the-fuzzer/api/rows?split=val&where=label+%3D%3D+1&count=3 "
+             "HTTP/1.1\r\nHost: 127.0.0.1:8080\r\nConnection: keep-alive\r\n\r\n"
+             "HEAD /the-token-of-the-fuzzer/a%2Fb HTTP/1.0\r\nHost: localhost\r\nOrigin: "
+             "http://localhost\r\nSec-Fetch-Site: same-origin\r\n\r\n");
+}
+
 // The first byte says as what the rest is read (fuzz_store_answers.cpp).
 void make_store_answers(const fs::path& folder) {
   fs::create_directories(folder);
@@ -188,6 +197,7 @@ void make_source_seeds(const fs::path& folder) {
   make_json_documents(folder / "fuzz_json_documents");
   make_compressed(folder / "fuzz_compressed");
   make_transform_texts(folder / "fuzz_transform_text");
+  make_http_requests(folder / "fuzz_http_request");
   make_store_answers(folder / "fuzz_store_answers");
 }
 

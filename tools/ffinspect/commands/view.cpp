@@ -25,6 +25,7 @@
 #include "format/readable_numbers.h"
 #include "text/output.h"
 #include "tools/output_file.h"
+#include "views/record_marks.h"
 #include "views/view_sheet.h"
 #include "views/view_texts.h"
 
@@ -136,54 +137,6 @@ int64_t find_record(const Dataset& dataset, int64_t number) {
   throw error_at(dataset.path(), ErrorCode::invalid_argument, problem);
 }
 
-// The rows of the tensor `field`, f32 [N, n]. None where there is no such tensor.
-template <size_t n>
-std::vector<std::array<float, n>> rows_of(const Schema& schema, const RecordView& record,
-                                          const char* field) {
-  const int at = schema.index_of(field);
-  if (at < 0 || schema.fields[static_cast<size_t>(at)].type != FieldType::tensor ||
-      record.is_null(static_cast<size_t>(at))) {
-    return {};
-  }
-  const auto [dtype, shape, data] = record.tensor(static_cast<size_t>(at));
-  if (dtype != DType::f32 || shape.size() != 2 || shape[1] != n) return {};
-  std::vector<std::array<float, n>> rows(static_cast<size_t>(shape[0]));
-  if (!rows.empty()) std::memcpy(rows.data(), data.data(), rows.size() * sizeof(rows[0]));
-  return rows;
-}
-
-// The boxes of a set made from COCO: `boxes` f32 [N, 4] as (x, y, width, height), with `labels` i64
-// [N] where there are classes. None of other sets.
-std::vector<SheetBox> read_boxes(const Dataset& dataset, const RecordView& record) {
-  const Schema& schema = dataset.schema();
-  std::vector<SheetBox> boxes;
-  for (const auto& [x, y, width, height] : rows_of<4>(schema, record, "boxes")) {
-    boxes.push_back({.x = x, .y = y, .width = width, .height = height});
-  }
-  if (boxes.empty()) return boxes;
-  const int labels_at = schema.index_of("labels");
-  if (labels_at < 0 || record.is_null(labels_at)) return boxes;
-  const auto labels = record.tensor(labels_at);
-  if (labels.dtype != DType::i64 || labels.data.size() != boxes.size() * sizeof(int64_t)) {
-    return boxes;
-  }
-  for (size_t i = 0; i < boxes.size(); ++i) {
-    std::memcpy(&boxes[i].class_number, labels.data.data() + i * sizeof(int64_t), sizeof(int64_t));
-    boxes[i].name = class_of(dataset.manifest(), boxes[i].class_number);
-  }
-  return boxes;
-}
-
-// The joints of a record of a person: f32 [J, 3] as (x, y, visible). None of other sets.
-std::vector<SheetPoint> read_joints(const Schema& schema, const RecordView& record) {
-  std::vector<SheetPoint> points;
-  for (const auto& [x, y, visible] : rows_of<3>(schema, record, "joints")) {
-    const auto kind = visible > 0 ? SheetPoint::Kind::joint : SheetPoint::Kind::hidden_joint;
-    points.push_back({.x = x, .y = y, .kind = kind});
-  }
-  return points;
-}
-
 // Reads the record; what is wrong with it becomes the entry's problem.
 SheetEntry make_entry(const Dataset& dataset, int64_t index, size_t image_field,
                       std::optional<size_t> mask_field, Json& json) {
@@ -213,11 +166,11 @@ SheetEntry make_entry(const Dataset& dataset, int64_t index, size_t image_field,
       }
     }
     if (dataset.schema().index_of("boxes") >= 0) {
-      entry.boxes = read_boxes(dataset, record);
+      entry.boxes = marked_boxes(dataset, record);
       json["num_boxes"] = entry.boxes.size();
     }
     if (dataset.schema().index_of("joints") >= 0) {
-      entry.points = read_joints(dataset.schema(), record);
+      entry.points = marked_joints(dataset.schema(), record);
       json["num_joints"] = entry.points.size();
     }
   } catch (const Error& error) {

@@ -63,11 +63,11 @@ ClassResults::ClassResults(const Dataset& split, const std::filesystem::path& fi
                      number, record, printable(id), split.path().string());
     }
     const Json label = json.value("label", Json());
-    if (!found_
-             .emplace(record, Found{.name = json["class"].get<std::string>(),
-                                    .label = label.is_string() ? label.get<std::string>() : "",
-                                    .score = json["score"].get<double>()})
-             .second) {
+    Found found{.name = json["class"].get<std::string>(),
+                .label = label.is_string() ? label.get<std::string>() : "",
+                .score = json["score"].get<double>()};
+    if (json.contains("loss") && json["loss"].is_number()) found.loss = json["loss"].get<double>();
+    if (!found_.emplace(record, std::move(found)).second) {
       throw error_at(file, ErrorCode::corrupt,
                      "line {} is of record {}, of which there was one before", number, record);
     }
@@ -86,13 +86,17 @@ std::vector<int64_t> ClassResults::wrong() const {
   return out;
 }
 
-void ClassResults::add(int64_t record, SheetEntry& entry, Json& json) const {
+const ClassResults::Found* ClassResults::find(int64_t record) const {
   const auto found = found_.find(record);
-  json["found_class"] = found == found_.end() ? Json() : Json(found->second.name);
-  json["score"] = found == found_.end() ? Json() : Json(found->second.score);
-  if (found == found_.end()) return;
-  entry.lines.push_back(
-      fmt::format("found {}, {:.1f} %", found->second.name, 100 * found->second.score));
+  return found == found_.end() ? nullptr : &found->second;
+}
+
+void ClassResults::add(int64_t record, SheetEntry& entry, Json& json) const {
+  const Found* found = find(record);
+  json["found_class"] = found == nullptr ? Json() : Json(found->name);
+  json["score"] = found == nullptr ? Json() : Json(found->score);
+  if (found == nullptr) return;
+  entry.lines.push_back(fmt::format("found {}, {:.1f} %", found->name, 100 * found->score));
 }
 
 }  // namespace ffkit

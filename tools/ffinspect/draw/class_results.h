@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -37,11 +38,15 @@ class ClassResults {
   // for a record without a result.
   void add(int64_t record, SheetEntry& entry, nlohmann::ordered_json& json) const;
 
- private:
   struct Found {
     std::string name, label;  // label empty: not known
     double score = 0;
+    double loss = std::numeric_limits<double>::quiet_NaN();
   };
+  // Null for a record without a result.
+  const Found* find(int64_t record) const;
+
+ private:
   std::vector<int64_t> records_;
   std::unordered_map<int64_t, Found> found_;
 };

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 
+#include "draw/mask_colors.h"
 #include "draw/text.h"
 #include "format/make_error.h"
 #include "image/codec/mask_decoder.h"
@@ -89,7 +90,7 @@ void draw_boxes(Canvas& canvas, const SheetEntry& entry, const Rect& picture, co
     const double top = picture.y + (box.y - region.y) * scale_y;
     const double right = left + box.width * scale_x;
     const double bottom = top + box.height * scale_y;
-    const Color color = color_of_box(box.class_number);
+    const Color color = box.is_prediction ? kPredictionColor : color_of_box(box.class_number);
     canvas.draw_line(picture, left, top, right, top, color);
     canvas.draw_line(picture, left, bottom, right, bottom, color);
     canvas.draw_line(picture, left, top, left, bottom, color);
@@ -101,30 +102,6 @@ void draw_boxes(Canvas& canvas, const SheetEntry& entry, const Rect& picture, co
       draw_text(canvas, int(left) + 2, int(top) + 1, box.name, kSmallText, color);
     }
   }
-}
-
-int64_t number_at(const MaskView& mask, int x, int y) {
-  const ptrdiff_t at = y * mask.stride + x;
-  switch (mask.dtype) {
-    case DType::u8:
-      return static_cast<const uint8_t*>(mask.data)[at];
-    case DType::u16:
-      return static_cast<const uint16_t*>(mask.data)[at];
-    default:
-      return static_cast<const int32_t*>(mask.data)[at];
-  }
-}
-
-// The colour of a number as VOC has it: its bits, from the lowest on, are the highest bits of red,
-// green and blue in turn.
-Color color_of_mask(int64_t number) {
-  Color color = {0, 0, 0};
-  for (int shift = 7; shift >= 0; --shift, number >>= 3) {
-    for (size_t c = 0; c < 3; ++c) {
-      color[c] = static_cast<uint8_t>(color[c] | ((number >> c & 1) << shift));
-    }
-  }
-  return color;
 }
 
 // Mixes the colours of `mask`, a PNG of numbers, half and half into the picture at `to`, which
@@ -143,7 +120,7 @@ void draw_mask(Canvas& canvas, std::span<const std::byte> mask, const ImageInfo&
     const int row = region.y + static_cast<int>(int64_t{y} * region.height / to.height);
     for (int x = 0; x < to.width; ++x) {
       const int column = region.x + static_cast<int>(int64_t{x} * region.width / to.width);
-      const int64_t number = number_at(numbers, column, row);
+      const int64_t number = mask_number(numbers, column, row);
       if (number == 0) continue;
       auto& pixel = canvas.pixels().at<cv::Vec3b>(to.y + y, to.x + x);
       const Color color = color_of_mask(number);
@@ -197,18 +174,23 @@ Rect region_of(const SheetEntry& entry, const ImageInfo& info) {
   return {left, top, right - left, bottom - top};
 }
 
+// Draws `region` of the picture, which `decoder` has read the head of, to `to`.
+void draw_region(Canvas& canvas, ImageDecoder& decoder, const SheetEntry& entry,
+                 const ImageInfo& info, const Rect& region, const Rect& to) {
+  canvas.draw_picture(
+      decoder.read_region({region.x, region.y, region.width, region.height}, to.width, to.height),
+      to);
+  if (!entry.mask.empty()) draw_mask(canvas, entry.mask, info, to, region);
+  draw_boxes(canvas, entry, to, region);
+  draw_points(canvas, entry, to, region);
+}
+
 void draw_picture(Canvas& canvas, ImageDecoder& decoder, SheetEntry& entry, const Rect& box) {
   if (!entry.problem.empty()) return;
   try {
     const ImageInfo info = decoder.read_info(entry.image);
     const Rect region = region_of(entry, info);
-    const Rect to = fit(region.width, region.height, box);
-    canvas.draw_picture(
-        decoder.read_region({region.x, region.y, region.width, region.height}, to.width, to.height),
-        to);
-    if (!entry.mask.empty()) draw_mask(canvas, entry.mask, info, to, region);
-    draw_boxes(canvas, entry, to, region);
-    draw_points(canvas, entry, to, region);
+    draw_region(canvas, decoder, entry, info, region, fit(region.width, region.height, box));
   } catch (const Error& error) {
     entry.problem = error.text(OptionStyle::command_line);
   }
@@ -261,6 +243,18 @@ Canvas make_contact_sheet(const std::string& title, std::vector<SheetEntry>& ent
       y += layout.line_height;
     }
   });
+  return canvas;
+}
+
+Canvas draw_entry(ImageDecoder& decoder, const SheetEntry& entry, int size) {
+  const ImageInfo info = decoder.read_info(entry.image);
+  const Rect region = region_of(entry, info);
+  const int side = std::min(size, std::max(region.width, region.height));
+  Rect to = fit(region.width, region.height, {0, 0, side, side});
+  to.x = 0;
+  to.y = 0;
+  Canvas canvas(to.width, to.height, kPaper);
+  draw_region(canvas, decoder, entry, info, region, to);
   return canvas;
 }
 

@@ -25,6 +25,7 @@ struct SheetBox {
   double x = 0, y = 0, width = 0, height = 0;
   int64_t class_number = -1;  // chooses the colour
   std::string name;           // may be empty
+  bool is_prediction = false;  // drawn in kPredictionColor
 };
 
 // A joint of a person, or the root of one, in the picture's pixels.
@@ -54,5 +55,9 @@ void check_sheet_size(const std::string& title, int64_t num_entries, const Sheet
 // have more than ImageDecoder::max_pixels() pixels.
 Canvas make_contact_sheet(const std::string& title, std::vector<SheetEntry>& entries,
                           const SheetOptions& options);
+
+// Draws the entry's picture alone, with its mask, boxes and points: made smaller until it fits
+// `size` x `size`, its shape kept. Throws Error(corrupt) or Error(unsupported) where it cannot be decoded.
+Canvas draw_entry(ImageDecoder& decoder, const SheetEntry& entry, int size);
 
 }  // namespace ffkit

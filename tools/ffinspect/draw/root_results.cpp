@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <span>
 
 #include <nlohmann/json.hpp>
@@ -27,6 +28,13 @@ RootResults::RootResults(const Dataset& split, const std::filesystem::path& file
       found_(pose::roots_of_persons(pose::read_root_results(file, truth_), truth_, file)),
       unit_(pose::length_unit(split.manifest())) {}
 
+double RootResults::distance(int64_t record) const {
+  const auto i = static_cast<size_t>(record);
+  const pose::RootPerson& person = truth_.persons[i];
+  if (!person.has_truth) return std::numeric_limits<double>::quiet_NaN();
+  return pose::root_error(std::span(&found_[i], 1), std::span(&person.root, 1)).total;
+}
+
 void RootResults::add(int64_t record, SheetEntry& entry, nlohmann::ordered_json& json) const {
   const auto i = static_cast<size_t>(record);
   const pose::RootPerson& person = truth_.persons[i];
@@ -40,13 +48,11 @@ void RootResults::add(int64_t record, SheetEntry& entry, nlohmann::ordered_json&
   json["distance"] = nullptr;
   std::string line = fmt::format("found at {:.4g}", found[2]);
   if (person.has_truth) {
-    const double distance =
-        pose::root_error(std::span(&found, 1), std::span(&person.root, 1)).total;
     entry.points.push_back(point_of(person.root, person.camera, SheetPoint::Kind::true_root));
     entry.lines.push_back(fmt::format("root at {:.4g} {}", person.root[2], unit_));
-    line += fmt::format(", off by {:.3g}", distance);
+    line += fmt::format(", off by {:.3g}", distance(record));
     json["root"] = person.root;
-    json["distance"] = distance;
+    json["distance"] = distance(record);
   }
   entry.points.push_back(point_of(found, person.camera, SheetPoint::Kind::found_root));
   entry.lines.push_back(line);

@@ -27,6 +27,8 @@ class RootResults {
   // true one; lines below say how far before the camera they are. `json` gets root, found_root (X,
   // Y, Z before the camera) and distance, in the set's unit; null where the truth is not known.
   void add(int64_t record, SheetEntry& entry, nlohmann::ordered_json& json) const;
+  // How far the found root is from the true one, in the set's unit; NaN where that is not known.
+  double distance(int64_t record) const;
 
  private:
   pose::RootTruth truth_;

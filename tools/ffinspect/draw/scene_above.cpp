@@ -17,6 +17,7 @@ using namespace nuscenes;
 
 constexpr Color kAboveWhite = {255, 255, 255};
 constexpr Color kGridAbove = {205, 205, 205};
+constexpr Color kOlderPoint = {190, 190, 190};
 constexpr double kRange = 50;  // metres from the vehicle to the edge
 
 // The view from above, in the vehicle's frame at the lidar's time.
@@ -170,8 +171,10 @@ void draw_legend_above(Canvas& canvas, const Rect& place) {
 }  // namespace
 
 std::vector<std::string> draw_from_above(Canvas& canvas, const Rect& place, const Keyframe& record,
-                                         const std::vector<SeenBox>& boxes) {
+                                         const std::vector<SeenBox>& boxes,
+                                         std::span<const Vector3> older_points) {
   FromAbove above(canvas, place);
+  for (const Vector3& point : older_points) above.dot(point, 1, kOlderPoint);
   std::vector<std::string> problems;
   // `draw` of a channel's points; what is wrong with them is noted.
   const auto with_points = [&](std::string_view name, const auto& draw) {

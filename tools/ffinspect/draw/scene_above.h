@@ -1,6 +1,7 @@
 // A scene from above, in the vehicle's frame at the lidar's time: the vehicle looks up.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,10 @@ namespace ffkit {
 // radars crosses with their velocity, of the points that the devkit keeps by default; boxes with
 // name, heading and an arrow to where they are in one second, with dashes where less than 40 % can
 // be seen. Returns what is missing, which is written there too.
+// `older_points`: lidar points of frames before, drawn below, x y z in the vehicle's frame at the
+// keyframe's time.
 std::vector<std::string> draw_from_above(Canvas& canvas, const Rect& place, const Keyframe& record,
-                                         const std::vector<SeenBox>& boxes);
+                                         const std::vector<SeenBox>& boxes,
+                                         std::span<const nuscenes::Vector3> older_points = {});
 
 }  // namespace ffkit

@@ -20,9 +20,13 @@ std::vector<SeenBox> read_predictions(const SceneResults& results, const std::st
                    "the results lack sample {}; give those of this split, or another --record",
                    token);
   }
+  return seen_boxes(*sample, results.min_score);
+}
+
+std::vector<SeenBox> seen_boxes(const nuscenes::SampleDetections& sample, double min_score) {
   std::vector<SeenBox> boxes;
-  for (const nuscenes::DetectionBox& box : sample->boxes) {
-    if (box.score < results.min_score) continue;
+  for (const nuscenes::DetectionBox& box : sample.boxes) {
+    if (box.score < min_score) continue;
     boxes.push_back(
         {.box = {.center = box.translation,
                  .size = box.size,

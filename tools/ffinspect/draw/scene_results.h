@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include <ffkit/nuscenes/detection.h>
+
 #include "draw/scene_record.h"
 #include "draw/scene_view.h"
 
@@ -13,5 +15,8 @@ namespace ffkit {
 // whole file. Throws what read_submission() throws, and Error(not_found) when the file lacks the
 // sample.
 std::vector<SeenBox> read_predictions(const SceneResults& results, const std::string& token);
+
+// The detections of a sample with at least `min_score`, likewise.
+std::vector<SeenBox> seen_boxes(const nuscenes::SampleDetections& sample, double min_score);
 
 }  // namespace ffkit

@@ -277,7 +277,7 @@ std::vector<RecordPicture> planned_pictures(const ViewRequest& request) {
         RecordPicture& picture = pictures.emplace_back();
         picture.view = &view;
         picture.copy = copy;
-        picture.epoch = epoch;
+        picture.epoch = request.first_epoch + epoch;
         picture.size = image_size(view.image.transform);
       }
     }

@@ -19,6 +19,7 @@ struct ViewRequest {
   std::string mask_field;  // empty: no masks
   WantedViews wanted;
   uint64_t seed = 0;  // the loader's
+  int64_t first_epoch = 0;
   int64_t num_epochs = 1;
 
   // Pictures of a record, over all epochs.

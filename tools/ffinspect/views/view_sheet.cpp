@@ -38,6 +38,23 @@ std::vector<std::byte> png_of_mask(const std::vector<int32_t>& mask, int width, 
   return encode_png({.data = colors.data(), .width = width, .height = height, .stride = 3 * width});
 }
 
+Json json_of(const RecordPicture& picture) {
+  Json json = {{"view", picture.view->name},    {"copy", picture.copy},
+               {"epoch", picture.epoch},        {"width", picture.size.width},
+               {"height", picture.size.height}, {"geometry", nullptr},
+               {"num_boxes", nullptr},          {"problem", nullptr}};
+  if (!picture.problem.empty()) {
+    json["problem"] = picture.problem;
+    return json;
+  }
+  const ViewMatrix& m = picture.geometry;
+  json["geometry"] = {{m[0], m[1], m[2]}, {m[3], m[4], m[5]}, {m[6], m[7], m[8]}};
+  if (picture.boxes) json["num_boxes"] = picture.boxes->size();
+  return json;
+}
+
+}  // namespace
+
 void draw_into(const Dataset& dataset, const RecordPicture& picture, SheetEntry& entry) {
   const ImageSize size = picture.size;
   const auto width = static_cast<int>(size.width);
@@ -67,23 +84,6 @@ void draw_into(const Dataset& dataset, const RecordPicture& picture, SheetEntry&
          .kind = point.visibility == 1 ? SheetPoint::Kind::hidden_joint : SheetPoint::Kind::joint});
   }
 }
-
-Json json_of(const RecordPicture& picture) {
-  Json json = {{"view", picture.view->name},    {"copy", picture.copy},
-               {"epoch", picture.epoch},        {"width", picture.size.width},
-               {"height", picture.size.height}, {"geometry", nullptr},
-               {"num_boxes", nullptr},          {"problem", nullptr}};
-  if (!picture.problem.empty()) {
-    json["problem"] = picture.problem;
-    return json;
-  }
-  const ViewMatrix& m = picture.geometry;
-  json["geometry"] = {{m[0], m[1], m[2]}, {m[3], m[4], m[5]}, {m[6], m[7], m[8]}};
-  if (picture.boxes) json["num_boxes"] = picture.boxes->size();
-  return json;
-}
-
-}  // namespace
 
 int columns_of_views(const ViewRequest& request, int columns, bool are_given) {
   const int64_t num_pictures = request.num_pictures();

@@ -17,6 +17,9 @@ namespace ffkit {
 // are given. Throws Error(invalid_argument) for fewer columns than a record has pictures.
 int columns_of_views(const ViewRequest& request, int columns, bool are_given);
 
+// Draws the view into the entry: its pixels, mask, boxes and points.
+void draw_into(const Dataset& dataset, const RecordPicture& picture, SheetEntry& entry);
+
 // Takes the place of each record's entry by one for each of its pictures, with the entry's lines
 // and others that name view, copy and epoch, and adds `views` to its JSON. An entry with a problem
 // has it in all of its pictures. `records`, `entries` and `samples` are by record. Throws as

@@ -124,6 +124,9 @@ class JpegEncoder {
 // Error(invalid_argument) for less than 1 or more than 1,000,000 pixels each way.
 std::vector<std::byte> encode_png(const RgbView& pixels);
 
+// The same with an alpha channel: `rgba` has 4 * width * height bytes.
+std::vector<std::byte> encode_rgba_png(std::span<const uint8_t> rgba, int width, int height);
+
 // Encodes the numbers of a mask as a grey PNG of 8 (u8) or 16 bits (u16), unfiltered and without
 // loss. The same numbers give the same bytes. Throws Error(invalid_argument) for other types, and
 // for less than 1 or more than 1,000,000 pixels each way.

@@ -1,0 +1,122 @@
+// ffinspect serve: the data set in the browser.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+#include <ffkit/format/machine.h>
+
+#include "commands.h"
+#include "data/data_sets.h"
+#include "format/make_error.h"
+#include "http/server.h"
+#include "serve/site.h"
+#include "text/output.h"
+#include "tools/shell_word.h"
+#include "views/run_transform.h"
+
+namespace ffkit {
+namespace {
+
+constexpr const char* kServeFooter =
+    R"(Prints an address for a browser on this machine, and the ssh line for a browser on another one. Only who has the address sees the data; nothing
+listens beyond 127.0.0.1, and nothing is loaded from elsewhere. The data set is only read: hashes of duplicates are kept in --hashes. Ctrl-C ends it.
+
+With --json: one document with address, port and token, when it is ready.)";
+
+struct ServeOptions {
+  Target target;
+  std::string results;
+  std::string config;
+  std::string hashes;
+  std::string token;
+  int port = 0;
+  bool open = false;
+};
+
+void print_addresses(const ServeOptions& options, const http::Server& server) {
+  const std::string address = server.address();
+  if (options.target.json) {
+    fmt::print("{{\"address\": \"{}\", \"port\": {}}}\n", address, server.port());
+  } else {
+    std::string host(256, '\0');
+    if (gethostname(host.data(), host.size() - 1) != 0) host = "HOST";
+    host.resize(host.find('\0'));
+    fmt::print(
+        "{}\n"
+        "From another machine, in a terminal of it:  ssh -N -L {}:127.0.0.1:{} {}\n"
+        "Ctrl-C ends it.\n",
+        address, server.port(), server.port(), shell_word(host));
+  }
+  std::fflush(stdout);
+}
+
+// Opens the address with the desktop's program. It says itself what is wrong with it.
+void open_browser(const std::string& address) {
+  const std::string command = "xdg-open " + shell_word(address) + " > /dev/null 2>&1 &";
+  if (std::system(command.c_str()) != 0) {
+    fmt::print(stderr, "ffinspect: warning: xdg-open did not start; open the address yourself\n");
+  }
+}
+
+int serve_data(const ServeOptions& options) {
+  serve::ServedSet set{.path = options.target.path};
+  for (const Dataset& split : open_splits(options.target)) {
+    set.splits.emplace_back(split);
+    for (const std::string& warning : split.warnings()) {
+      fmt::print(stderr, "ffinspect: warning: {}\n", warning);
+    }
+  }
+  if (!options.results.empty()) serve::read_results(set, options.results);
+  if (!options.config.empty()) set.transform = transform_of_run(options.config);
+  const std::filesystem::path hashes =
+      options.hashes.empty() ? default_hash_folder() : std::filesystem::path(options.hashes);
+  serve::Site site(std::move(set), hashes);
+  const http::Gate gate(options.token.empty() ? http::random_token() : options.token);
+  const http::Limits limits{.num_workers = std::clamp(static_cast<int>(usable_cores()), 2, 16)};
+  http::Server server(
+      options.port, gate, [&site](const http::Request& request) { return site.answer(request); },
+      limits);
+  print_addresses(options, server);
+  if (options.open) open_browser(server.address());
+  server.run();
+  return 0;
+}
+
+}  // namespace
+
+void add_serve_command(CLI::App& app, Action& action) {
+  const auto options = std::make_shared<ServeOptions>();
+  CLI::App* command = add_command(app, "serve", "Shows the data set in the browser",
+                                  options->target, kServeFooter);
+  command
+      ->add_option("--results", options->results,
+                   "What was found, beside the truth: classes as fftrain writes them (.jsonl), "
+                   "detections in nuScenes' official JSON or in COCO's, or roots of persons")
+      ->option_text("FILE");
+  command
+      ->add_option("--config", options->config,
+                   "The config.toml of a run of fftrain: its transforms are shown as what training "
+                   "sees")
+      ->option_text("FILE");
+  command->add_option("--port", options->port, "Port of 127.0.0.1; 0: one that is free")
+      ->check(CLI::Range(0, 65535))
+      ->capture_default_str();
+  command
+      ->add_option("--token", options->token,
+                   "What the address has instead of a random word: 16 to 128 letters, digits, '-' "
+                   "and '_'")
+      ->option_text("TEXT");
+  command
+      ->add_option("--hashes", options->hashes,
+                   "Folder in which hashes of pictures are kept, for duplicates; default: "
+                   "~/.cache/ffkit/hashes")
+      ->option_text("FOLDER");
+  command->add_flag("--open", options->open, "Opens the address in the desktop's browser");
+  add_choice_options(*command, options->target);
+  command->callback([options, &action] { action = [options] { return serve_data(*options); }; });
+}
+
+}  // namespace ffkit

@@ -1,0 +1,41 @@
+// Server: answers GET requests on 127.0.0.1, and on nothing else. A thread looks after the sockets,
+// workers make the answers; memory, time and connections are bounded, whoever asks.
+//
+// Rejected: cpp-httplib 0.11 of Debian 12. A client without a token made it hold 808 MB in ten
+// seconds, by a head that does not end, and 64 clients that send a byte every two seconds hung it:
+// each takes a worker.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "http/connection.h"
+#include "http/gate.h"
+
+namespace ffkit::http {
+
+// Called by several workers at once. What it throws is answered by status 500.
+using Handler = std::function<Response(const Request&)>;
+
+class Server {
+ public:
+  // Listens on 127.0.0.1; port 0: one that is free. Throws Error(io) for a port that is taken.
+  Server(int port, Gate gate, Handler handler, const Limits& limits = {});
+  ~Server();  // stops
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  int port() const;
+  // "http://127.0.0.1:PORT/TOKEN/".
+  std::string address() const;
+  // Answers until stop() is called.
+  void run();
+  // From any thread.
+  void stop();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace ffkit::http

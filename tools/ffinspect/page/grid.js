@@ -1,0 +1,311 @@
+// The grid: thumbnails of a choice of any length. A few hundred cells are moved about, and only
+// those near the view have a picture or ask for one.
+//
+// Browsers limit the height of an element, so a long list is drawn in a lower one. `top` is the
+// place in the whole list, in pixels; what the scroll bar stands at follows it. A small step of the
+// bar moves the list by as much; a large one, which is a drag, by its share.
+import {splitOf} from './api.js';
+import {choiceOf, go, note, write} from './address.js';
+import {button, choose, count, counted, h, problem, put, settled, toggle} from './elements.js';
+import {Cell, sizeFor, thumbnail} from './cells.js';
+import {filterPanel} from './filter.js';
+import {Rows} from './rows.js';
+import * as ticks from './ticks.js';
+
+const MAX_HEIGHT = 8_000_000;  // Firefox has 17.8 million, Chromium 33.5; float32 is exact to half a pixel here
+const ZOOM = [56, 80, 108, 148, 200, 280, 400, 600];
+const CAPTION = 22, GAP = 6, ROWS_BEYOND = 2;
+
+export function gridView(start) {
+	let place = start, rows, cells = [], columns = 1, cellWidth = 0, rowHeight = 1, real = 0;
+	let top = 0, offset = 0, lastScroll = 0, height = 0, width = 0, focus = 0, frame = 0, anchor = null, lastRow = 0;
+	const spacer = h('div.spacer');
+	const list = h('div.cells', {role: 'listbox', tabIndex: 0, 'aria-multiselectable': 'true', ariaLabel: 'Records', onscroll: scrolled,
+		onclick: clicked, onfocus: () => showFocus()}, spacer);
+	const counter = h('span.counter', {role: 'status'});
+	const controls = h('div.controls');
+	const empty = h('div.empty', {hidden: true});
+	const filter = filterPanel(place);
+	const section = h('section.grid', h('div.toolbar', counter, controls), empty, list);
+	const element = h('div.with-side', filter.element, section);
+	const quiet = settled(120, () => { align(); draw(true); remember(); });
+	const watcher = new ResizeObserver(() => resized());
+	const unlisten = ticks.listen(() => cells.forEach(cell => cell.position >= 0 && cell.mark(place.split)));
+
+	const length = () => rows.length ?? 0;
+	const textual = () => !splitOf(place.split).pictures.length;
+	const zoom = () => ZOOM.find(size => size === Number(place.size)) ?? ZOOM.find(size => size >= (innerWidth < 600 ? 108 : innerWidth > 2200 ? 200 : 148));
+	const lowered = () => real > MAX_HEIGHT;
+	const limit = () => Math.max(0, real - height);
+
+	function begin() {
+		rows?.stop();
+		rows = new Rows(choiceOf(place), {
+			arrived: (first, last) => {
+				for (const cell of cells) if (cell.position >= first && cell.position < last) describe(cell);
+				draw(true);
+			},
+			counted: () => { layout(); showCount(); },
+			failed: tell,
+		});
+		focus = Math.max(0, Number(place.at) || 0);
+		anchor = null;
+		empty.hidden = true;
+		showControls();
+		filter.show(place);
+		showCount();
+		top = 0;
+		width = 0;
+		if (list.isConnected) resized();
+		if (rows.length === null) rows.want(focus, focus + 1);
+	}
+
+	function tell(error) {
+		put(empty, problem(error));
+		empty.hidden = false;
+	}
+
+	function resized() {
+		if (list.clientWidth === width && list.clientHeight === height) return;
+		const kept = rowHeight > 1 && width ? Math.floor(top / rowHeight) * columns : focus;
+		width = list.clientWidth;
+		height = list.clientHeight;
+		layout(kept);
+	}
+
+	// Lays the cells out for the size of the list, with the position `kept` in the first row.
+	function layout(kept = focus) {
+		if (!width) return;
+		const wide = textual() ? 320 : zoom();
+		columns = Math.max(1, Math.floor((width - GAP) / (wide + GAP)));
+		cellWidth = Math.floor((width - GAP) / columns) - GAP;
+		rowHeight = (textual() ? 40 : cellWidth + CAPTION) + GAP;
+		real = Math.ceil(length() / columns) * rowHeight + GAP;
+		spacer.style.height = `${Math.min(real, MAX_HEIGHT)}px`;
+		const needed = (Math.ceil(height / rowHeight) + 1 + 2 * ROWS_BEYOND) * columns;
+		for (const cell of cells) cell.leave();
+		while (cells.length < needed) {
+			cells.push(new Cell(cells.length, !textual()));
+			spacer.append(cells.at(-1).element);
+		}
+		for (const cell of cells.splice(needed)) cell.element.remove();
+		for (const cell of cells) {
+			cell.element.style.width = `${cellWidth}px`;
+			cell.element.style.height = `${rowHeight - GAP}px`;
+		}
+		focus = Math.min(focus, Math.max(0, length() - 1));
+		moveTo(Math.floor(kept / columns) * rowHeight);
+		draw(true);
+		showFocus();
+	}
+
+	// Puts a place of the whole list at the top of the view.
+	function moveTo(wanted) {
+		top = Math.min(Math.max(0, wanted), limit());
+		list.scrollTop = lowered() ? top / limit() * (MAX_HEIGHT - height) : top;
+		lastScroll = list.scrollTop;
+		offset = lastScroll - top;
+	}
+
+	// The scroll bar follows the list where the two have drifted apart.
+	function align() {
+		if (lowered() && Math.abs(top / limit() * (MAX_HEIGHT - height) - list.scrollTop) > 1) {
+			moveTo(top);
+			draw(true);
+		}
+	}
+
+	function scrolled() {
+		const now = list.scrollTop, step = now - lastScroll;
+		if (!step) return;
+		lastScroll = now;
+		if (!lowered()) top = now;
+		else if (Math.abs(step) < 2 * height) top = Math.min(Math.max(0, top + step), limit());
+		else top = now / (MAX_HEIGHT - height) * limit();
+		offset = now - top;
+		if (lowered() && (now <= 0 ? top > 0 : now >= MAX_HEIGHT - height - 1 && top < limit() - 1)) align();
+		if (!frame) frame = requestAnimationFrame(() => { frame = 0; draw(false); });
+		quiet();
+	}
+
+	// Gives each position near the view its cell. While the list flies past, no picture is asked for.
+	function draw(resting) {
+		if (!width || rows.length === null) return;
+		const row = Math.floor(top / rowHeight);
+		const flying = !resting && Math.abs(row - lastRow) * rowHeight > height;
+		lastRow = row;
+		const seen = [row * columns, (Math.ceil((top + height) / rowHeight)) * columns];
+		const first = Math.max(0, row - ROWS_BEYOND) * columns;
+		const last = Math.min(length(), first + cells.length);
+		const later = [];
+		for (let position = first; position < first + cells.length; ++position) {
+			const cell = cells[position % cells.length];
+			if (position >= last) {
+				cell.leave();
+				continue;
+			}
+			if (cell.position !== position) {
+				cell.take(position, length());
+				describe(cell);
+				cell.element.classList.toggle('focused', position === focus);
+			}
+			const x = GAP + (position % columns) * (cellWidth + GAP);
+			const y = GAP + Math.floor(position / columns) * rowHeight + offset;
+			cell.element.style.transform = `translate(${x}px, ${y}px)`;
+			if (flying || textual() || cell.source || cell.record === null) continue;
+			if (position >= seen[0] && position < seen[1]) load(cell);
+			else later.push(cell);
+		}
+		for (const cell of later) load(cell);
+		if (!flying) rows.want(first, last - 1);
+	}
+
+	function load(cell) {
+		cell.load(thumbnail(place.split, cell.record, sizeFor(cellWidth), place));
+	}
+
+	function describe(cell) {
+		const record = rows.record(cell.position);
+		if (record !== undefined) cell.describe(record, rows.at(cell.position), place.split, place.sort);
+		else cell.name.textContent = '';
+	}
+
+	function showFocus() {
+		list.removeAttribute('aria-activedescendant');
+		for (const cell of cells) {
+			const here = cell.position === focus;
+			cell.element.classList.toggle('focused', here);
+			if (here) list.setAttribute('aria-activedescendant', cell.element.id);
+		}
+	}
+
+	function move(to) {
+		if (!length()) return;
+		focus = Math.min(Math.max(0, to), length() - 1);
+		const begin = Math.floor(focus / columns) * rowHeight;
+		if (begin < top) moveTo(begin);
+		else if (begin + rowHeight + GAP > top + height) moveTo(begin + rowHeight + GAP - height);
+		draw(false);
+		showFocus();
+		quiet();
+	}
+
+	// The place in the address: back from a record leads here again.
+	function remember() {
+		if (!element.isConnected) return;
+		const row = Math.floor(focus / columns) * rowHeight;
+		if (row + rowHeight <= top || row >= top + height) focus = Math.min(Math.ceil(top / rowHeight) * columns, Math.max(0, length() - 1));
+		showFocus();
+		noteFocus();
+	}
+
+	function noteFocus() {
+		place = {...place, at: focus || ''};
+		note(place);
+	}
+
+	function open(position) {
+		const record = rows.record(position);
+		if (record === undefined) return;
+		focus = position;
+		noteFocus();
+		go({...choiceOf(place), view: 'record', record, mask: place.mask});
+	}
+
+	function tick(position, range) {
+		const other = range && anchor !== null ? anchor : position;
+		const from = Math.min(other, position), to = Math.max(other, position);
+		const record = rows.record(position);
+		if (record === undefined) return;
+		const on = range || !ticks.has(place.split, record);
+		anchor = position;
+		const chosen = [];
+		for (let i = from; i <= to; ++i) if (rows.record(i) !== undefined) chosen.push({record: rows.record(i), id: rows.at(i)?.id});
+		ticks.change(place.split, chosen, on);
+		const missing = to - from + 1 - chosen.length;
+		if (missing) tell(new Error(`${counted(missing, 'record')} of the range were too far away to be ticked; tick them in shorter ranges.`));
+	}
+
+	function clicked(event) {
+		const cell = cells.find(one => one.element.contains(event.target));
+		if (!cell) return;
+		focus = cell.position;
+		showFocus();
+		if (event.target === cell.tick || event.shiftKey || event.ctrlKey || event.metaKey) tick(focus, event.shiftKey);
+		else open(focus);
+	}
+
+	function magnify(step) {
+		place = {...place, size: ZOOM[ZOOM.indexOf(zoom()) + step] ?? zoom()};
+		note(place);
+		layout();
+	}
+
+	function showCount() {
+		const total = splitOf(place.split).num_records;
+		counter.textContent = rows.length === null ? '…' : rows.whole ? counted(total, 'record') : `${count(length())} of ${count(total)}`;
+		if (rows.length === 0) {
+			put(empty, h('p', rows.whole ? 'This split has no records.' : 'No record fits this choice.'),
+				!rows.whole && button('Show all', 'Removes what chooses records', () => go({view: 'grid', split: place.split})));
+			empty.hidden = false;
+		}
+	}
+
+	function showControls() {
+		const split = splitOf(place.split);
+		const orders = split.orders.includes('record') ? split.orders : ['record', ...split.orders];
+		const change = values => go({...place, at: '', ...values});
+		put(controls, 
+			choose('Sort by', orders.map(order => [order, order === 'record' ? 'in order' : `by ${order}`]), place.sort || 'record', sort => change({sort: sort === 'record' ? '' : sort})),
+			toggle(place.descending ? '↓' : '↑', 'Largest first', Boolean(place.descending), on => change({descending: on ? '1' : ''})),
+			split.pictures.length > 1 && choose('Picture', split.pictures.map(name => [name, name]), place.field || split.pictures[0], field => change({field})),
+			(split.has_boxes || split.has_joints) && toggle('Marks', 'Boxes and joints on the thumbnails', place.marks !== '0', on => change({marks: on ? '' : '0'})),
+			split.masks.length > 0 && choose('Mask', [['', 'no mask'], ...split.masks.map(name => [name, name])], place.mask || '', mask => change({mask})),
+			split.pictures.length > 0 && [button('−', 'Smaller thumbnails (−)', () => magnify(-1)), button('+', 'Larger thumbnails (+)', () => magnify(1))]);
+	}
+
+	const page = () => Math.max(1, Math.floor(height / rowHeight)) * columns;
+	const keys = [
+		['ArrowRight', 'next record', () => move(focus + 1)],
+		['ArrowLeft', 'record before', () => move(focus - 1)],
+		['ArrowDown', 'row below', () => move(focus + columns < length() ? focus + columns : focus)],
+		['ArrowUp', 'row above', () => move(focus - columns >= 0 ? focus - columns : focus)],
+		['PageDown', 'page below', () => move(focus + page())],
+		['PageUp', 'page above', () => move(focus - page())],
+		['Home', 'first record', () => move(0)],
+		['End', 'last record', () => move(length() - 1)],
+		['Enter', 'open the record', () => open(focus)],
+		['Space', 'tick the record', event => tick(focus, event.shiftKey)],
+		['+ =', 'larger thumbnails', () => magnify(1)],
+		['-', 'smaller thumbnails', () => magnify(-1)],
+		['/', 'search for text', () => filter.search()],
+		['w', 'write a filter', () => filter.where()],
+		['Escape', 'back to the grid from a field', () => list.focus(), true],
+	];
+
+	begin();
+	return {
+		element, keys,
+		title: () => place.split,
+		shown() {
+			watcher.observe(list);
+			resized();
+			list.focus({preventScroll: true});
+		},
+		update(next) {
+			if (next.split !== place.split) return false;
+			if (write(next) === write(place)) return true;
+			place = next;
+			begin();
+			return true;
+		},
+		leave() {
+			rows.stop();
+			filter.stop();
+			quiet.stop();
+			watcher.disconnect();
+			unlisten();
+			for (const cell of cells) cell.leave();
+		},
+	};
+}

@@ -1,0 +1,83 @@
+// The classes of a choice, or the numbers of the column that sorts, as bars to be clicked.
+import {ask, latest, splitOf} from './api.js';
+import {choiceOf} from './address.js';
+import {button, choose, count, counted, h, problem, put, settled, short} from './elements.js';
+
+const MAX_BARS = 400;  // more are found by their names
+
+// apply(values): what is clicked.
+export function histogram(apply) {
+	let place, bins = [], field = '', sort = 'class', loaded = '';
+	const search = h('input', {type: 'search', placeholder: 'Find a class', ariaLabel: 'Find a class', oninput: settled(80, () => draw())});
+	const heading = h('h2');
+	const order = choose('Order of the classes', [['class', 'in order'], ['count', 'most first']], sort, value => { sort = value; draw(); });
+	const bars = h('ul.bars');
+	const left = h('p.help');
+	const element = h('section.histogram', h('div.heading', heading, order), search, bars, left);
+
+	const asked = latest(error => {
+		loaded = '';
+		element.hidden = false;
+		put(bars, problem(error));
+	});
+
+	function show(next) {
+		place = next;
+		const choice = {...choiceOf(place), label: ''};
+		if (!splitOf(place.split).classes && (!place.sort || place.sort === 'record')) {
+			element.hidden = true;
+			return;
+		}
+		const wanted = JSON.stringify(splitOf(place.split).classes ? {...choice, sort: '', descending: ''} : choice);
+		if (wanted === loaded) return draw();
+		asked.run(async signal => {
+			({bins, field} = await ask('api/histogram', JSON.parse(wanted), {signal}));
+			loaded = wanted;
+			element.hidden = !bins.length;
+			draw();
+		});
+	}
+
+	function draw() {
+		const classes = bins.length > 0 && bins[0].first === undefined;
+		const most = Math.max(1, ...bins.map(bin => bin.num_records));
+		const wanted = search.value.trim().toLowerCase();
+		search.hidden = !classes || bins.length <= 12;
+		order.hidden = !classes;
+		heading.textContent = classes ? counted(bins.length, 'class', 'classes') : field;
+		let shown = bins;
+		if (classes && wanted) shown = shown.filter(bin => `${bin.class} ${bin.class_name ?? ''}`.toLowerCase().includes(wanted));
+		if (classes && sort === 'count') shown = [...shown].sort((a, b) => b.num_records - a.num_records);
+		const pressed = new Set(place.label?.split(','));
+		const missing = shown.length - MAX_BARS;
+		left.textContent = missing > 0 ? `${count(missing)} more are found by their names.` : classes && !shown.length ? 'No class of this name.' : '';
+		put(bars, shown.slice(0, MAX_BARS).map(bin => classes ? classBar(bin, most, pressed) : rangeBar(bin, most)));
+	}
+
+	function classBar(bin, most, pressed) {
+		const label = String(bin.label), on = pressed.has(label);
+		const name = bin.class_name ?? bin.class ?? label;
+		return bar(name, bin, most, on, `${name} (${[bin.class, `label ${label}`].filter(Boolean).join(', ')})`, () => {
+			const next = new Set(pressed);
+			if (on) next.delete(label);
+			else next.add(label);
+			apply({label: [...next].join(',')});
+		});
+	}
+
+	function rangeBar(bin, most) {
+		const name = bin.first === bin.last ? short(bin.first) : `${short(bin.first)} … ${short(bin.last)}`;
+		const limits = `${field} >= ${bin.first} and ${field} <= ${bin.last}`;
+		const column = splitOf(place.split).fields.some(one => one.name === field && one.column);
+		return bar(name, bin, most, false, column ? `Filters by ${limits}` : name, column ? () => apply({where: place.where ? `${place.where} and ${limits}` : limits}) : null);
+	}
+
+	function bar(name, bin, most, on, title, click) {
+		const length = h('span.length');
+		length.style.width = `${100 * bin.num_records / most}%`;
+		const inside = [length, h('span.name', name), h('span.value', count(bin.num_records))];
+		return h('li', click ? button(inside, title, click, {ariaPressed: String(on), class: 'bar-of'}) : h('div.bar-of', {title}, inside));
+	}
+
+	return {element, show, stop: asked.stop};
+}

@@ -1,0 +1,111 @@
+// Begins: opens the data set, draws the bar at the top and shows the view of the address.
+import {choiceOf, go, read, write} from './address.js';
+import {open, resultsOf, set, splitOf} from './api.js';
+import {button, choose, count, counted, h, problem, put, say, stored} from './elements.js';
+import {gridView} from './grid.js';
+import {listenToKeys, showHelp} from './keys.js';
+import * as ticks from './ticks.js';
+
+// Views but the first one are loaded when they are needed.
+const VIEWS = {
+	grid: async () => gridView,
+	record: async place => splitOf(place.split).kind === 'scenes' ? (await import('./scene.js')).sceneView : (await import('./record.js')).recordView,
+	confusion: async () => (await import('./confusion.js')).confusionView,
+	duplicates: async () => (await import('./duplicates.js')).duplicatesView,
+};
+
+const main = document.getElementById('main');
+const bar = document.getElementById('bar');
+let view = null, viewName = '', turn = 0;
+
+async function show() {
+	const mine = ++turn;
+	const place = read();
+	if (!VIEWS[place.view]) place.view = 'grid';
+	if (!splitOf(place.split)) {
+		if (place.split) say(`This data set has no split ${place.split}`);
+		place.split = (set.splits.find(split => split.name === set.results?.split) ?? set.splits[0]).name;
+		history.replaceState(null, '', write(place));
+	}
+	showBar(place);
+	if (view && viewName === place.view && view.update(place)) return title();
+	try {
+		const make = await VIEWS[place.view](place);
+		if (mine !== turn) return;
+		view?.leave();
+		view = make(place);
+		viewName = place.view;
+		put(main, view.element);
+		view.shown?.();
+		title();
+	} catch (error) {
+		view = null;
+		put(main, problem(error));
+		console.error(error);
+	}
+}
+
+function title() {
+	document.title = `${view.title()} · ${nameOfSet()} · ffinspect`;
+}
+
+const nameOfSet = () => set.path.replace(/\/+$/, '').split('/').pop() || set.path;
+
+function showBar(place) {
+	const tab = (name, text, values) => h('a.tab', {href: write({view: name, ...values}), ariaCurrent: place.view === name ? 'page' : null}, text);
+	const split = splitOf(place.split);
+	const inGrid = place.view === 'grid' ? place : {...choiceOf(place), view: 'grid'};
+	put(bar,
+		h('a.brand', {href: write({view: 'grid', split: place.split}), title: set.path}, nameOfSet()),
+		set.splits.length > 1 ? choose('Split', set.splits.map(one => [one.name, `${one.name} · ${count(one.num_records)}`]), place.split, name => go({view: place.view === 'record' ? 'grid' : place.view, split: name}))
+			: h('span.split', split.name),
+		h('nav.tabs', {ariaLabel: 'Views'}, tab('grid', split.kind === 'scenes' ? 'Keyframes' : split.pictures.length ? 'Pictures' : 'Records', inGrid),
+			resultsOf(split.name, 'classes') && tab('confusion', 'Predictions', {split: split.name}),
+			split.pictures.length > 0 && tab('duplicates', 'Duplicates', {split: split.name})),
+		h('div.end', button(ticks.number() ? `List · ${counted(ticks.number(), 'tick')}` : 'List …', 'The choice or the ticks as a list of records (l)', showList, {class: 'list'}),
+			button('◐', 'Light or dark (t)', turnLight),
+			button('?', 'Keys (?)', () => showHelp(keyLists))));
+}
+
+async function showList() {
+	(await import('./out.js')).showOut(read());
+}
+
+// Light, dark, or as the system has it.
+function turnLight() {
+	const root = document.documentElement;
+	const now = root.dataset.theme ?? (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
+	root.dataset.theme = now === 'dark' ? 'light' : 'dark';
+	stored('localStorage', 'ffinspect theme', root.dataset.theme);
+	say(`The page is ${root.dataset.theme}`);
+}
+
+const ownKeys = [
+	['g', 'to the grid', () => go({...choiceOf(read()), view: 'grid'})],
+	['l', 'list of records', showList],
+	['t', 'light or dark', turnLight],
+	['?', 'this help', () => showHelp(keyLists)],
+];
+const keyLists = () => [['In this view', view?.keys ?? []], ['Everywhere', ownKeys]];
+
+async function begin() {
+	const theme = stored('localStorage', 'ffinspect theme');
+	if (theme) document.documentElement.dataset.theme = theme;
+	try {
+		await open();
+	} catch (error) {
+		put(main, problem(error));
+		return;
+	}
+	ticks.restore();
+	ticks.listen(() => showBar(read()));
+	document.getElementById('skip').addEventListener('click', event => {
+		event.preventDefault();
+		main.focus();
+	});
+	listenToKeys(keyLists);
+	addEventListener('popstate', show);
+	show();
+}
+
+begin();

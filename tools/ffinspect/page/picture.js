@@ -1,0 +1,93 @@
+// A picture in full with what lies over it: boxes, joints, names, a mask. Each can be switched off.
+import {address, reasonOf} from './api.js';
+import {h, put, sentence, svg} from './elements.js';
+
+const COLOURS = ['#4cc9f0', '#ffd23f', '#ff7b72', '#7ee787', '#d2a8ff', '#ffa657', '#f778ba', '#a5d6ff'];  // of boxes, by label
+
+// Draws over a picture of `width` x `height`: boxes {x, y, width, height, label, name} and joints
+// {x, y, visible}, all in pixels of it.
+export function overlay(width, height, {boxes = [], joints = []}) {
+	return svg('svg', {class: 'overlay', viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: 'none', 'aria-hidden': 'true'},
+		svg('g', {class: 'boxes'}, boxes.map(box => svg('rect', {x: box.x, y: box.y, width: box.width, height: box.height, class: 'mark', stroke: COLOURS[(box.label ?? 0) & 7]}))),
+		svg('g', {class: 'joints'}, joints.map(joint => svg('circle', {cx: joint.x, cy: joint.y, r: 1, class: joint.visible ? 'joint' : 'joint hidden-joint'}))),
+		svg('g', {class: 'names'}, boxes.map(box => (box.name ?? box.label ?? null) !== null && svg('text', {x: box.x, y: box.y}, box.name ?? box.label)),
+			joints.map((joint, number) => svg('text', {x: joint.x, y: joint.y, class: 'joint-name'}, number))));
+}
+
+// Texts and joints keep their size on the screen, however large the picture is drawn.
+export function scaleMarks(drawing, image, width) {
+	const scale = width / Math.max(1, image.clientWidth);
+	drawing.style.fontSize = `${12 * scale}px`;
+	for (const circle of drawing.querySelectorAll('circle')) circle.setAttribute('r', 4 * scale);
+	for (const text of drawing.querySelectorAll('text')) {
+		const ofJoint = text.classList.contains('joint-name');
+		text.setAttribute('dx', ofJoint ? 6 * scale : 0);
+		text.setAttribute('dy', scale * (ofJoint ? 3.5 : text.getAttribute('y') < 14 * scale ? 13 : -3));
+	}
+}
+
+// A stage that shows one picture field of a record.
+export function stage() {
+	let size = {width: 1, height: 1};
+	const image = h('img.full', {onload: loaded, onerror: broken});
+	const mask = h('img.mask', {alt: '', hidden: true, onload: () => { mask.hidden = false; }, onerror: broken});
+	const marks = h('div.marks');
+	const why = sentence();
+	const frame = h('div.frame', image, mask, marks);
+	const element = h('div.stage', frame, why);
+	const watcher = new ResizeObserver(() => fit());
+
+	function loaded() {
+		if (size.width <= 1) size = {width: image.naturalWidth, height: image.naturalHeight};
+		frame.classList.add('shown');
+		fit();
+	}
+
+	async function broken({target}) {
+		const source = target.getAttribute('src');
+		if (!source) return;
+		const reason = await reasonOf(source);
+		if (source === target.getAttribute('src')) why.tell(target === mask ? `The mask: ${reason}` : reason);
+	}
+
+	// As large as the stage takes, up to eight times the picture's own size; or its own size.
+	function fit() {
+		const {width, height} = size;
+		const box = element.getBoundingClientRect();
+		const scale = element.classList.contains('actual') ? 1 : Math.min((box.width - 2) / width, (box.height - 2) / height, 8);
+		if (!(scale > 0)) return;
+		frame.style.width = `${Math.max(1, Math.round(width * scale))}px`;
+		frame.style.height = `${Math.max(1, Math.round(height * scale))}px`;
+		frame.classList.toggle('magnified', scale > 2);
+		const drawing = marks.querySelector('svg');
+		if (drawing) scaleMarks(drawing, image, width);
+	}
+
+	return {
+		element,
+		start: () => watcher.observe(element),
+		stop: () => { watcher.disconnect(); image.removeAttribute('src'); mask.removeAttribute('src'); },
+		// picture: of api/record's `pictures`; hidden: a set of 'boxes', 'joints', 'names', 'mask'.
+		show({split, record, picture, boxes, joints, maskField, alt}, hidden) {
+			why.tell(picture.problem);
+			size = {width: picture.width || 1, height: picture.height || 1};
+			frame.classList.remove('shown');
+			image.alt = alt;
+			image.src = address('picture', {split, record, field: picture.field});
+			mask.hidden = true;
+			if (maskField) mask.src = address('mask', {split, record, field: maskField});
+			else mask.removeAttribute('src');
+			put(marks, size.width > 1 && overlay(size.width, size.height, {boxes, joints}));
+			this.hide(hidden);
+			fit();
+		},
+		hide(hidden) {
+			for (const name of ['boxes', 'joints', 'names', 'mask']) element.classList.toggle(`no-${name}`, hidden.has(name));
+			fit();
+		},
+		actual(on) {
+			element.classList.toggle('actual', on);
+			fit();
+		},
+	};
+}

@@ -1,0 +1,142 @@
+// One record: its picture in full, all of its fields, its neighbours, and what training sees of it.
+import {ask, latest, splitOf} from './api.js';
+import {choiceOf, go, note, write} from './address.js';
+import {choose, count, h, problem, put, toggle} from './elements.js';
+import {fieldTable} from './fields.js';
+import {neighbours} from './neighbours.js';
+import {stage} from './picture.js';
+import * as ticks from './ticks.js';
+import {tokenPages} from './tokens.js';
+import {trainingPanel} from './training.js';
+
+export function recordView(start) {
+	let place = start, record = null;
+	const picture = stage();
+	const heading = h('div.record-head');
+	const controls = h('div.controls');
+	const left = h('div.record-main');
+	const facts = h('div.facts');
+	const around = neighbours();
+	const training = trainingPanel(values => { place = {...place, ...values}; note(place); });
+	const tokens = tokenPages();
+	const element = h('article.record', heading, h('div.record-body', left, facts), around.element);
+	const unlisten = ticks.listen(() => showHeading());
+
+	const split = () => splitOf(place.split);
+	const hidden = () => new Set(place.hide ? place.hide.split(',') : []);
+	const number = () => Number(place.record);
+	const mode = () => split().kind === 'tokens' ? 'tokens' : place.see === 'training' ? 'training' : split().pictures.length ? 'picture' : 'fields';
+
+	const asked = latest(error => {
+		record = null;
+		put(left, problem(error));
+		put(facts);
+	});
+	const begin = () => asked.run(async signal => {
+		showHeading();
+		if (mode() === 'tokens') tokens.show(place, signal);
+		[record] = await Promise.all([ask('api/record', {split: place.split, record: place.record}, {signal}), around.show(place, signal)]);
+		showHeading();
+		showMain();
+		put(facts, fieldTable(place.split, record));
+	});
+
+	function showMain() {
+		const now = mode();
+		element.dataset.mode = now;
+		showControls(now);
+		if (now === 'tokens') put(left, tokens.element);
+		else if (now === 'training') {
+			put(left, controls, training.element);
+			training.show(place, record);
+		} else if (now === 'picture') {
+			const field = record.pictures.find(one => one.field === place.field) ?? record.pictures[0];
+			put(left, controls, picture.element);
+			if (!field) return put(left, h('p.note', 'This record has no picture.'));
+			const first = field === record.pictures[0];
+			picture.show({split: place.split, record: record.record, picture: field, boxes: first ? record.boxes : [], joints: first ? record.joints : [],
+				maskField: first ? place.mask || split().masks[0] : null, alt: `Picture of record ${record.record}${nameOf(record) && ', ' + nameOf(record)}`}, hidden());
+		} else put(left);
+	}
+
+	function showControls(now) {
+		const numbers = {boxes: record.boxes.length, joints: record.joints.length, names: record.boxes.length + record.joints.length, mask: split().masks.length};
+		const tab = (to, text) => h('a.tab', {href: write({...place, see: to}), ariaCurrent: now === (to || 'picture') ? 'page' : null}, text);
+		put(controls, split().pictures.length > 0 && h('nav.tabs', {ariaLabel: 'What is shown'}, tab('', 'Picture'), tab('training', 'What training sees')),
+			now === 'picture' && [
+				Object.keys(numbers).filter(name => numbers[name]).map(name => toggle(name, `Shows the ${name} (${name === 'joints' ? 'p' : name[0]})`, !hidden().has(name), on => hide(name, !on))),
+				toggle('1:1', 'The picture in its own size (o)', false, on => picture.actual(on))],
+			record.pictures.length > 1 && choose('Picture', record.pictures.map(one => [one.field, one.field]), place.field || record.pictures[0].field, field => go({...place, field}, true)),
+			now === 'picture' && split().masks.length > 1 && choose('Mask', split().masks.map(name => [name, name]), place.mask || split().masks[0], mask => go({...place, mask}, true)));
+	}
+
+	function hide(name, on) {
+		const now = hidden();
+		if (on) now.add(name);
+		else now.delete(name);
+		place = {...place, hide: [...now].join(',')};
+		note(place);
+		picture.hide(now);
+	}
+
+	const press = name => [...controls.querySelectorAll('.toggle')].find(one => one.textContent === name)?.click();
+
+	const nameOf = of => of.class_name ?? of.class ?? '';
+
+	function showHeading() {
+		const {position, previous, next, num_records} = around.found;
+		const to = (of, text, does) => !Number.isInteger(of) ? h('span.button.off', {ariaHidden: 'true'}, text) : h('a.button', {href: write({...place, record: of}), title: does, ariaLabel: does}, text);
+		const shown = record?.record === number() ? record : null;
+		put(heading, h('a.button', {href: write(back()), title: 'Back to the grid (Escape)'}, 'Grid'),
+			h('h1', `Record ${count(number())}`, shown && h('span.class', nameOf(shown))),
+			shown?.result && verdict(shown),
+			h('span.end', Number.isInteger(position) && h('span.help', `${count(position + 1)} of ${count(num_records)}`),
+				to(previous, '‹', 'Previous record (←)'), to(next, '›', 'Next record (→)'),
+				toggle('Tick', 'Ticks the record (Space)', ticks.has(place.split, number()), tick)));
+	}
+
+	const back = () => ({...choiceOf(place), view: 'grid', at: around.found.position || '', mask: place.mask});
+
+	const tick = () => ticks.turn(place.split, number(), record?.id);
+
+	const step = to => Number.isInteger(around.found[to]) && go({...place, record: around.found[to]});
+	const keys = [
+		['ArrowRight j', 'next record', () => step('next')],
+		['ArrowLeft k', 'previous record', () => step('previous')],
+		['Space', 'tick the record', tick],
+		['b', 'boxes', () => press('boxes')],
+		['n', 'names', () => press('names')],
+		['m', 'mask', () => press('mask')],
+		['p', 'joints', () => press('joints')],
+		['o', 'the picture in its own size', () => press('1:1')],
+		['s', 'what training sees', () => go({...place, see: place.see ? '' : 'training'})],
+		['Escape', 'back to the grid', () => go(back())],
+	];
+
+	begin();
+	return {
+		element, keys,
+		title: () => `Record ${place.record}`,
+		shown: () => picture.start(),
+		update(next) {
+			if (splitOf(next.split).kind !== split().kind) return false;
+			const same = next.split === place.split && next.record === place.record;
+			place = next;
+			if (same && record) showMain();
+			else begin();
+			return true;
+		},
+		leave() {
+			asked.stop();
+			picture.stop();
+			training.stop();
+			unlisten();
+		},
+	};
+}
+
+function verdict({label, result}) {
+	const right = result.found === label;
+	return h('span', {class: right ? 'verdict' : 'verdict wrong-one'}, right ? 'found right' : `found ${result.found_name ?? result.found}`,
+		result.score !== null && result.score !== undefined && ` · ${result.score.toFixed(3)}`);
+}

@@ -1,0 +1,43 @@
+// The answers, a function an address. Each throws Error for what is wrong with the request or the
+// data; Site makes an answer of that. README.md lists their parameters.
+#pragma once
+
+#include "http/request.h"
+#include "http/response.h"
+#include "serve/site.h"
+#include "text/output.h"
+
+namespace ffkit::serve {
+
+http::Response json_response(const Json& json);
+
+// set_answers.cpp: the set, and choices of its records.
+http::Response answer_set(SiteState& state, const http::Request& request);
+http::Response answer_find(SiteState& state, const http::Request& request);
+http::Response answer_rows(SiteState& state, const http::Request& request);
+http::Response answer_histogram(SiteState& state, const http::Request& request);
+http::Response answer_position(SiteState& state, const http::Request& request);
+http::Response answer_list(SiteState& state, const http::Request& request);
+
+// record_answers.cpp: one record.
+http::Response answer_record(SiteState& state, const http::Request& request);
+http::Response answer_tokens(SiteState& state, const http::Request& request);
+
+// picture_answers.cpp: pictures of one record.
+http::Response answer_thumbnail(SiteState& state, const http::Request& request);
+http::Response answer_picture(SiteState& state, const http::Request& request);
+http::Response answer_mask(SiteState& state, const http::Request& request);
+http::Response answer_view(SiteState& state, const http::Request& request);
+http::Response answer_view_facts(SiteState& state, const http::Request& request);
+
+// scene_answers.cpp: keyframes of nuScenes.
+http::Response answer_scenes(SiteState& state, const http::Request& request);
+http::Response answer_camera(SiteState& state, const http::Request& request);
+http::Response answer_above(SiteState& state, const http::Request& request);
+
+// result_answers.cpp: what was found, and what is there twice.
+http::Response answer_confusion(SiteState& state, const http::Request& request);
+http::Response answer_duplicates(SiteState& state, const http::Request& request);
+http::Response answer_duplicates_start(SiteState& state, const http::Request& request);
+
+}  // namespace ffkit::serve

@@ -1,0 +1,247 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include <ffkit/image/exif_tags.h>
+#include <ffkit/image/image_codec.h>
+#include <ffkit/image/orientation.h>
+#include <ffkit/text/token_data.h>
+
+#include "data/data_sets.h"
+#include "format/make_error.h"
+#include "format/printable.h"
+#include "serve/answers.h"
+#include "text/fields.h"
+#include "views/record_marks.h"
+
+namespace ffkit::serve {
+namespace {
+
+constexpr int64_t kMaxValues = 1000;  // numbers of a tensor, items of a list
+constexpr int64_t kMaxTokens = 2000;
+
+// Numbers of tensors of up to kMaxValues.
+Detail detail_of(const Field& field, const FieldView& view) {
+  if (field.type != FieldType::tensor || view.is_null()) return Detail::sizes;
+  int64_t count = 1;
+  for (const int64_t side : view.tensor().shape) count *= side;
+  return count <= kMaxValues ? Detail::values : Detail::sizes;
+}
+
+Json field_entry(const Schema& schema, const RecordView& record, size_t i) {
+  const Field& field = schema.fields[i];
+  Json json = {{"name", field.name}, {"type", to_string(field.type)}};
+  try {
+    json["text"] = field_text(schema, record, i, true);
+    json["value"] = field_json(schema, record, i, detail_of(field, record.field(i)));
+    const int64_t left_out = std::ssize(json["value"]) - kMaxValues;
+    if (json["value"].is_array() && left_out > 0) {
+      json["value"].erase(json["value"].begin() + kMaxValues, json["value"].end());
+      json["num_left_out"] = left_out;
+    }
+  } catch (const Error& error) {
+    json["problem"] = error.text(OptionStyle::command_line);
+  }
+  return json;
+}
+
+Json picture_entry(const Field& field, const FieldView& view) {
+  Json json = {{"field", field.name}, {"encoding", nullptr}, {"width", nullptr},
+               {"height", nullptr},   {"num_bytes", 0},      {"exif", Json::object()},
+               {"problem", nullptr}};
+  if (view.is_null()) {
+    json["problem"] = "there is no picture in this record (null)";
+    return json;
+  }
+  const auto image = view.bytes();
+  json["num_bytes"] = image.size();
+  json["encoding"] = to_string(detect_image_encoding(image));
+  try {
+    const ImageInfo info = read_image_info(image);
+    json["width"] = info.width;
+    json["height"] = info.height;
+    json["orientation"] = exif_orientation(image);
+    const ExifTags tags = exif_tags(image);
+    for (const auto& [name, value] : tags.known) json["exif"][name] = value;
+    if (tags.has_place) json["exif"]["GPS"] = "says where it was taken";
+    if (tags.num_others > 0) json["exif"]["other tags"] = fmt::to_string(tags.num_others);
+  } catch (const Error& error) {
+    json["problem"] = error.text(OptionStyle::command_line);
+  }
+  return json;
+}
+
+Json box_list(const std::vector<SheetBox>& boxes) {
+  Json list = Json::array();
+  for (const SheetBox& box : boxes) {
+    list.push_back({{"x", box.x},
+                    {"y", box.y},
+                    {"width", box.width},
+                    {"height", box.height},
+                    {"label", box.class_number},
+                    {"name", box.name},
+                    {"is_found", box.is_prediction}});
+  }
+  return list;
+}
+
+const char* name_of(SheetPoint::Kind kind) {
+  switch (kind) {
+    case SheetPoint::Kind::hidden_joint:
+      return "hidden";
+    case SheetPoint::Kind::true_root:
+      return "true root";
+    case SheetPoint::Kind::found_root:
+      return "found root";
+    default:
+      return "joint";
+  }
+}
+
+Json point_list(const std::vector<SheetPoint>& points) {
+  Json list = Json::array();
+  for (const SheetPoint& point : points) {
+    list.push_back({{"x", point.x},
+                    {"y", point.y},
+                    {"visible", point.kind != SheetPoint::Kind::hidden_joint},
+                    {"kind", name_of(point.kind)}});
+  }
+  return list;
+}
+
+Json finding_json(const Finding& finding) {
+  const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json(); };
+  return {{"found", finding.found < 0 ? Json() : Json(finding.found)},
+          {"found_name", finding.found_name},
+          {"is_right", finding.is_right ? Json(*finding.is_right) : Json()},
+          {"score", number(finding.score)},
+          {"loss", number(finding.loss)},
+          {"error", number(finding.error)}};
+}
+
+int number_of(const Duplicates& duplicates, const std::string& split) {
+  const auto& splits = duplicates.splits();
+  return static_cast<int>(std::ranges::find(splits, split, &DuplicateSplit::name) -
+                          splits.begin());
+}
+
+// The other records of its group.
+Json duplicates_of(SiteState& state, const ServedSplit& split, int64_t record) {
+  Json list = Json::array();
+  const auto duplicates = state.duplicates();
+  if (!duplicates) return list;
+  const int own = number_of(*duplicates, split.name());
+  const auto group = duplicates->group_of(own, record);
+  if (!group) return list;
+  for (const DuplicateRecord& other :
+       duplicates->groups()[static_cast<size_t>(*group)].records) {
+    if (other.split == own && other.record == record) continue;
+    list.push_back({{"split", duplicates->splits()[static_cast<size_t>(other.split)].name},
+                    {"record", other.record},
+                    {"group", *group},
+                    {"exact", other.exact},
+                    {"distance", other.distance}});
+  }
+  return list;
+}
+
+}  // namespace
+
+http::Response answer_record(SiteState& state, const http::Request& request) {
+  const ServedSplit& split = state.set.split_of(request);
+  const int64_t number = ServedSet::record_of(split, request);
+  const Dataset& dataset = split.whole();
+  const Schema& schema = split.schema();
+  std::vector<std::byte> bytes;
+  dataset.read(number, bytes);
+  const RecordView record(schema, bytes, dataset.name(number));
+  const Dataset::Location place = dataset.locate(number);
+  Json json = {{"split", split.name()},
+               {"record", number},
+               {"id", nullptr},
+               {"label", nullptr},
+               {"class", nullptr},
+               {"class_name", nullptr},
+               {"num_bytes", place.record.stored_bytes},
+               {"shard", dataset.shard(place.shard_index).path().filename().string()},
+               {"offset", place.record.offset}};
+  if (split.id_field() >= 0 && !record.is_null(static_cast<size_t>(split.id_field()))) {
+    json["id"] = record.string(static_cast<size_t>(split.id_field()));
+  }
+  if (const auto label = label_of(schema, record)) {
+    json["label"] = *label;
+    json["class"] = class_of(dataset.manifest(), *label);
+    json["class_name"] = class_name_of(dataset.manifest(), *label);
+  }
+  json["fields"] = Json::array();
+  for (size_t i = 0; i < schema.fields.size(); ++i) {
+    json["fields"].push_back(field_entry(schema, record, i));
+  }
+  json["pictures"] = Json::array();
+  for (const size_t i : split.picture_fields()) {
+    json["pictures"].push_back(picture_entry(schema.fields[i], record.field(i)));
+  }
+  SheetEntry entry;
+  entry.boxes = marked_boxes(dataset, record);
+  entry.points = marked_joints(schema, record);
+  const std::vector<SheetPoint> keypoints = marked_keypoints(schema, record);
+  entry.points.insert(entry.points.end(), keypoints.begin(), keypoints.end());
+  json["result"] = nullptr;
+  json["crop"] = nullptr;
+  if (split.findings) {
+    if (const auto finding = split.findings->find(number)) json["result"] = finding_json(*finding);
+    split.findings->mark(number, entry);
+    if (entry.crop) json["crop"] = box_list({*entry.crop})[0];
+  }
+  json["boxes"] = box_list(entry.boxes);
+  json["joints"] = point_list(entry.points);
+  json["duplicates"] = duplicates_of(state, split, number);
+  return json_response(json);
+}
+
+http::Response answer_tokens(SiteState& state, const http::Request& request) {
+  const ServedSplit& split = state.set.split_of(request);
+  if (split.kind() != "tokens") {
+    throw error_of(ErrorCode::invalid_argument, "the records of the split '{}' are no tokens",
+                   split.name());
+  }
+  const int64_t number = ServedSet::record_of(split, request);
+  const int64_t from = request.number("from", 0, 0, std::numeric_limits<int64_t>::max());
+  std::vector<std::byte> bytes;
+  split.whole().read(number, bytes);
+  const RecordView record(split.schema(), bytes, split.whole().name(number));
+  const text::TokenBlock block(record, split.schema());
+  const int64_t end = std::min(block.num_tokens(), from + std::min(kMaxTokens, block.num_tokens()));
+  Json json = {{"num_tokens", block.num_tokens()},
+               {"num_documents", block.num_documents()},
+               {"from", from},
+               {"tokens", Json::array()},
+               {"documents", Json::array()},
+               {"problem", nullptr}};
+  // A data set of tokens need not have its tokenizer.
+  const text::Tokenizer* tokenizer = nullptr;
+  try {
+    tokenizer = &state.tokenizer();
+  } catch (const Error& error) {
+    json["problem"] = error.text(OptionStyle::command_line);
+  }
+  for (int64_t i = from; i < end; ++i) {
+    const uint32_t id = block.dtype() == DType::u16
+                            ? static_cast<const uint16_t*>(block.tokens())[i]
+                            : static_cast<const uint32_t*>(block.tokens())[i];
+    // A token may be a part of a character.
+    Json text;
+    if (tokenizer != nullptr) text = utf8_of(tokenizer->decode(std::vector<uint32_t>{id}));
+    json["tokens"].push_back({{"text", text}, {"id", id}});
+  }
+  for (int64_t d = 0; d < block.num_documents(); ++d) {
+    const int64_t begin = block.begin(d);
+    if (begin >= from && begin < end) json["documents"].push_back(begin);
+  }
+  return json_response(json);
+}
+
+}  // namespace ffkit::serve

@@ -1,0 +1,92 @@
+#include "serve/served_set.h"
+
+#include <algorithm>
+
+#include <ffkit/text/token_data.h>
+
+#include "draw/root_results.h"
+#include "draw/scene_view.h"
+#include "format/make_error.h"
+#include "format/printable.h"
+#include "format/schema/label_field.h"
+
+namespace ffkit::serve {
+namespace {
+
+std::string_view kind_of(const Schema& schema, bool has_pictures) {
+  if (has_scenes(schema)) return "scenes";
+  if (RootResults::can_be_of(schema)) return "persons";
+  if (text::is_token_schema(schema)) return "tokens";
+  return has_pictures ? "pictures" : "records";
+}
+
+}  // namespace
+
+ServedSplit::ServedSplit(const Dataset& chosen)
+    : whole_(chosen.whole_split()),
+      chosen_(chosen),
+      columns_(std::make_shared<Columns>(whole_)) {
+  const Schema& schema = whole_.schema();
+  for (size_t i = 0; i < schema.fields.size(); ++i) {
+    const Field& field = schema.fields[i];
+    if (field.type == FieldType::image) picture_fields_.push_back(i);
+    const bool names = field.type == FieldType::string && field.column;
+    if (names && (id_field_ < 0 || field.name == "id")) id_field_ = static_cast<int>(i);
+  }
+  kind_ = kind_of(schema, !picture_fields_.empty());
+  const auto label = find_label_field(schema);
+  has_labels_ = label && schema.fields[*label].column;
+}
+
+const ServedSplit& ServedSet::split_of(const http::Request& request) const {
+  const std::string name = request.text("split");
+  const auto at = std::ranges::find(splits, name, &ServedSplit::name);
+  if (at == splits.end()) {
+    throw error_of(ErrorCode::not_found, "there is no split '{}'", printable(name));
+  }
+  return *at;
+}
+
+int64_t ServedSet::record_of(const ServedSplit& split, const http::Request& request) {
+  const int64_t last = split.whole().num_records() - 1;
+  const int64_t record =
+      request.required_number("record", 0, std::numeric_limits<int64_t>::max());
+  if (record > last) {
+    throw error_of(ErrorCode::not_found, "there is no record {}: the split '{}' has {}", record,
+                   split.name(), last + 1);
+  }
+  return record;
+}
+
+size_t field_of(const ServedSplit& split, const http::Request& request, const std::string& name,
+                std::optional<size_t> otherwise) {
+  const std::string field = request.text(name);
+  if (field.empty() && otherwise) return *otherwise;
+  if (field.empty()) {
+    throw error_of(ErrorCode::invalid_argument, "the split '{}' has no field of pictures",
+                   split.name());
+  }
+  return split.schema().require(field);
+}
+
+void read_results(ServedSet& set, const std::filesystem::path& file) {
+  std::vector<std::string> fitting;
+  std::optional<Error> first_problem;
+  for (ServedSplit& split : set.splits) {
+    try {
+      split.findings = read_findings(split.whole(), file);
+      fitting.push_back(split.name());
+    } catch (const Error& error) {
+      if (!first_problem) first_problem = error;
+    }
+  }
+  if (fitting.size() > 1) {
+    throw error_at(file, ErrorCode::invalid_argument,
+                   "may be of the splits '{}' and '{}'; say which with --split", fitting[0],
+                   fitting[1]);
+  }
+  if (fitting.empty() && first_problem) throw *first_problem;
+  set.results_file = file.string();
+}
+
+}  // namespace ffkit::serve

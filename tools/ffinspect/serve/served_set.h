@@ -1,0 +1,72 @@
+// ServedSet: the data set that is looked at, opened once.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ffkit/format/dataset.h>
+
+#include "http/request.h"
+#include "serve/columns.h"
+#include "serve/findings.h"
+
+namespace ffkit::serve {
+
+// A split, or the records of it that --where and --indices choose. Numbers of records are those of
+// the whole split.
+class ServedSplit {
+ public:
+  explicit ServedSplit(const Dataset& chosen);
+
+  [[nodiscard]] const std::string& name() const { return whole_.manifest().split; }
+  [[nodiscard]] const Dataset& whole() const { return whole_; }
+  [[nodiscard]] const Dataset& chosen() const { return chosen_; }
+  [[nodiscard]] const Schema& schema() const { return whole_.schema(); }
+  // "pictures", "scenes", "persons", "tokens" or "records".
+  [[nodiscard]] std::string_view kind() const { return kind_; }
+  [[nodiscard]] const std::vector<size_t>& picture_fields() const { return picture_fields_; }
+  // Whether the records have a label in a column, and classes.
+  [[nodiscard]] bool has_labels() const { return has_labels_; }
+  // The field that names a record: "id", or the first column of strings; -1: none.
+  [[nodiscard]] int id_field() const { return id_field_; }
+  Columns& columns() const { return *columns_; }
+
+  // Null unless there are results, and they are this split's.
+  std::shared_ptr<const Findings> findings;
+
+ private:
+  Dataset whole_;
+  Dataset chosen_;
+  std::string_view kind_;
+  std::vector<size_t> picture_fields_;
+  bool has_labels_ = false;
+  int id_field_ = -1;
+  std::shared_ptr<Columns> columns_;
+};
+
+struct ServedSet {
+  std::string path;
+  std::vector<ServedSplit> splits;
+  std::string results_file;
+  std::string transform;  // of --config
+
+  // The split of the parameter 'split'. Throws Error(not_found).
+  [[nodiscard]] const ServedSplit& split_of(const http::Request& request) const;
+  // The record of the parameter 'record'. Throws Error(invalid_argument) for one that there is not.
+  [[nodiscard]] static int64_t record_of(const ServedSplit& split, const http::Request& request);
+};
+
+// The field of the parameter `name`, or `otherwise` where it is not sent. Throws Error(not_found).
+size_t field_of(const ServedSplit& split, const http::Request& request, const std::string& name,
+                std::optional<size_t> otherwise);
+
+// Reads the results file into the split that it belongs to. Throws Error(invalid_argument) where it
+// belongs to none of them, or to several.
+void read_results(ServedSet& set, const std::filesystem::path& file);
+
+}  // namespace ffkit::serve
