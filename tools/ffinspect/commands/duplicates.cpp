@@ -87,14 +87,17 @@ std::string number_text(int64_t count, const char* one, const char* many) {
   return fmt::format("{} {}", with_commas(count), count == 1 ? one : many);
 }
 
-// "20 of 100 records of val are also in train": of two splits, the smaller one's.
+// "20 of 100 records of val are also in train": of two splits, that which is not for training, or
+// the smaller one's.
 std::string across_text(const Duplicates& found) {
   std::string text;
   const std::vector<DuplicateSplit>& splits = found.splits();
   for (size_t a = 0; a < splits.size(); ++a) {
     for (size_t b = a + 1; b < splits.size(); ++b) {
       if (splits[a].num_also_in[b] == 0) continue;
-      const bool is_first = splits[a].counts.num_records <= splits[b].counts.num_records;
+      const bool is_first = splits[b].name == "train" ||
+                            (splits[a].name != "train" &&
+                             splits[a].counts.num_records < splits[b].counts.num_records);
       const size_t small = is_first ? a : b;
       const size_t large = is_first ? b : a;
       const int64_t count = splits[small].num_also_in[large];

@@ -31,8 +31,10 @@ std::optional<Request> Connection::read() {
   }
   if (state_ != State::reading) {
     // Before the answer has gone: the next request, kept to the size of a head.
-    if (in_.size() < limits_.max_head_bytes) in_.append(bytes.data(), static_cast<size_t>(got));
-    else close();
+    if (in_.size() < limits_.max_head_bytes)
+      in_.append(bytes.data(), static_cast<size_t>(got));
+    else
+      close();
     return std::nullopt;
   }
   if (in_.empty()) deadline_ = Clock::now() + limits_.head_time;
