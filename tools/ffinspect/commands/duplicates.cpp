@@ -121,7 +121,7 @@ std::string duplicate_split_text(const DuplicateSplit& split, size_t number) {
   };
   add(counts.num_plain, "without enough in the picture for a hash, compared by bytes");
   add(counts.num_undecodable, "with a picture that cannot be decoded, compared by bytes");
-  add(counts.num_null, "without the field, not compared");
+  add(counts.num_null, "whose field is null, not compared");
   add(counts.num_damaged, "DAMAGED, not compared");
   return text + "\n";
 }
