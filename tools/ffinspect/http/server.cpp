@@ -147,8 +147,7 @@ struct Server::Impl {
 
   void accept_all() {
     while (true) {
-      const int fd =
-          accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+      const int fd = accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
       if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
         // Or poll() would report the listener without an end.
         make_room();
