@@ -291,9 +291,10 @@ class Choice {
                                       .records = "ids"});
                  });
     if (sink.num_bad == 0) return;
-    note(fmt::format("warning: split '{}': {} of {} samples cannot be read, so nothing tells their "
-                     "ids, and they are left out: {}",
-                     info.name, sink.num_bad, info.num_samples, sink.first_error));
+    note(
+        fmt::format("warning: split '{}': {} of {} samples cannot be read, so nothing tells their "
+                    "ids, and they are left out: {}",
+                    info.name, sink.num_bad, info.num_samples, sink.first_error));
   }
 
   bool has_found() const {
@@ -306,9 +307,9 @@ class Choice {
       return id.find_first_not_of("0123456789") == std::string::npos;
     });
     const std::vector<std::string_view> ids(list_.ids.begin(), list_.ids.end());
-    std::string message = fmt::format("{}: none of {} is that of a sample: {}", list_.name,
-                                      ids.size() == 1 ? "1 id" : fmt::format("{} ids", ids.size()),
-                                      some_ids(ids));
+    std::string message =
+        fmt::format("{}: none of {} is that of a sample: {}", list_.name,
+                    ids.size() == 1 ? "1 id" : fmt::format("{} ids", ids.size()), some_ids(ids));
     if (!example_.empty()) {
       const std::string_view example = example_;
       message += fmt::format("; an id of this source is {}", some_ids(std::span(&example, 1)));
@@ -318,12 +319,12 @@ class Choice {
   }
 
   void note_found(const std::vector<std::string>& left_out) const {
-    std::string sentence =
-        fmt::format("{}: taken are the samples with these ids: {}", list_.name, fmt::join(taken_, ", "));
+    std::string sentence = fmt::format("{}: taken are the samples with these ids: {}", list_.name,
+                                       fmt::join(taken_, ", "));
     if (!left_out.empty()) {
-      sentence += fmt::format("; {} {} none of them, and {} left out", fmt::join(left_out, ", "),
-                              left_out.size() == 1 ? "has" : "have",
-                              left_out.size() == 1 ? "is" : "are");
+      sentence +=
+          fmt::format("; {} {} none of them, and {} left out", fmt::join(left_out, ", "),
+                      left_out.size() == 1 ? "has" : "have", left_out.size() == 1 ? "is" : "are");
     }
     note(sentence);
     std::vector<std::string_view> missing;
@@ -341,11 +342,11 @@ class Choice {
                        some_ids(missing)));
     }
     if (!shared.empty()) {
-      note(fmt::format("warning: {}: {} of {} ids {} of several samples, {} in all, which are all "
-                       "taken: {}",
-                       list_.name, shared.size(), list_.ids.size(),
-                       shared.size() == 1 ? "is that" : "are those", num_sharing,
-                       some_ids(shared)));
+      note(
+          fmt::format("warning: {}: {} of {} ids {} of several samples, {} in all, which are all "
+                      "taken: {}",
+                      list_.name, shared.size(), list_.ids.size(),
+                      shared.size() == 1 ? "is that" : "are those", num_sharing, some_ids(shared)));
     }
   }
 

@@ -35,9 +35,9 @@ std::vector<std::string> lines_of(std::string_view text, IdList& list) {
     if (!line.empty()) lines.emplace_back(line);
   }
   if (num_returns > 0) {
-    list.notes.push_back(fmt::format(
-        "{}: {} with \\r\\n; the \\r is no part of the ids", list.name,
-        num_returns == 1 ? "1 line ends" : fmt::format("{} lines end", num_returns)));
+    list.notes.push_back(
+        fmt::format("{}: {} with \\r\\n; the \\r is no part of the ids", list.name,
+                    num_returns == 1 ? "1 line ends" : fmt::format("{} lines end", num_returns)));
   }
   return lines;
 }
