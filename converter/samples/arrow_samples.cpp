@@ -74,8 +74,7 @@ bool takes_column(const Field& field, const ArrowColumn& column, bool has_shape)
         return is_number && place.depth == 2 && dtype == field.dtype;
       }
       if (field.item == FieldType::string) return place.leaf == ArrowLeaf::text && place.depth == 1;
-      return is_bytes && place.depth == 1 &&
-             (field.item == FieldType::image || !column.is_of_file);
+      return is_bytes && place.depth == 1 && (field.item == FieldType::image || !column.is_of_file);
   }
   return false;
 }
@@ -100,15 +99,31 @@ std::vector<const ArrowArray*> arrays_of(const ArrowArray& batch, const ArrowPla
   return arrays;
 }
 
-// Whether a row has the path of a file and no bytes of it.
-bool has_path_alone(const ArrowArray& file, size_t bytes_child) {
+// Whether a row has a file without its bytes.
+bool has_file_without_bytes(const ArrowArray& file, size_t bytes_child) {
   const ArrowArray& bytes = *file.children[bytes_child];
-  const ArrowArray& path = *file.children[1 - bytes_child];
   if (!has_nulls(bytes)) return false;
   for (int64_t i = 0; i < file.length; ++i) {
-    const int64_t below = file.offset + i;
-    if (is_arrow_null(file, i) || !is_arrow_null(bytes, below)) continue;
-    if (!is_arrow_null(path, below)) return true;
+    if (!is_arrow_null(file, i) && is_arrow_null(bytes, file.offset + i)) return true;
+  }
+  return false;
+}
+
+// Whether a list of a row has a null in it. What stands in lists that are null does not count.
+bool has_nulls_inside(const ArrowPlace& place, const ArrowArray& batch) {
+  const std::vector<const ArrowArray*> arrays = arrays_of(batch, place);
+  bool is_inside = false;
+  bool may_have = false;
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    may_have = may_have || (is_inside && has_nulls(*arrays[i]));
+    is_inside = is_inside || (i + 1 < arrays.size() && place.steps[i + 1].is_list);
+  }
+  if (!may_have) return false;
+  try {
+    for (int64_t row = 0; row < batch.length; ++row) nested_shape(place, batch, row);
+  } catch (const Error& error) {
+    if (is_out_of_memory(error)) throw;
+    return true;
   }
   return false;
 }
@@ -155,8 +170,7 @@ uint64_t converted_bits(uint64_t bits, DType from, DType to) {
   }
   if (!fits) {
     throw error_of(ErrorCode::invalid_argument, "is of type {}, which cannot hold {}",
-                   to_string(to),
-                   is_beyond_signed ? std::to_string(bits) : std::to_string(value));
+                   to_string(to), is_beyond_signed ? std::to_string(bits) : std::to_string(value));
   }
   return is_beyond_signed ? bits : static_cast<uint64_t>(value);
 }
@@ -216,10 +230,10 @@ struct ArrowSamples::Impl {
             std::vector<int64_t> shape) {
     const Field& field = fields.fields[number];
     // A struct is taken as a file alone.
-    const bool is_taken =
-        column && (column->is_of_file || std::string_view(schema.format) != "+s") &&
-        takes_format(leaf_format(schema, column->place)) &&
-        takes_column(field, *column, !shape.empty());
+    const bool is_taken = column &&
+                          (column->is_of_file || std::string_view(schema.format) != "+s") &&
+                          takes_format(leaf_format(schema, column->place)) &&
+                          takes_column(field, *column, !shape.empty());
     if (!is_taken) {
       throw error_of(ErrorCode::unsupported,
                      "the column '{}', of type '{}' of Arrow, is none for a field of type {}",
@@ -237,21 +251,17 @@ struct ArrowSamples::Impl {
       const ArrowPlace& place = column.from.place;
       const std::vector<const ArrowArray*> arrays = arrays_of(batch, place);
       const auto refuse = [&](const char* what) {
-        throw error_of(ErrorCode::unsupported, "the column '{}' {}", fields.fields[column.field].name,
-                       what);
+        throw error_of(ErrorCode::unsupported, "the column '{}' {}",
+                       fields.fields[column.field].name, what);
       };
-      bool is_inside = false;
-      for (size_t i = 0; i < arrays.size(); ++i) {
-        if (is_inside && has_nulls(*arrays[i])) refuse("has lists with nulls in them");
-        is_inside = is_inside || (i + 1 < arrays.size() && place.steps[i + 1].is_list);
-      }
+      if (has_nulls_inside(place, batch)) refuse("has lists with nulls in them");
       if (const ArrowArray* dictionary = arrays.back()->dictionary;
           dictionary != nullptr && has_nulls(*dictionary)) {
         refuse("has a dictionary with a null in it");
       }
       if (column.from.is_of_file && place.depth == 0 &&
-          has_path_alone(**(arrays.end() - 2), place.steps.back().child)) {
-        refuse("has paths of files without their bytes");
+          has_file_without_bytes(**(arrays.end() - 2), place.steps.back().child)) {
+        refuse("has files without their bytes");
       }
     }
   }

@@ -37,8 +37,10 @@ def straight_table(table: Table) -> tuple[Any, dict[str, list[int]]] | None:
         kind = field.type
         if not isinstance(kind, pa.BaseExtensionType):
             continue
-        shape = getattr(kind, "shape", None)
-        if "Tensor" not in type(kind).__name__ or not shape or getattr(kind, "permutation", None) is not None or field.name in shapes:
+        shape = getattr(kind, "shape", None) or ()
+        is_whole = "Tensor" in type(kind).__name__ and len(shape) > 0 and all(isinstance(length, int) for length in shape)
+        order = getattr(kind, "permutation", None)
+        if not is_whole or order is not None and list(order) != list(range(len(shape))) or field.name in shapes:
             return None
         shapes[field.name] = list(shape)
         storage = pa.chunked_array([chunk.storage for chunk in table.column(index).chunks], kind.storage_type)

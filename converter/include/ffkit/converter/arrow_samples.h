@@ -41,9 +41,9 @@ class ArrowSamples {
                const std::map<std::string, std::vector<int64_t>>& shapes = {});
 
   // Throws Error(unsupported) naming the column for values that write() does not take: nulls inside
-  // of lists or in a dictionary, and pictures that are the path of a file without its bytes. Looks
-  // at no row where the arrays say that they have no nulls. Arrow's arrays are trusted: an offset
-  // beyond its buffer is not noticed.
+  // of lists or in a dictionary, and files (bytes and path) without their bytes. Looks at no row
+  // where the arrays say that they have no nulls. Arrow's arrays are trusted: an offset beyond its
+  // buffer is not noticed.
   void check(const ArrowArray& batch) const;
 
   // SampleWriter::write() or ShardTask::write() of what takes the samples.
