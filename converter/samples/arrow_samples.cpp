@@ -175,6 +175,18 @@ uint64_t converted_bits(uint64_t bits, DType from, DType to) {
   return is_beyond_signed ? bits : static_cast<uint64_t>(value);
 }
 
+Error column_error(const std::string& name, const std::string& message) {
+  return {ErrorCode::unsupported, message, {.subject = ErrorSubject::field, .name = name}};
+}
+
+// "scalar f32", "list of image".
+std::string type_of(const Field& field) {
+  const std::string type(to_string(field.type));
+  if (field.type == FieldType::list) return fmt::format("{} of {}", type, to_string(field.item));
+  const bool has_dtype = field.type == FieldType::scalar || field.type == FieldType::tensor;
+  return has_dtype ? fmt::format("{} {}", type, to_string(field.dtype)) : type;
+}
+
 // As NumPy sees nested lists: below a list without items there is nothing more.
 void cut_at_empty(std::vector<int64_t>& shape) {
   const auto empty = std::ranges::find(shape, int64_t{0});
@@ -195,11 +207,11 @@ struct ArrowSamples::Impl {
       const ArrowSchema& column = *table.children[child];
       const std::string name = arrow_name(column);
       if (!names.insert(name).second) {
-        throw error_of(ErrorCode::unsupported, "two columns are called '{}'", name);
+        throw column_error(name, fmt::format("two columns are called '{}'", name));
       }
       const int field = fields.index_of(name);
       if (field < 0) {
-        throw error_of(ErrorCode::unsupported, "there is no field for the column '{}'", name);
+        throw column_error(name, fmt::format("there is no field for the column '{}'", name));
       }
       if (std::string_view(column.format) == "n") continue;  // nulls alone
       const auto shape = shapes.find(name);
@@ -235,9 +247,10 @@ struct ArrowSamples::Impl {
                           takes_format(leaf_format(schema, column->place)) &&
                           takes_column(field, *column, !shape.empty());
     if (!is_taken) {
-      throw error_of(ErrorCode::unsupported,
-                     "the column '{}', of type '{}' of Arrow, is none for a field of type {}",
-                     field.name, schema.format, to_string(field.type));
+      throw column_error(field.name,
+                         fmt::format("the column '{}', of type '{}' of Arrow, is none for a field "
+                                     "of type {}",
+                                     field.name, schema.format, type_of(field)));
     }
     const DType dtype = column->column.field.dtype;
     column->column.field = field;
@@ -251,8 +264,8 @@ struct ArrowSamples::Impl {
       const ArrowPlace& place = column.from.place;
       const std::vector<const ArrowArray*> arrays = arrays_of(batch, place);
       const auto refuse = [&](const char* what) {
-        throw error_of(ErrorCode::unsupported, "the column '{}' {}",
-                       fields.fields[column.field].name, what);
+        const std::string& name = fields.fields[column.field].name;
+        throw column_error(name, fmt::format("the column '{}' {}", name, what));
       };
       if (has_nulls_inside(place, batch)) refuse("has lists with nulls in them");
       if (const ArrowArray* dictionary = arrays.back()->dictionary;

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .._samples import FieldType, dtype_word, infer_schema, looks_like_picture
+from .._samples import FieldType, dtype_word, looks_like_picture
 
 Table: TypeAlias = Any
 """pyarrow.Table or RecordBatch, pandas.DataFrame, or a dict whose values are arrays or lists of one length."""
@@ -49,9 +49,7 @@ def straight_table(table: Table) -> tuple[Any, dict[str, list[int]]] | None:
 
 
 def fields_of_table(table: Table) -> list[FieldType]:
-    """The schema that the types of the table's columns tell; of pandas and dicts, its first row. Raises TypeError for a type that no field holds."""
-    if not is_arrow(table):
-        return infer_schema(next(iter(samples_of_table(table))))
+    """The schema that the types of a table of Arrow's columns tell. Raises TypeError for a type that no field holds."""
     return [_field_of_arrow(name, table.schema.field(name).type, table.column(name)) for name in table.schema.names]
 
 
