@@ -31,6 +31,8 @@ class ChosenSource final : public Source {
  public:
   ChosenSource(const Source& source, std::vector<ChosenSplit> chosen, std::string summary)
       : source_(source), chosen_(std::move(chosen)), summary_(std::move(summary)) {
+    splits_.reserve(chosen_.size());
+    manifests_.reserve(chosen_.size());
     for (const ChosenSplit& split : chosen_) {
       SourceSplit info = source_.splits()[split.split];
       info.num_samples = std::ssize(split.samples);

@@ -91,6 +91,7 @@ bool has_nulls(const ArrowArray& array) {
 // Of a column in a batch: arrays from the top to the one with the values.
 std::vector<const ArrowArray*> arrays_of(const ArrowArray& batch, const ArrowPlace& place) {
   std::vector<const ArrowArray*> arrays;
+  arrays.reserve(place.steps.size());
   const ArrowArray* array = &batch;
   for (const ArrowStep& step : place.steps) {
     array = array->children[step.child];

@@ -24,7 +24,7 @@ using testing::TempDir;
 // A table with the columns number (i32) and text, whose memory is the test's.
 class NumbersAndTexts {
  public:
-  NumbersAndTexts(std::vector<int32_t> numbers, std::vector<std::string> texts)
+  NumbersAndTexts(std::vector<int32_t> numbers, const std::vector<std::string>& texts)
       : numbers_(std::move(numbers)) {
     offsets_.push_back(0);
     for (const std::string& text : texts) {
@@ -32,7 +32,8 @@ class NumbersAndTexts {
       offsets_.push_back(static_cast<int32_t>(characters_.size()));
     }
     // The second row of the text is null.
-    for (size_t i = 0; i < numbers_.size(); ++i) valid_ |= static_cast<uint8_t>(i == 1 ? 0 : 1 << i);
+    for (size_t i = 0; i < numbers_.size(); ++i)
+      valid_ |= static_cast<uint8_t>(i == 1 ? 0 : 1 << i);
     types_[0] = {.format = "i", .name = "number"};
     types_[1] = {.format = "u", .name = "text"};
     number_buffers_ = {nullptr, numbers_.data()};
@@ -49,14 +50,18 @@ class NumbersAndTexts {
   ArrowOwner<ArrowArray> batch(int64_t offset = 0) {
     const int64_t length = std::ssize(numbers_) - offset;
     const int64_t num_nulls = offset > 1 ? 0 : -1;  // -1: whoever wants to know counts them
-    columns_[0] = {.length = length, .offset = offset, .n_buffers = 2, .buffers = number_buffers_.data()};
+    columns_[0] = {
+        .length = length, .offset = offset, .n_buffers = 2, .buffers = number_buffers_.data()};
     columns_[1] = {.length = length,
                    .null_count = num_nulls,
                    .offset = offset,
                    .n_buffers = 3,
                    .buffers = text_buffers_.data()};
     ArrowOwner<ArrowArray> batch;
-    *batch.get() = {.length = length, .n_buffers = 1, .n_children = 2, .buffers = no_buffers_,
+    *batch.get() = {.length = length,
+                    .n_buffers = 1,
+                    .n_children = 2,
+                    .buffers = no_buffers_,
                     .children = column_pointers_};
     batch->private_data = this;
     batch->release = [](ArrowArray* self) {
