@@ -65,8 +65,7 @@ void sort_ids(IdList& list) {
         repeated.size() == 1 ? "1 id is there" : fmt::format("{} ids are there", repeated.size()),
         repeated.size() == 1 ? "counts once" : "count once", some_ids(repeated)));
   }
-  const auto rest = std::ranges::unique(list.ids);
-  list.ids.erase(rest.begin(), rest.end());
+  list.ids.erase(std::unique(list.ids.begin(), list.ids.end()), list.ids.end());
 }
 
 }  // namespace
