@@ -17,15 +17,23 @@ struct KnownTag {
 };
 // By the names of EXIF 2.32; those that a person looks at.
 constexpr KnownTag kKnownTags[] = {
-    {0x010E, "ImageDescription"}, {0x010F, "Make"},
-    {0x0110, "Model"},            {0x0112, "Orientation"},
-    {0x0131, "Software"},         {0x0132, "DateTime"},
-    {0x013B, "Artist"},           {0x8298, "Copyright"},
-    {0x829A, "ExposureTime"},     {0x829D, "FNumber"},
+    {0x010E, "ImageDescription"},
+    {0x010F, "Make"},
+    {0x0110, "Model"},
+    {0x0112, "Orientation"},
+    {0x0131, "Software"},
+    {0x0132, "DateTime"},
+    {0x013B, "Artist"},
+    {0x8298, "Copyright"},
+    {0x829A, "ExposureTime"},
+    {0x829D, "FNumber"},
     {0x8827, "PhotographicSensitivity"},
-    {0x9003, "DateTimeOriginal"}, {0x9209, "Flash"},
-    {0x920A, "FocalLength"},      {0xA001, "ColorSpace"},
-    {0xA002, "PixelXDimension"},  {0xA003, "PixelYDimension"},
+    {0x9003, "DateTimeOriginal"},
+    {0x9209, "Flash"},
+    {0x920A, "FocalLength"},
+    {0xA001, "ColorSpace"},
+    {0xA002, "PixelXDimension"},
+    {0xA003, "PixelYDimension"},
     {0xA434, "LensModel"},
 };
 constexpr size_t kExifDirectory = 0x8769;

@@ -4,11 +4,10 @@
 #include <string>
 #include <string_view>
 
-#include "touch.h"
-
 #include "http/gate.h"
 #include "http/request.h"
 #include "http/response.h"
+#include "touch.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string_view bytes(reinterpret_cast<const char*>(data), size);
@@ -23,10 +22,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         if (problem->status < 400 || problem->status > 599) std::abort();
         continue;
       }
-      const bool is_plain = request.path.starts_with('/') &&
-                            request.path.find("/../") == std::string::npos &&
-                            !request.path.ends_with("/..") &&
-                            request.path.find('\0') == std::string::npos;
+      const bool is_plain =
+          request.path.starts_with('/') && request.path.find("/../") == std::string::npos &&
+          !request.path.ends_with("/..") && request.path.find('\0') == std::string::npos;
       if (!is_plain) std::abort();
       const bool has_token = request.path.starts_with("/the-token-of-the-fuzzer");
       const auto refusal = gate.refuse(request);

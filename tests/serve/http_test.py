@@ -103,6 +103,18 @@ class HttpTest(ServedDemo):
         answer = self.exchange(one * 5 + self.head(self.server.root + 'api/find?split=val', 'Connection: close'))
         self.assertEqual(answer.count(b'HTTP/1.1 200 OK'), 6)
 
+    def test_a_client_may_ask_far_ahead(self):
+        count = 2000
+        request = self.head(self.server.root + 'api/find?split=val')
+        with self.connect() as connection:
+            writer = threading.Thread(target=connection.sendall, args=(request * count,))
+            writer.start()
+            answer = b''
+            while answer.count(b'HTTP/1.1 200 OK') < count or not answer.endswith(b'}\n'):
+                answer += connection.recv(1 << 20)
+            writer.join()
+        self.assertEqual(answer.count(b'num_records'), count)
+
     def test_head_has_no_body(self):
         answer = self.exchange(self.head(self.server.root + 'api/set', 'Connection: close', method='HEAD'))
         self.assertTrue(answer.startswith(b'HTTP/1.1 200'))

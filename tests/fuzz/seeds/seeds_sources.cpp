@@ -1,6 +1,13 @@
 // Seeds of what the sources webdataset, coco and jsonl read, and of texts of transforms.
+#include <span>
 #include <string>
+#include <string_view>
 
+#include <ffkit/format/crc32c.h>
+
+#include "format/fnv.h"
+#include "format/little_endian.h"
+#include "format/mix64.h"
 #include "seeds/seeds.h"
 #include "tar_builder.h"
 
@@ -162,6 +169,38 @@ void make_http_requests(const fs::path& folder) {
 }
 
 // The first byte says as what the rest is read (fuzz_store_answers.cpp).
+// By the format in tools/ffinspect/duplicates/hash_file.h: 600 records, with the second piece or
+// without.
+void make_hash_files(const fs::path& folder) {
+  fs::create_directories(folder);
+  const auto put = [](std::string& at, size_t offset, auto value) {
+    store_le(reinterpret_cast<std::byte*>(&at[offset]), value);
+  };
+  const auto bytes = [](std::string_view text) { return std::as_bytes(std::span(text)); };
+  std::string file =
+      "FFKHASH1" + std::string(16, '\0') + "0123456789abcdef" + std::string(24, '\0');
+  put(file, 8, uint32_t{2});
+  put(file, 12, uint32_t{1});
+  put(file, 16, int64_t{600});
+  put(file, 40, fnv1a64(bytes("image")));
+  put(file, 48, uint32_t{512});
+  const uint32_t first_crc = crc32c(bytes(file).first(60));
+  put(file, 60, first_crc);
+  for (uint32_t number = 0; number < 2; ++number) {
+    std::string piece(size_t{512} * 32 + 8, '\0');
+    for (size_t i = 0; i < (number == 0 ? 512 : 88); ++i) {
+      put(piece, i * 32, mix64(i));
+      put(piece, i * 32 + 8, mix64(i / 2));
+      piece[i * 32 + 24] = static_cast<char>(1 + i % 5);
+      piece[i * 32 + 25] = static_cast<char>(i % 3);
+    }
+    put(piece, piece.size() - 8, number);
+    put(piece, piece.size() - 4, crc32c(bytes(piece).first(piece.size() - 4), first_crc));
+    file += piece;
+    write_file(folder / (number == 0 ? "begun" : "whole"), file);
+  }
+}
+
 void make_store_answers(const fs::path& folder) {
   fs::create_directories(folder);
   const std::string listing =
@@ -199,6 +238,7 @@ void make_source_seeds(const fs::path& folder) {
   make_transform_texts(folder / "fuzz_transform_text");
   make_http_requests(folder / "fuzz_http_request");
   make_store_answers(folder / "fuzz_store_answers");
+  make_hash_files(folder / "fuzz_hash_file");
 }
 
 }  // namespace ffkit::fuzzing

@@ -69,7 +69,8 @@ std::vector<Dataset> open_wanted(const DuplicatesCommand& command) {
   return splits;
 }
 
-Duplicates search_showing_progress(const std::vector<Dataset>& splits, const DuplicateOptions& options) {
+Duplicates search_showing_progress(const std::vector<Dataset>& splits,
+                                   const DuplicateOptions& options) {
   DuplicateProgress progress;
   std::once_flag is_begun;
   std::optional<ProgressLine> line;
@@ -86,14 +87,17 @@ std::string number_text(int64_t count, const char* one, const char* many) {
   return fmt::format("{} {}", with_commas(count), count == 1 ? one : many);
 }
 
-// "20 of 100 records of val are also in train": of two splits, the smaller one's.
+// "20 of 100 records of val are also in train": of two splits, that which is not for training, or
+// the smaller one's.
 std::string across_text(const Duplicates& found) {
   std::string text;
   const std::vector<DuplicateSplit>& splits = found.splits();
   for (size_t a = 0; a < splits.size(); ++a) {
     for (size_t b = a + 1; b < splits.size(); ++b) {
       if (splits[a].num_also_in[b] == 0) continue;
-      const bool is_first = splits[a].counts.num_records <= splits[b].counts.num_records;
+      const bool is_first = splits[b].name == "train" ||
+                            (splits[a].name != "train" &&
+                             splits[a].counts.num_records < splits[b].counts.num_records);
       const size_t small = is_first ? a : b;
       const size_t large = is_first ? b : a;
       const int64_t count = splits[small].num_also_in[large];
@@ -108,17 +112,16 @@ std::string across_text(const Duplicates& found) {
 
 std::string duplicate_split_text(const DuplicateSplit& split, size_t number) {
   const HashCounts& counts = split.counts;
-  std::string text = fmt::format(
-      "{}: {}: {} {} another one of the split", split.name,
-      number_text(counts.num_records, "record", "records"),
-      with_commas(split.num_also_in[number]),
-      split.num_also_in[number] == 1 ? "is like" : "are like");
+  std::string text = fmt::format("{}: {}: {} {} another one of the split", split.name,
+                                 number_text(counts.num_records, "record", "records"),
+                                 with_commas(split.num_also_in[number]),
+                                 split.num_also_in[number] == 1 ? "is like" : "are like");
   const auto add = [&](int64_t count, const char* what) {
     if (count > 0) text += fmt::format("; {} {}", with_commas(count), what);
   };
   add(counts.num_plain, "without enough in the picture for a hash, compared by bytes");
   add(counts.num_undecodable, "with a picture that cannot be decoded, compared by bytes");
-  add(counts.num_null, "without the field, not compared");
+  add(counts.num_null, "whose field is null, not compared");
   add(counts.num_damaged, "DAMAGED, not compared");
   return text + "\n";
 }
@@ -150,7 +153,7 @@ int64_t num_shown(const DuplicatesCommand& command, const Duplicates& found) {
 }
 
 std::string duplicates_text(const DuplicatesCommand& command, const std::vector<Dataset>& splits,
-                        const Duplicates& found) {
+                            const Duplicates& found) {
   std::string text = across_text(found);
   for (size_t i = 0; i < found.splits().size(); ++i) {
     text += duplicate_split_text(found.splits()[i], i);
@@ -196,9 +199,10 @@ Json duplicate_split_json(const Duplicates& found, size_t number, const Dataset&
 }
 
 Json duplicates_json(const DuplicatesCommand& command, const std::vector<Dataset>& splits,
-                 const Duplicates& found) {
+                     const Duplicates& found) {
   Json split_list = Json::array();
-  for (size_t i = 0; i < splits.size(); ++i) split_list.push_back(duplicate_split_json(found, i, splits[i]));
+  for (size_t i = 0; i < splits.size(); ++i)
+    split_list.push_back(duplicate_split_json(found, i, splits[i]));
   Json groups = Json::array();
   const int64_t count = num_shown(command, found);
   for (int64_t i = 0; i < count; ++i) {
@@ -262,9 +266,9 @@ int duplicates(const DuplicatesCommand& command) {
 
 void add_duplicates_command(CLI::App& app, Action& action) {
   const auto options = std::make_shared<DuplicatesCommand>();
-  CLI::App* command = add_command(
-      app, "duplicates", "Equal and almost equal pictures, in a split and across splits",
-      options->target, kDuplicatesFooter);
+  CLI::App* command = add_command(app, "duplicates",
+                                  "Equal and almost equal pictures, in a split and across splits",
+                                  options->target, kDuplicatesFooter);
   command->remove_option(command->get_option("--split"));
   command
       ->add_option("--split", options->splits,

@@ -89,8 +89,8 @@ int serve_data(const ServeOptions& options) {
 
 void add_serve_command(CLI::App& app, Action& action) {
   const auto options = std::make_shared<ServeOptions>();
-  CLI::App* command = add_command(app, "serve", "Shows the data set in the browser",
-                                  options->target, kServeFooter);
+  CLI::App* command =
+      add_command(app, "serve", "Shows the data set in the browser", options->target, kServeFooter);
   command
       ->add_option("--results", options->results,
                    "What was found, beside the truth: classes as fftrain writes them (.jsonl), "

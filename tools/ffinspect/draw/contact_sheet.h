@@ -23,8 +23,8 @@ struct SheetOptions {
 // A box of the picture's annotations, in its pixels.
 struct SheetBox {
   double x = 0, y = 0, width = 0, height = 0;
-  int64_t class_number = -1;  // chooses the colour
-  std::string name;           // may be empty
+  int64_t class_number = -1;   // chooses the colour
+  std::string name;            // may be empty
   bool is_prediction = false;  // drawn in kPredictionColor
 };
 

@@ -89,7 +89,8 @@ DuplicateSearch::State DuplicateSearch::state() const {
 double DuplicateSearch::share_done() const {
   if (state() == State::done) return 1;
   const int64_t total = impl_->progress.num_total;
-  return total == 0 ? 0 : static_cast<double>(impl_->progress.num_done) / static_cast<double>(total);
+  return total == 0 ? 0
+                    : static_cast<double>(impl_->progress.num_done) / static_cast<double>(total);
 }
 
 std::string DuplicateSearch::message() const {

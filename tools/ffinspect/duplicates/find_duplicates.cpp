@@ -41,7 +41,9 @@ struct HashedSplits {
 // Sets that are joined pair by pair; each has the name of its smallest number.
 class UnionFind {
  public:
-  explicit UnionFind(size_t count) : parents_(count) { std::iota(parents_.begin(), parents_.end(), 0); }
+  explicit UnionFind(size_t count) : parents_(count) {
+    std::iota(parents_.begin(), parents_.end(), 0);
+  }
   uint32_t find(uint32_t i) {
     while (parents_[i] != i) i = parents_[i] = parents_[parents_[i]];
     return i;
@@ -179,19 +181,19 @@ DuplicateGroup make_group(const HashedSplits& splits, std::span<const uint32_t> 
   DuplicateGroup group;
   for (const uint32_t number : numbers) {
     const int split = splits.split_of(number);
-    const int64_t record =
-        splits.datasets[split].index_in_split(number - splits.begins[split]);
-    group.records.push_back(
-        {.split = split, .record = record, .content = number, .hash = splits.hashes[number].picture});
+    const int64_t record = splits.datasets[split].index_in_split(number - splits.begins[split]);
+    group.records.push_back({.split = split,
+                             .record = record,
+                             .content = number,
+                             .hash = splits.hashes[number].picture});
   }
   std::ranges::sort(group.records, {},
                     [](const DuplicateRecord& r) { return std::pair(r.split, r.record); });
   std::map<ContentHash, std::pair<int64_t, int64_t>> contents;  // number, count
   for (DuplicateRecord& record : group.records) {
-    auto& [content, count] = contents
-                                 .try_emplace(splits.hashes[record.content].content,
-                                              std::ssize(contents), 0)
-                                 .first->second;
+    auto& [content, count] =
+        contents.try_emplace(splits.hashes[record.content].content, std::ssize(contents), 0)
+            .first->second;
     record.content = content;
     ++count;
   }

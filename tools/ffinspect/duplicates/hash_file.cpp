@@ -71,7 +71,7 @@ bool is_hash_piece(std::span<const std::byte> bytes, int64_t number, uint32_t fi
 
 // pread(2) of all of `out`; false at the end of the file.
 bool read_hash_bytes(int fd, const std::filesystem::path& path, int64_t offset,
-              std::span<std::byte> out) {
+                     std::span<std::byte> out) {
   while (!out.empty()) {
     const ssize_t got = ::pread(fd, out.data(), out.size(), offset);
     if (got < 0 && errno == EINTR) continue;
@@ -84,7 +84,7 @@ bool read_hash_bytes(int fd, const std::filesystem::path& path, int64_t offset,
 }
 
 void write_hash_bytes(int fd, const std::filesystem::path& path, int64_t offset,
-               std::span<const std::byte> data) {
+                      std::span<const std::byte> data) {
   while (!data.empty()) {
     const ssize_t put = ::pwrite(fd, data.data(), data.size(), offset);
     if (put < 0 && errno == EINTR) continue;
@@ -113,8 +113,7 @@ std::vector<std::byte> hash_file_header(const HashFileKey& key) {
   store_le(at + 8, static_cast<uint32_t>(key.kind));
   store_le(at + 12, kHashVersion);
   store_le(at + 16, key.num_records);
-  std::memcpy(at + 24, key.fingerprint.data(),
-              std::min(key.fingerprint.size(), kFingerprintChars));
+  std::memcpy(at + 24, key.fingerprint.data(), std::min(key.fingerprint.size(), kFingerprintChars));
   store_le(at + 40, name_hash(key.field));
   store_le(at + 48, static_cast<uint32_t>(kPieceRecords));
   store_le(at + kHashHeaderBytes - 4, header_crc(header));
@@ -127,8 +126,8 @@ std::vector<std::byte> hash_file_piece(const HashFileKey& key, int64_t number,
   for (size_t i = 0; i < hashes.size(); ++i) store_hash(&piece[i * kHashEntryBytes], hashes[i]);
   std::byte* end = piece.data() + kHashPieceBytes;
   store_le(end - 8, static_cast<uint32_t>(number));
-  store_le(end - 4, crc32c(std::span(piece).first(kHashPieceBytes - 4),
-                           header_crc(hash_file_header(key))));
+  store_le(end - 4,
+           crc32c(std::span(piece).first(kHashPieceBytes - 4), header_crc(hash_file_header(key))));
   return piece;
 }
 

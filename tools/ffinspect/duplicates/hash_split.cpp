@@ -197,9 +197,9 @@ HashedField choose_hashed_field(const Dataset& dataset, const std::string& wante
   const Field& field = schema.fields[position];
   const bool is_picture = field.type == FieldType::image;
   if (!is_picture) {
-    notes.push_back(
-        fmt::format("{}: field '{}' is compared by its bytes; near ones are found of pictures alone",
-                    split, field.name));
+    notes.push_back(fmt::format(
+        "{}: field '{}' is compared by its bytes; near ones are found of pictures alone", split,
+        field.name));
   }
   return {position, field.name, is_picture ? HashKind::pictures : HashKind::bytes};
 }

@@ -9,19 +9,31 @@ namespace {
 
 // Pillow's LANCZOS: sinc(x) sinc(x / 3), within 3 of the centre.
 constexpr double kLanczosReach = 3;
+// Sums are made in so many parts, which the compiler turns into vectors.
+constexpr int kLanes = 8;
 
-double sinc(double x) {
-  if (x == 0) return 1;
-  const double y = x * std::numbers::pi;
-  return std::sin(y) / y;
-}
-
+// sinc(x) sinc(x / 3) = 3 sin(pi x) sin(pi x / 3) / (pi x)^2, where sin 3a = 3 sin a - 4 sin^3 a.
 double lanczos(double x) {
-  return std::abs(x) < kLanczosReach ? sinc(x) * sinc(x / kLanczosReach) : 0;
+  if (x == 0) return 1;
+  if (std::abs(x) >= kLanczosReach) return 0;
+  const double y = x * std::numbers::pi;
+  const double sine = std::sin(y / 3);
+  return 3 * sine * sine * (3 - 4 * sine * sine) / (y * y);
 }
 
 float whole_level(float value) {
-  return std::clamp(std::floor(value + 0.5F), 0.0F, 255.0F);
+  return static_cast<float>(static_cast<int>(std::clamp(value, 0.0F, 255.0F) + 0.5F));
+}
+
+// Reads up to the next multiple of kLanes, where the weights are 0.
+float weighted_sum(const float* weights, const float* from, int count) {
+  std::array<float, kLanes> sums{};
+  for (int k = 0; k < count; k += kLanes) {
+    for (int lane = 0; lane < kLanes; ++lane) sums[lane] += weights[k + lane] * from[k + lane];
+  }
+  float sum = 0;
+  for (const float part : sums) sum += part;
+  return sum;
 }
 
 // cos((2 x + 1) k pi / 64), [8, 32].
@@ -51,38 +63,42 @@ void PictureHasher::Weights::prepare(int new_size) {
   const double scale = static_cast<double>(size) / kSide;
   const double widening = std::max(1.0, scale);
   const double reach = kLanczosReach * widening;
-  stride = 2 * static_cast<int>(std::ceil(reach)) + 1;
+  const int longest = 2 * static_cast<int>(std::ceil(reach)) + 1;
+  stride = (longest + kLanes - 1) / kLanes * kLanes;
   values.assign(static_cast<size_t>(stride) * kSide, 0);
   for (int i = 0; i < kSide; ++i) {
     const double centre = (i + 0.5) * scale;
     first[i] = std::max(0, static_cast<int>(centre - reach + 0.5));
     count[i] = std::min(size, static_cast<int>(centre + reach + 0.5)) - first[i];
+    float* weights = values.data() + static_cast<ptrdiff_t>(i) * stride;
     double sum = 0;
-    for (int k = 0; k < count[i]; ++k) sum += lanczos((first[i] + k - centre + 0.5) / widening);
     for (int k = 0; k < count[i]; ++k) {
-      values[i * stride + k] =
-          static_cast<float>(lanczos((first[i] + k - centre + 0.5) / widening) / sum);
+      const double weight = lanczos((first[i] + k - centre + 0.5) / widening);
+      sum += weight;
+      weights[k] = static_cast<float>(weight);
     }
+    const auto share = static_cast<float>(1 / sum);
+    for (int k = 0; k < count[i]; ++k) weights[k] *= share;
   }
 }
 
 void PictureHasher::make_small(const RgbView& pixels) {
   across_.prepare(pixels.width);
   down_.prepare(pixels.height);
-  row_.resize(pixels.width);
+  row_.assign(static_cast<size_t>(pixels.width) + kLanes, 0);
   narrow_.resize(static_cast<size_t>(pixels.height) * kSide);
   for (int y = 0; y < pixels.height; ++y) {
     const uint8_t* rgb = pixels.data + y * pixels.stride;
     for (int x = 0; x < pixels.width; ++x, rgb += 3) {
       // Pillow's L: ITU-R 601-2 luma.
-      row_[x] = static_cast<float>((rgb[0] * 19595 + rgb[1] * 38470 + rgb[2] * 7471 + 0x8000) >> 16);
+      row_[x] =
+          static_cast<float>((rgb[0] * 19595 + rgb[1] * 38470 + rgb[2] * 7471 + 0x8000) >> 16);
     }
     for (int i = 0; i < kSide; ++i) {
       const float* weights = across_.values.data() + static_cast<ptrdiff_t>(i) * across_.stride;
       const float* from = row_.data() + across_.first[i];
-      float sum = 0;
-      for (int k = 0; k < across_.count[i]; ++k) sum += weights[k] * from[k];
-      narrow_[static_cast<size_t>(y) * kSide + i] = whole_level(sum);
+      narrow_[static_cast<size_t>(y) * kSide + i] =
+          whole_level(weighted_sum(weights, from, across_.count[i]));
     }
   }
   for (int i = 0; i < kSide; ++i) {
@@ -117,9 +133,8 @@ PictureHasher::Frequencies PictureHasher::lowest_frequencies() const {
 
 PictureHash PictureHasher::hash(std::span<const std::byte> image) {
   const ImageInfo info = decoder_.read_info(image);
-  make_small(decoder_
-                 .read_region({0, 0, info.width, info.height}, kSmallestSide, kSmallestSide)
-                 .pixels);
+  make_small(
+      decoder_.read_region({0, 0, info.width, info.height}, kSmallestSide, kSmallestSide).pixels);
   const Frequencies frequencies = lowest_frequencies();
   const float middle = middle_of(frequencies);
   PictureHash hash;

@@ -43,7 +43,7 @@ class PictureHasher {
     int size = 0;
     std::array<int, kSide> first{};
     std::array<int, kSide> count{};
-    int stride = 0;  // of `values`
+    int stride = 0;  // of `values`, [kSide, stride]; zeros behind the last weight
     std::vector<float> values;
     void prepare(int size);
   };
@@ -55,8 +55,8 @@ class PictureHasher {
   ImageDecoder decoder_;
   Weights across_;
   Weights down_;
-  std::vector<float> row_;            // a row of the picture, grey
-  std::vector<float> narrow_;         // [height, kSide]
+  std::vector<float> row_;           // a row of the picture, grey
+  std::vector<float> narrow_;        // [height, kSide]
   std::array<float, 1024> small_{};  // [kSide, kSide], whole grey levels
 };
 

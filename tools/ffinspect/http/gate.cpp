@@ -58,8 +58,8 @@ std::string random_token() {
 }
 
 Gate::Gate(std::string token) : token_(std::move(token)) {
-  const bool is_plain = std::ranges::all_of(
-      token_, [](char c) { return kDigits.find(c) != std::string_view::npos; });
+  const bool is_plain =
+      std::ranges::all_of(token_, [](char c) { return kDigits.find(c) != std::string_view::npos; });
   if (token_.size() < 16 || token_.size() > 128 || !is_plain) {
     throw argument_error("token", option_name("token") +
                                       " has 16 to 128 letters, digits, '-' and '_': who guesses it "
@@ -70,11 +70,11 @@ Gate::Gate(std::string token) : token_(std::move(token)) {
 std::optional<Response> Gate::refuse(Request& request) const {
   if (!is_this_machine(request.host)) {
     return Response{.status = 403,
-                    .body = "This address is asked for under the name of another host. Open it as "
-                            "127.0.0.1 or localhost.\n"};
+                    .body =
+                        "This address is asked for under the name of another host. Open it as "
+                        "127.0.0.1 or localhost.\n"};
   }
-  const bool is_own_origin =
-      request.origin.empty() || request.origin == "http://" + request.host;
+  const bool is_own_origin = request.origin.empty() || request.origin == "http://" + request.host;
   const bool is_own_site = request.fetch_site.empty() || request.fetch_site == "same-origin" ||
                            request.fetch_site == "none";
   if (!is_own_origin || !is_own_site) {
@@ -84,8 +84,9 @@ std::optional<Response> Gate::refuse(Request& request) const {
   const std::string_view first = path.substr(1, path.find('/', 1) - 1);
   if (!are_equal(first, token_)) {
     return Response{.status = 403,
-                    .body = "The address lacks the token. Open the address that 'ffinspect serve' "
-                            "printed.\n"};
+                    .body =
+                        "The address lacks the token. Open the address that 'ffinspect serve' "
+                        "printed.\n"};
   }
   request.path.erase(0, 1 + token_.size());
   // The page's addresses are relative to the folder.

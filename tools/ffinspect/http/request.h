@@ -18,7 +18,7 @@ struct Request {
   bool keep_alive = true;
   std::string path;  // decoded, "/a b": never with a byte 0, nor a part that is "." or ".."
   std::map<std::string, std::string> parameters;  // decoded; of a name that repeats, the last
-  std::string host;  // as they were sent; empty: not sent
+  std::string host;                               // as they were sent; empty: not sent
   std::string origin;
   std::string fetch_site;  // Sec-Fetch-Site
 
@@ -33,8 +33,7 @@ struct Request {
   [[nodiscard]] int64_t number(const std::string& name, int64_t otherwise, int64_t least,
                                int64_t most) const;
   // As number(); throws Error(invalid_argument) where it is not sent.
-  [[nodiscard]] int64_t required_number(const std::string& name, int64_t least,
-                                        int64_t most) const;
+  [[nodiscard]] int64_t required_number(const std::string& name, int64_t least, int64_t most) const;
   // "1" is true, "0" and nothing false; throws Error(invalid_argument) for another text.
   [[nodiscard]] bool flag(const std::string& name) const;
 };

@@ -10,9 +10,9 @@ struct Response {
   int status = 200;
   std::string content_type = "text/plain; charset=utf-8";
   std::string body = {};
-  bool may_be_kept = false;  // by the browser, for an hour
-  std::string file_name = {};// not empty: the browser saves it under this name
-  std::string location = {}; // of status 308: where it is
+  bool may_be_kept = false;    // by the browser, for an hour
+  std::string file_name = {};  // not empty: the browser saves it under this name
+  std::string location = {};   // of status 308: where it is
 };
 
 // The bytes of the answer's head, its empty line included, with what keeps the page to itself:

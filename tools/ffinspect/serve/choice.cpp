@@ -114,8 +114,7 @@ void keep_findings(const ServedSplit& split, const ChoiceText& text,
   }
   const Findings& findings = *split.findings;
   if (!text.only.empty()) {
-    keep_if(numbers,
-            [&](int64_t record) { return is_wanted(findings.find(record), text.only); });
+    keep_if(numbers, [&](int64_t record) { return is_wanted(findings.find(record), text.only); });
   }
   if (text.found) {
     keep_if(numbers, [&](int64_t record) {
@@ -158,8 +157,7 @@ void sort_by(std::vector<int64_t>& numbers, bool descending, const Key& key) {
   std::ranges::transform(keyed, numbers.begin(), [](const auto& item) { return item.second; });
 }
 
-void sort_records(const ServedSplit& split, const ChoiceText& text,
-                  std::vector<int64_t>& numbers) {
+void sort_records(const ServedSplit& split, const ChoiceText& text, std::vector<int64_t>& numbers) {
   const auto orders = orders_of(split);
   if (std::ranges::find(orders, text.sort) == orders.end()) {
     throw error_of(ErrorCode::invalid_argument, "records cannot be sorted by '{}'",
@@ -169,9 +167,8 @@ void sort_records(const ServedSplit& split, const ChoiceText& text,
   if (!is_column && text.sort == "record") {
     if (text.descending) std::ranges::reverse(numbers);
   } else if (!is_column && text.sort == "size") {
-    sort_by(numbers, text.descending, [&](int64_t record) {
-      return split.whole().locate(record).record.stored_bytes;
-    });
+    sort_by(numbers, text.descending,
+            [&](int64_t record) { return split.whole().locate(record).record.stored_bytes; });
   } else if (!is_column) {
     sort_by(numbers, text.descending, [&](int64_t record) {
       const auto finding = split.findings->find(record);
@@ -200,8 +197,7 @@ std::vector<int64_t> chosen_numbers(const ServedSplit& split, const std::string&
   return numbers;
 }
 
-Choice make_choice(const ServedSplit& split, const ChoiceText& text,
-                   const Duplicates* duplicates) {
+Choice make_choice(const ServedSplit& split, const ChoiceText& text, const Duplicates* duplicates) {
   // All records, as they are: however many there are, no list of them.
   const bool is_plain = text == ChoiceText{.descending = text.descending};
   if (is_plain && !split.chosen().is_subset()) {
@@ -264,9 +260,8 @@ std::shared_ptr<const Choice> Choices::get(const ServedSplit& split, const Choic
                                            const Duplicates* duplicates) {
   {
     const std::lock_guard lock(mutex_);
-    const auto at = std::ranges::find_if(kept_, [&](const Kept& kept) {
-      return kept.split == &split && kept.text == text;
-    });
+    const auto at = std::ranges::find_if(
+        kept_, [&](const Kept& kept) { return kept.split == &split && kept.text == text; });
     if (at != kept_.end()) {
       kept_.splice(kept_.begin(), kept_, at);
       return at->choice;

@@ -36,7 +36,8 @@ std::map<Id, int64_t> records_of(const Dataset& split) {
   const Field& field = split.schema().fields[split.schema().require("image_id")];
   int64_t record = 0;
   if (field.type == FieldType::string) {
-    for (std::string& id : split.string_column("image_id")) records.emplace(std::move(id), record++);
+    for (std::string& id : split.string_column("image_id"))
+      records.emplace(std::move(id), record++);
   } else {
     for (const int64_t id : split.int_column("image_id")) records.emplace(id, record++);
   }

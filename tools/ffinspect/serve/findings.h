@@ -19,8 +19,8 @@ namespace ffkit::serve {
 
 // What was found in one record.
 struct Finding {
-  int64_t found = -1;        // the class; -1: no number of one
-  std::string found_name;    // the class as the file has it
+  int64_t found = -1;            // the class; -1: no number of one
+  std::string found_name;        // the class as the file has it
   std::optional<bool> is_right;  // nothing: the truth is not known
   double score = std::numeric_limits<double>::quiet_NaN();
   double loss = std::numeric_limits<double>::quiet_NaN();

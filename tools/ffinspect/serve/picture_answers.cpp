@@ -103,8 +103,7 @@ std::string_view content_type_of(std::span<const std::byte> image) {
 
 // Colours on clear ground, where 0 is the ground.
 std::vector<std::byte> colored_mask(const MaskView& mask) {
-  std::vector<uint8_t> rgba(4 * static_cast<size_t>(mask.width) *
-                            static_cast<size_t>(mask.height));
+  std::vector<uint8_t> rgba(4 * static_cast<size_t>(mask.width) * static_cast<size_t>(mask.height));
   uint8_t* out = rgba.data();
   for (int y = 0; y < mask.height; ++y) {
     for (int x = 0; x < mask.width; ++x, out += 4) {
@@ -127,14 +126,13 @@ RecordPicture one_view(SiteState& state, const ServedSplit& split, const http::R
     throw Error(ErrorCode::invalid_argument, "the parameter 'transform' is missing");
   }
   const std::string& name = split.schema().fields[field].name;
-  const ViewRequest wanted{
-      .image_field = name,
-      .mask_field = request.text("mask"),
-      .wanted = parse_view_texts({text}, name),
-      .seed = static_cast<uint64_t>(
-          request.number("seed", 0, 0, std::numeric_limits<int64_t>::max())),
-      .first_epoch = request.number("draw", 0, 0, 1'000'000),
-      .num_epochs = 1};
+  const ViewRequest wanted{.image_field = name,
+                           .mask_field = request.text("mask"),
+                           .wanted = parse_view_texts({text}, name),
+                           .seed = static_cast<uint64_t>(
+                               request.number("seed", 0, 0, std::numeric_limits<int64_t>::max())),
+                           .first_epoch = request.number("draw", 0, 0, 1'000'000),
+                           .num_epochs = 1};
   RecordPicture picture = std::move(decode_views(split.whole(), {record}, wanted).front().front());
   picture.view = nullptr;  // it was of `wanted`
   return picture;
@@ -192,7 +190,8 @@ http::Response answer_view(SiteState& state, const http::Request& request) {
   SheetEntry entry;
   draw_into(split.whole(), picture, entry);
   PictureTools& tools = picture_tools();
-  if (!request.flag("marks")) return kept_response("image/png", encode_png(tools.decoder.decode(entry.image)));
+  if (!request.flag("marks"))
+    return kept_response("image/png", encode_png(tools.decoder.decode(entry.image)));
   const auto size = static_cast<int>(std::max(picture.size.width, picture.size.height));
   return kept_response("image/png", encode_png(draw_entry(tools.decoder, entry, size).view()));
 }

@@ -124,8 +124,7 @@ Json finding_json(const Finding& finding) {
 
 int number_of(const Duplicates& duplicates, const std::string& split) {
   const auto& splits = duplicates.splits();
-  return static_cast<int>(std::ranges::find(splits, split, &DuplicateSplit::name) -
-                          splits.begin());
+  return static_cast<int>(std::ranges::find(splits, split, &DuplicateSplit::name) - splits.begin());
 }
 
 // The other records of its group.
@@ -136,8 +135,7 @@ Json duplicates_of(SiteState& state, const ServedSplit& split, int64_t record) {
   const int own = number_of(*duplicates, split.name());
   const auto group = duplicates->group_of(own, record);
   if (!group) return list;
-  for (const DuplicateRecord& other :
-       duplicates->groups()[static_cast<size_t>(*group)].records) {
+  for (const DuplicateRecord& other : duplicates->groups()[static_cast<size_t>(*group)].records) {
     if (other.split == own && other.record == record) continue;
     list.push_back({{"split", duplicates->splits()[static_cast<size_t>(other.split)].name},
                     {"record", other.record},

@@ -29,26 +29,19 @@ Json group_json(const SiteState& state, const Duplicates& duplicates, int64_t nu
   Json records = Json::array();
   for (const DuplicateRecord& record : group.records) {
     const ServedSplit& split = state.set.splits[static_cast<size_t>(record.split)];
-    Json json = {{"split", split.name()},
-                 {"record", record.record},
-                 {"class_name", nullptr},
-                 {"label", nullptr},
-                 {"distance", record.distance},
-                 {"exact", record.exact}};
+    Json json = {{"split", split.name()}, {"record", record.record},     {"class_name", nullptr},
+                 {"label", nullptr},      {"distance", record.distance}, {"exact", record.exact}};
     if (split.has_labels()) {
       const auto label =
           static_cast<int64_t>(number_in(*split.columns().get("label"), record.record));
       const std::string readable = class_name_of(split.whole().manifest(), label);
       json["label"] = label;
-      json["class_name"] =
-          readable.empty() ? class_of(split.whole().manifest(), label) : readable;
+      json["class_name"] = readable.empty() ? class_of(split.whole().manifest(), label) : readable;
     }
     records.push_back(std::move(json));
   }
-  return {{"group", number},
-          {"exact", group.exact},
-          {"across", group.across},
-          {"records", records}};
+  return {
+      {"group", number}, {"exact", group.exact}, {"across", group.across}, {"records", records}};
 }
 
 Json split_counts(const DuplicateSplit& split, const Duplicates& duplicates) {
@@ -101,8 +94,8 @@ http::Response answer_confusion(SiteState& state, const http::Request& request) 
   }
   Json classes = Json::array();
   for (size_t i = 0; i < manifest.classes.size(); ++i) {
-    classes.push_back({{"id", manifest.classes[i]},
-                       {"name", class_name_of(manifest, static_cast<int64_t>(i))}});
+    classes.push_back(
+        {{"id", manifest.classes[i]}, {"name", class_name_of(manifest, static_cast<int64_t>(i))}});
   }
   Json list = Json::array();
   for (const auto& [cell, count] : cells) {

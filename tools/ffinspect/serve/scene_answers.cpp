@@ -100,16 +100,15 @@ std::vector<Vector3> older_points(const SiteState& state, const ServedSplit& spl
     }
     const LoadedKeyframe frame(is_sweep ? *sweeps : split, numbers[i + 1]);
     const std::string_view sensor = is_sweep ? std::string_view() : kLidar;
-    const TensorView cloud =
-        frame.record
-            .field(is_sweep ? std::string(channel::kPoints)
-                            : channel_field(kLidar, channel::kPoints))
-            .tensor();
+    const TensorView cloud = frame.record
+                                 .field(is_sweep ? std::string(channel::kPoints)
+                                                 : channel_field(kLidar, channel::kPoints))
+                                 .tensor();
     const int64_t num_rows = cloud.shape.empty() ? 0 : cloud.shape[0];
     std::vector<float> moved(static_cast<size_t>(num_rows * (kLidarColumns + 1)));
-    const int64_t num_kept = append_sweep(
-        cloud, {.to_target = to_vehicle * lidar_to_global(frame.record, sensor)}, kLidarColumns,
-        num_rows, moved.data());
+    const int64_t num_kept =
+        append_sweep(cloud, {.to_target = to_vehicle * lidar_to_global(frame.record, sensor)},
+                     kLidarColumns, num_rows, moved.data());
     for (int64_t row = 0; row < num_kept; ++row) {
       const float* p = &moved[static_cast<size_t>(row * (kLidarColumns + 1))];
       points.push_back({p[0], p[1], p[2]});
@@ -136,11 +135,9 @@ http::Response answer_scenes(SiteState& state, const http::Request& request) {
     scenes.back()["records"].push_back(record);
     scenes.back()["seconds"].push_back(double(time - start) / 1e6);
   }
-  const bool has_sweeps =
-      split.schema().index_of(channel_field(kLidar, channel::kSweeps)) >= 0;
-  return json_response({{"cameras", cameras_of(split.schema())},
-                        {"has_sweeps", has_sweeps},
-                        {"scenes", scenes}});
+  const bool has_sweeps = split.schema().index_of(channel_field(kLidar, channel::kSweeps)) >= 0;
+  return json_response(
+      {{"cameras", cameras_of(split.schema())}, {"has_sweeps", has_sweeps}, {"scenes", scenes}});
 }
 
 http::Response answer_camera(SiteState& state, const http::Request& request) {

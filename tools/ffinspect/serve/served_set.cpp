@@ -23,9 +23,7 @@ std::string_view kind_of(const Schema& schema, bool has_pictures) {
 }  // namespace
 
 ServedSplit::ServedSplit(const Dataset& chosen)
-    : whole_(chosen.whole_split()),
-      chosen_(chosen),
-      columns_(std::make_shared<Columns>(whole_)) {
+    : whole_(chosen.whole_split()), chosen_(chosen), columns_(std::make_shared<Columns>(whole_)) {
   const Schema& schema = whole_.schema();
   for (size_t i = 0; i < schema.fields.size(); ++i) {
     const Field& field = schema.fields[i];
@@ -49,8 +47,7 @@ const ServedSplit& ServedSet::split_of(const http::Request& request) const {
 
 int64_t ServedSet::record_of(const ServedSplit& split, const http::Request& request) {
   const int64_t last = split.whole().num_records() - 1;
-  const int64_t record =
-      request.required_number("record", 0, std::numeric_limits<int64_t>::max());
+  const int64_t record = request.required_number("record", 0, std::numeric_limits<int64_t>::max());
   if (record > last) {
     throw error_of(ErrorCode::not_found, "there is no record {}: the split '{}' has {}", record,
                    split.name(), last + 1);

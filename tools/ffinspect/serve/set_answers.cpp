@@ -62,8 +62,8 @@ Json split_json(const ServedSplit& split) {
           {"orders", orders_of(split)},
           {"searched", searched_columns(split)},
           {"has_boxes", split.schema().index_of("boxes") >= 0},
-          {"has_joints", split.schema().index_of("joints") >= 0 ||
-                             split.schema().index_of("keypoints") >= 0},
+          {"has_joints",
+           split.schema().index_of("joints") >= 0 || split.schema().index_of("keypoints") >= 0},
           {"warnings", split.whole().warnings()}};
 }
 
@@ -220,8 +220,8 @@ http::Response answer_histogram(SiteState& state, const http::Request& request) 
   text.descending = false;
   const auto choice = state.choice(split, text);
   if (is_number_column(split, order) && order != "label") {
-    return json_response({{"field", order},
-                          {"bins", histogram_of_numbers(*split.columns().get(order), *choice)}});
+    return json_response(
+        {{"field", order}, {"bins", histogram_of_numbers(*split.columns().get(order), *choice)}});
   }
   if (!split.has_labels()) return json_response({{"field", nullptr}, {"bins", Json::array()}});
   return json_response({{"field", "label"}, {"bins", histogram_of_classes(split, *choice)}});
@@ -261,8 +261,7 @@ http::Response answer_list(SiteState& state, const http::Request& request) {
   } else if (as == "ids") {
     if (split.id_field() < 0) {
       throw error_of(ErrorCode::invalid_argument,
-                     "the records of the split '{}' have no ids; take their numbers",
-                     split.name());
+                     "the records of the split '{}' have no ids; take their numbers", split.name());
     }
     const auto& name = split.schema().fields[static_cast<size_t>(split.id_field())].name;
     const auto ids = split.columns().get(name);

@@ -97,8 +97,8 @@ Site::Site(ServedSet set, const std::filesystem::path& hash_folder) {
 http::Response Site::answer(const http::Request& request) {
   std::string_view name = request.path;
   if (name == "/") name = "/index.html";
-  const auto file =
-      std::ranges::find(page_files(), name.substr(1), [](const PageFile& page) { return page.name; });
+  const auto file = std::ranges::find(page_files(), name.substr(1),
+                                      [](const PageFile& page) { return page.name; });
   if (file != page_files().end()) return page_response(*file);
   const auto found = std::ranges::find(kAnswers, name, [](const auto& item) { return item.first; });
   if (found == std::end(kAnswers)) return problem_response(404, "there is nothing at this address");

@@ -73,10 +73,10 @@ std::vector<SheetPoint> marked_keypoints(const Schema& schema, const RecordView&
         std::array<T, 3> point = {};
         std::memcpy(point.data(), tensor.data.data() + i, sizeof point);
         if (point[2] == T{0}) continue;
-        points.push_back({.x = static_cast<double>(point[0]),
-                          .y = static_cast<double>(point[1]),
-                          .kind = point[2] > T{1} ? SheetPoint::Kind::joint
-                                                  : SheetPoint::Kind::hidden_joint});
+        points.push_back(
+            {.x = static_cast<double>(point[0]),
+             .y = static_cast<double>(point[1]),
+             .kind = point[2] > T{1} ? SheetPoint::Kind::joint : SheetPoint::Kind::hidden_joint});
       }
     }
   });

@@ -57,7 +57,8 @@ std::string transform_of_run(const std::filesystem::path& config) {
                                  size[0], scale[0], scale[1], filter[0]);
   const auto jitter = values_of(options, "color-jitter", {"0", "0", "0", "0"});
   if (!std::ranges::all_of(jitter, is_zero)) {
-    text += fmt::format(", ColorJitter({}, {}, {}, {})", jitter[0], jitter[1], jitter[2], jitter[3]);
+    text +=
+        fmt::format(", ColorJitter({}, {}, {}, {})", jitter[0], jitter[1], jitter[2], jitter[3]);
   }
   const std::string policy = values_of(options, "auto-augment", {"none"})[0];
   if (policy == "randaugment") {
