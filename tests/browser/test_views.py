@@ -20,7 +20,7 @@ def test_a_record(marked, open_page):
     picture, box = page.locator("img.full").bounding_box(), page.locator("rect.mark").first.bounding_box()
     scale = picture["width"] / 160
     assert [box["x"] - picture["x"], box["y"] - picture["y"], box["width"]] == pytest.approx([30 * scale, 20 * scale, 60 * scale], abs=3)
-    assert page.locator("circle.joint").count() == 3 and page.locator("circle.hidden-joint").count() == 1
+    assert page.locator("circle.joint").count() == 3 and page.locator("circle.joint.hidden").count() == 1
     pictures_there(page, "img.mask")
     for key, what in ("b", "g.boxes"), ("p", "g.joints"), ("m", "img.mask"):
         assert page.locator(what).is_visible()

@@ -1,8 +1,8 @@
 // Equal and almost equal pictures, in groups.
 import {ask, latest} from './api.js';
-import {go, toGrid, write} from './address.js';
+import {go, toGrid} from './address.js';
 import {button, count, counted, h, percent, problem, put, toggle} from './elements.js';
-import {picture} from './cells.js';
+import {smallPicture} from './cells.js';
 
 const PAGE = 50, MAX_OF_GROUP = 24, ASK_AGAIN = 700;
 
@@ -22,7 +22,7 @@ export function duplicatesView(start) {
 		groups.append(...answer.groups.map(groupOf));
 		shown = from + answer.groups.length;
 		const all = place.across === '1' ? answer.num_across : answer.num_groups;
-		put(foot, shown > 0 && h('span.help', `${count(shown)} of ${counted(all, 'group')}`), shown < all && answer.groups.length > 0 && button('More', 'Shows the groups that follow', () => load(shown)));
+		put(foot, shown > 0 && h('span.help', `${count(shown)} of ${counted(all, 'group')}`), shown < all && answer.groups.length > 0 && button('More', 'More groups', () => load(shown)));
 		if (answer.state === 'running') timer = setTimeout(() => load(0), ASK_AGAIN);
 	});
 
@@ -37,9 +37,7 @@ export function duplicatesView(start) {
 	function groupOf(group) {
 		return h('section.group',
 			h('h2', group.exact ? 'Equal' : 'Alike', group.across && h('span.badge', 'across splits'), group.records.some(one => one.split === place.split) && h('a', {href: toGrid(place.split, {group: group.group})}, 'in the grid')),
-			h('ul.small-pictures', group.records.slice(0, MAX_OF_GROUP).map(one => h('li', h('a', {href: write({view: 'record', split: one.split, record: one.record})},
-				picture(one.split, one.record, 160), h('span', `${one.split} ${count(one.record)}`),
-				one.class_name && h('span.help', one.class_name), one.distance > 0 && h('span.help', `distance ${one.distance}`)))),
+			h('ul.small-pictures', group.records.slice(0, MAX_OF_GROUP).map(one => smallPicture(one, `${one.split} ${count(one.record)}`, one.class_name, one.distance > 0 && `distance ${one.distance}`)),
 				group.records.length > MAX_OF_GROUP && h('li.help', `and ${count(group.records.length - MAX_OF_GROUP)} more`)));
 	}
 

@@ -71,6 +71,13 @@ export function bytes(number) {
 	}
 }
 
+// The inside of a bar: its length, a name and a number.
+export function bar(name, number, most) {
+	const length = h('span.length');
+	length.style.width = `${100 * number / most}%`;
+	return [length, h('span.name', name), h('span.value', count(number))];
+}
+
 // A number in at most some four digits that count.
 export function short(number) {
 	if (Number.isInteger(number)) return count(number);

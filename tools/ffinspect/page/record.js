@@ -40,7 +40,7 @@ export function recordView(start) {
 		[record] = await Promise.all([ask('api/record', {split: place.split, record: place.record}, {signal}), showNeighbours(signal)]);
 		showHeading();
 		showMain();
-		put(facts, fieldTable(place.split, record));
+		put(facts, fieldTable(record));
 	});
 
 	// The records before and after this one in the choice.
@@ -73,7 +73,8 @@ export function recordView(start) {
 	}
 
 	function showControls(now) {
-		const numbers = {boxes: record.boxes.length, joints: record.joints.length, names: record.boxes.length + record.joints.length, mask: split().masks.length};
+		const numbers = {boxes: record.boxes.length, joints: record.joints.length, names: record.boxes.length + record.joints.length, mask: split().masks.length,
+			results: [...record.boxes, ...record.joints].some(mark => mark.is_found || mark.kind === 'found root')};
 		const tab = (to, text) => h('a.tab', {href: write({...place, see: to}), ariaCurrent: now === (to || 'picture') ? 'page' : null}, text);
 		put(controls, split().pictures.length > 0 && h('nav.tabs', {ariaLabel: 'What is shown'}, tab('', 'Picture'), tab('training', 'What training sees')),
 			now === 'picture' && [
@@ -117,6 +118,7 @@ export function recordView(start) {
 		['b', 'boxes', () => press(controls, 'boxes')],
 		['n', 'names', () => press(controls, 'names')],
 		['m', 'mask', () => press(controls, 'mask')],
+		['r', 'results', () => press(controls, 'results')],
 		['p', 'joints', () => press(controls, 'joints')],
 		['o', 'the picture in its own size', () => press(controls, '1:1')],
 		['s', 'what training sees', () => go({...place, see: place.see ? '' : 'training'})],

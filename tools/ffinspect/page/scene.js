@@ -83,7 +83,7 @@ export function sceneView(start) {
 
 	function showFields() {
 		if (element.querySelector('details').open)
-			askedFields.run(async signal => put(facts, fieldTable(place.split, await ask('api/record', {split: place.split, record: record()}, {signal}))));
+			askedFields.run(async signal => put(facts, fieldTable(await ask('api/record', {split: place.split, record: record()}, {signal}))));
 	}
 
 	// Plays in the time of the scene, or as fast as the pictures come where that is slower.
