@@ -39,6 +39,20 @@ def test_a_record(marked, open_page):
     page.locator(".stage .problem").wait_for()
 
 
+def test_detections_beside_boxes(coco, open_page):
+    page = open_page(coco)
+    page.get_by_role("button", name="wrong", exact=True).click()
+    page.wait_for_function("() => document.querySelector('.counter').textContent.endsWith(' of 3')")
+    page.goto(page.url.split("#")[0] + "#record?split=val&record=0")
+    page.wait_for_selector(".frame.shown")
+    names = page.locator(".overlay text").all_text_contents()
+    assert sorted(names)[:2] == ["boat", "boat 0.60"] and sorted(names)[2:] == ["kite", "kite 0.90"]
+    visible = lambda: [page.locator("rect.mark").nth(i).is_visible() for i in range(4)]  # noqa: E731
+    assert visible() == [True] * 4 and page.locator("rect.mark.found").count() == 2
+    page.keyboard.press("r")
+    assert visible() == [True, True, False, False]
+
+
 def test_what_training_sees(shapes, open_page):
     page = open_page(shapes, "#record?split=train&record=3&see=training")
     pictures_there(page, ".views img")
