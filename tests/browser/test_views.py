@@ -185,7 +185,7 @@ def test_every_view_fits_the_window(which, request, open_page):
         for place in VIEWS[which]:
             page.goto(page.url.split("#")[0] + place)
             page.wait_for_load_state("networkidle")
-            assert not looks.is_wider_than_window(page), (place, width)
+            assert looks.wider_than_window(page) == [], (place, width)
         page.close()
 
 
