@@ -104,6 +104,15 @@ def marked(tmp_path_factory, serve):
 
 
 @pytest.fixture(scope="session")
+def coco(tmp_path_factory, serve):
+    """Three pictures of COCO's layout, and detections."""
+    folder = tmp_path_factory.mktemp("coco")
+    sets.write_coco(folder / "coco", folder / "detections.json")
+    sets.convert("coco", folder / "coco", folder / "set", "--quiet")
+    return serve(folder / "set", "--results", folder / "detections.json")
+
+
+@pytest.fixture(scope="session")
 def scenes(tmp_path_factory, serve):
     """The nuScenes root of the real data, with its detections."""
     shared = os.environ.get("FFKIT_SHARED_DATA")

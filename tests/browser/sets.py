@@ -33,6 +33,26 @@ def write_results(data, split, file):
             out.write(json.dumps(line) + "\n")
 
 
+def write_coco(root, results):
+    """COCO's layout with three pictures of two boxes, and results: in the first picture a kite that is there and a boat elsewhere."""
+    (root / "val2017").mkdir(parents=True)
+    (root / "annotations").mkdir()
+    draw = np.random.default_rng(4)
+    images, annotations = [], []
+    for number in range(3):
+        name = f"{number:012}.jpg"
+        (root / "val2017" / name).write_bytes(encoded(draw.integers(40, 220, (120, 160, 3), np.uint8)))
+        images.append({"id": 100 + number, "file_name": name, "width": 160, "height": 120})
+        for category, box in (7, [30, 20, 60, 40]), (9, [100, 70, 40, 30]):
+            x, y, width, height = box
+            corners = [x, y, x + width, y, x + width, y + height, x, y + height]
+            annotations.append({"id": len(annotations), "image_id": 100 + number, "category_id": category, "bbox": box, "area": width * height, "iscrowd": 0, "segmentation": [corners]})
+    categories = [{"id": 7, "name": "kite"}, {"id": 9, "name": "boat"}]
+    (root / "annotations/instances_val2017.json").write_text(json.dumps({"images": images, "annotations": annotations, "categories": categories}))
+    found = [([31, 21, 60, 40], 7, 0.9), ([5, 5, 20, 15], 9, 0.6)]
+    results.write_text(json.dumps([{"image_id": 100, "category_id": category, "bbox": box, "score": score} for box, category, score in found]))
+
+
 def encoded(array, kind="JPEG"):
     file = io.BytesIO()
     PIL.Image.fromarray(array).save(file, kind)

@@ -20,7 +20,7 @@ def test_a_record(marked, open_page):
     picture, box = page.locator("img.full").bounding_box(), page.locator("rect.mark").first.bounding_box()
     scale = picture["width"] / 160
     assert [box["x"] - picture["x"], box["y"] - picture["y"], box["width"]] == pytest.approx([30 * scale, 20 * scale, 60 * scale], abs=3)
-    assert page.locator("circle.joint").count() == 3 and page.locator("circle.hidden-joint").count() == 1
+    assert page.locator("circle.joint").count() == 3 and page.locator("circle.joint.hidden").count() == 1
     pictures_there(page, "img.mask")
     for key, what in ("b", "g.boxes"), ("p", "g.joints"), ("m", "img.mask"):
         assert page.locator(what).is_visible()
@@ -37,6 +37,20 @@ def test_a_record(marked, open_page):
     page.wait_for_selector(".cell.shown")
     page.goto(page.url.split("#")[0] + f"#record?split=train&record={sets.CUT}")
     page.locator(".stage .problem").wait_for()
+
+
+def test_detections_beside_boxes(coco, open_page):
+    page = open_page(coco)
+    page.get_by_role("button", name="wrong", exact=True).click()
+    page.wait_for_function("() => document.querySelector('.counter').textContent.endsWith(' of 3')")
+    page.goto(page.url.split("#")[0] + "#record?split=val&record=0")
+    page.wait_for_selector(".frame.shown")
+    names = page.locator(".overlay text").all_text_contents()
+    assert sorted(names)[:2] == ["boat", "boat 0.60"] and sorted(names)[2:] == ["kite", "kite 0.90"]
+    visible = lambda: [page.locator("rect.mark").nth(i).is_visible() for i in range(4)]  # noqa: E731
+    assert visible() == [True] * 4 and page.locator("rect.mark.found").count() == 2
+    page.keyboard.press("r")
+    assert visible() == [True, True, False, False]
 
 
 def test_what_training_sees(shapes, open_page):

@@ -1,5 +1,6 @@
 // The cells of the grid: a few hundred nodes that show other records as the reader scrolls.
 import {address, foundName, reasonOf, splitOf} from './api.js';
+import {write} from './address.js';
 import {bytes, count, h, short} from './elements.js';
 import * as ticks from './ticks.js';
 
@@ -25,6 +26,9 @@ export function picture(split, record, size) {
 	}});
 	return image;
 }
+
+// One of several small pictures, with words below it.
+export const smallPicture = ({split, record}, ...words) => h('li', h('a', {href: write({view: 'record', split, record})}, picture(split, record, 160), words.map(word => word && h('span', word))));
 
 export class Cell {
 	constructor(number, withPicture) {

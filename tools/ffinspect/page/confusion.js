@@ -1,7 +1,7 @@
 // Predictions beside the truth: the confusion matrix, whose cells lead to their records.
 import {ask, latest, set, worstFirst} from './api.js';
 import {toGrid} from './address.js';
-import {count, counted, h, percent, problem, put} from './elements.js';
+import {bar, count, counted, h, percent, problem, put} from './elements.js';
 
 const MAX_TABLE = 40;   // classes of a table; of more, the most frequent mistakes are listed
 const MAX_LIST = 200;
@@ -49,11 +49,7 @@ export function confusionView(place) {
 		const mistakes = cells.filter(([truth, found]) => truth !== found).sort((a, b) => b[2] - a[2]);
 		const most = mistakes[0]?.[2] ?? 1;
 		return [h('h2', 'Most frequent mistakes'), mistakes.length > MAX_LIST && h('p.help', `The first ${MAX_LIST} of ${count(mistakes.length)} pairs of classes.`),
-			h('ul.bars.mistakes', mistakes.slice(0, MAX_LIST).map(([truth, found, number]) => {
-				const length = h('span.length');
-				length.style.width = `${100 * number / most}%`;
-				return h('li', h('a.bar-of', {href: toGrid(place.split, {truth, found})}, length, h('span.name', `${name(truth)} → ${name(found)}`), h('span.value', count(number))));
-			}))];
+			h('ul.bars.mistakes', mistakes.slice(0, MAX_LIST).map(([truth, found, number]) => h('li', h('a.bar-of', {href: toGrid(place.split, {truth, found})}, bar(`${name(truth)} → ${name(found)}`, number, most)))))];
 	}
 
 	begin();

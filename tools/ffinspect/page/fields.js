@@ -1,11 +1,10 @@
 // What is known of a record, as tables: facts, fields, pictures with EXIF, duplicates.
-import {write} from './address.js';
-import {picture} from './cells.js';
+import {smallPicture} from './cells.js';
 import {bytes, count, h} from './elements.js';
 
 const MAX_TEXT = 2000;
 
-export function fieldTable(split, record) {
+export function fieldTable(record) {
 	return [
 		section('Record', pairs([['number', count(record.record)], ['id', record.id], ['label', record.label], ['class', record.class], ['name', record.class_name],
 			['size', bytes(record.num_bytes)], ['shard', record.shard]])),
@@ -14,9 +13,7 @@ export function fieldTable(split, record) {
 			pairs([['encoding', one.encoding], ['size', one.width && `${count(one.width)} × ${count(one.height)}`], ['bytes', one.num_bytes && bytes(one.num_bytes)]]),
 			exif(one))),
 		section('Fields', h('table.fields', record.fields.map(field => h('tr', h('th', {scope: 'row'}, field.name, h('span.help', field.type)), h('td', value(field)))))),
-		record.duplicates.length > 0 && section('Duplicates', h('ul.small-pictures', record.duplicates.map(one =>
-			h('li', h('a', {href: write({view: 'record', split: one.split, record: one.record})}, picture(one.split, one.record, 160),
-				h('span', `${one.split === split ? '' : one.split + ' '}${count(one.record)}`), h('span.help', one.exact ? 'equal' : 'alike')))))),
+		record.duplicates.length > 0 && section('Duplicates', h('ul.small-pictures', record.duplicates.map(one => smallPicture(one, `${one.split} ${count(one.record)}`, one.exact ? 'equal' : 'alike')))),
 	];
 }
 

@@ -10,9 +10,8 @@ const OF_KIND = {classes: Object.keys(RESULTS), roots: ['found']};
 
 export function filterPanel(start) {
 	let place = start;
-	const fields = () => splitOf(place.split).fields.filter(field => field.column).map(field => field.name);
-	const text = h('input', {type: 'search', id: 'text', spellcheck: false, autocomplete: 'off', oninput: () => textSoon(), onkeydown: entered});
-	const where = h('textarea', {id: 'where', rows: 2, spellcheck: false, autocomplete: 'off', oninput: () => whereSoon(), onkeydown: entered, 'aria-describedby': 'where-says'});
+	const text = h('input', {type: 'search', id: 'text', spellcheck: false, autocomplete: 'off', oninput: () => textSoon()});
+	const where = h('textarea', {id: 'where', rows: 2, spellcheck: false, autocomplete: 'off', oninput: () => whereSoon(), onkeydown: event => event.key === 'Enter' && event.preventDefault(), 'aria-describedby': 'where-says'});
 	const textHelp = h('p.help');
 	const whereHelp = h('p.help');
 	const says = Object.assign(sentence(), {id: 'where-says'});
@@ -35,18 +34,6 @@ export function filterPanel(start) {
 		unfold.ariaExpanded = element.classList.toggle('unfolded', open);
 	}
 
-	function entered(event) {
-		if (event.key !== 'Enter' || event.shiftKey) return;
-		event.preventDefault();
-		if (event.target === text) {
-			textSoon.stop();
-			apply({text: text.value.trim()});
-		} else {
-			whereSoon.stop();
-			tryWhere();
-		}
-	}
-
 	// A filter is applied when the server has understood it; until then the grid stays as it is.
 	const tryWhere = () => asked.run(async signal => {
 		const value = where.value.trim();
@@ -56,11 +43,12 @@ export function filterPanel(start) {
 	});
 
 	function showWhereHelp() {
-		const {classes} = splitOf(place.split);
-		const example = classes?.length > 1 ? `class in {'${classes[0].name}', '${classes[1].name}'}` : `${fields()[0]} == 3`;
+		const {classes, fields} = splitOf(place.split);
+		const columns = fields.filter(field => field.column), [first] = columns;
+		const example = classes?.length > 1 ? `class in {'${classes[0].name}', '${classes[1].name}'}` : `${first?.name} == ${first?.type === 'string' ? "'a text'" : 3}`;
 		where.ariaInvalid = null;
 		says.tell('');
-		whereHelp.textContent = fields().length ? `Such as ${example}. Columns: ${fields().join(', ')}` : 'No field of this split has a column.';
+		whereHelp.textContent = first ? `Such as ${example}. Columns: ${columns.map(field => field.name).join(', ')}` : 'No field of this split has a column.';
 	}
 
 	// While somebody types, the button "back" leads to the choice before, not to each letter.

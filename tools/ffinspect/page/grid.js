@@ -26,8 +26,7 @@ export function gridView(start) {
 	const controls = h('div.controls');
 	const empty = h('div.empty', {hidden: true});
 	const filter = filterPanel(place);
-	const section = h('section.grid', h('div.toolbar', counter, controls), empty, list);
-	const element = h('div.with-side', filter.element, section);
+	const element = h('div.with-side', filter.element, h('section.grid', h('div.toolbar', counter, controls), empty, list));
 	const quiet = settled(120, () => { align(); draw(true); remember(); });
 	const watcher = new ResizeObserver(() => resized());
 	const unlisten = ticks.listen(() => cells.forEach(cell => cell.position >= 0 && cell.mark(place.split)));
@@ -226,7 +225,7 @@ export function gridView(start) {
 		for (let i = from; i <= to; ++i) if (rows.record(i) !== undefined) chosen.push({record: rows.record(i), id: rows.at(i)?.id});
 		ticks.change(place.split, chosen, on);
 		const missing = to - from + 1 - chosen.length;
-		if (missing) tell(new Error(`${counted(missing, 'record')} of the range were too far away to be ticked; tick them in shorter ranges.`));
+		if (missing) tell(new Error(`${counted(missing, 'record')} of the range were too far away to be ticked; tick shorter ranges.`));
 	}
 
 	function clicked(event) {

@@ -43,7 +43,6 @@ async function show() {
 	} catch (error) {
 		view = null;
 		put(main, problem(error));
-		console.error(error);
 	}
 }
 

@@ -5,14 +5,15 @@ import {h, put, sentence, svg} from './elements.js';
 
 const COLOURS = ['#4cc9f0', '#ffd23f', '#ff7b72', '#7ee787', '#d2a8ff', '#ffa657', '#f778ba', '#a5d6ff'];  // of boxes, by label
 
-// Draws over a picture of `width` x `height`: boxes {x, y, width, height, label, name} and joints
-// {x, y, visible}, all in pixels of it.
+// Draws over a picture of `width` x `height`: boxes {x, y, width, height, label, name, is_found} and
+// joints {x, y, kind}, all in pixels of it. What is of a result has the class "found".
 export function overlay(width, height, {boxes = [], joints = []}) {
+	const ofResult = ({is_found, kind}) => is_found || kind === 'found root' ? 'found' : '';
+	const word = (mark, text, more = '') => svg('text', {x: mark.x, y: mark.y, class: `${ofResult(mark)} ${more}`}, text);
 	return svg('svg', {class: 'overlay', viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: 'none', 'aria-hidden': 'true'},
-		svg('g', {class: 'boxes'}, boxes.map(box => svg('rect', {x: box.x, y: box.y, width: box.width, height: box.height, class: 'mark', stroke: COLOURS[(box.label ?? 0) & 7]}))),
-		svg('g', {class: 'joints'}, joints.map(joint => svg('circle', {cx: joint.x, cy: joint.y, r: 1, class: joint.visible ? 'joint' : 'joint hidden-joint'}))),
-		svg('g', {class: 'names'}, boxes.map(box => (box.name ?? box.label ?? null) !== null && svg('text', {x: box.x, y: box.y}, box.name ?? box.label)),
-			joints.map((joint, number) => svg('text', {x: joint.x, y: joint.y, class: 'joint-name'}, number))));
+		svg('g', {class: 'boxes'}, boxes.map(({x, y, width, height, ...box}) => svg('rect', {x, y, width, height, class: `mark ${ofResult(box)}`, stroke: COLOURS[(box.label ?? 0) & 7]}))),
+		svg('g', {class: 'joints'}, joints.map(joint => svg('circle', {cx: joint.x, cy: joint.y, r: 1, class: `joint ${joint.kind} ${ofResult(joint)}`}))),
+		svg('g', {class: 'names'}, boxes.map(box => word(box, box.name ?? box.label ?? '')), joints.map((joint, number) => word(joint, joint.kind.includes('root') ? joint.kind : number, 'joint-name'))));
 }
 
 // Texts and joints keep their size on the screen, however large the picture is drawn.
@@ -72,7 +73,7 @@ export function stage() {
 		element,
 		start: () => watcher.observe(element),
 		stop: () => { watcher.disconnect(); image.removeAttribute('src'); mask.removeAttribute('src'); },
-		// picture: of api/record's `pictures`; hidden: a set of 'boxes', 'joints', 'names', 'mask'.
+		// picture: of api/record's `pictures`; hidden: a set of names, as below.
 		show({split, record, picture, boxes, joints, maskField, alt}, hidden) {
 			why.tell(picture.problem);
 			size = {width: picture.width || 1, height: picture.height || 1};
@@ -88,7 +89,7 @@ export function stage() {
 			fit();
 		},
 		hide(hidden) {
-			for (const name of ['boxes', 'joints', 'names', 'mask']) element.classList.toggle(`no-${name}`, hidden.has(name));
+			for (const name of ['boxes', 'joints', 'names', 'mask', 'results']) element.classList.toggle(`no-${name}`, hidden.has(name));
 			fit();
 		},
 		actual(on) {

@@ -1,7 +1,7 @@
 // One record: its picture in full, all of its fields, its neighbours, and what training sees of it.
 import {ask, foundName, latest, set, splitOf} from './api.js';
 import {choiceOf, go, note, write} from './address.js';
-import {choose, count, h, problem, put, short, toggle} from './elements.js';
+import {choose, count, h, press, problem, put, short, toggle} from './elements.js';
 import {picture as smallPicture} from './cells.js';
 import {fieldTable} from './fields.js';
 import {stage} from './picture.js';
@@ -40,7 +40,7 @@ export function recordView(start) {
 		[record] = await Promise.all([ask('api/record', {split: place.split, record: place.record}, {signal}), showNeighbours(signal)]);
 		showHeading();
 		showMain();
-		put(facts, fieldTable(place.split, record));
+		put(facts, fieldTable(record));
 	});
 
 	// The records before and after this one in the choice.
@@ -73,7 +73,8 @@ export function recordView(start) {
 	}
 
 	function showControls(now) {
-		const numbers = {boxes: record.boxes.length, joints: record.joints.length, names: record.boxes.length + record.joints.length, mask: split().masks.length};
+		const numbers = {boxes: record.boxes.length, joints: record.joints.length, names: record.boxes.length + record.joints.length, mask: split().masks.length,
+			results: [...record.boxes, ...record.joints].some(mark => mark.is_found || mark.kind === 'found root')};
 		const tab = (to, text) => h('a.tab', {href: write({...place, see: to}), ariaCurrent: now === (to || 'picture') ? 'page' : null}, text);
 		put(controls, split().pictures.length > 0 && h('nav.tabs', {ariaLabel: 'What is shown'}, tab('', 'Picture'), tab('training', 'What training sees')),
 			now === 'picture' && [
@@ -91,8 +92,6 @@ export function recordView(start) {
 		note(place);
 		picture.hide(now);
 	}
-
-	const press = name => [...controls.querySelectorAll('.toggle')].find(one => one.textContent === name)?.click();
 
 	const nameOf = of => of.class_name ?? of.class ?? '';
 	function showHeading() {
@@ -116,11 +115,12 @@ export function recordView(start) {
 		['ArrowRight j', 'next record', () => step('next')],
 		['ArrowLeft k', 'previous record', () => step('previous')],
 		['Space', 'tick the record', tick],
-		['b', 'boxes', () => press('boxes')],
-		['n', 'names', () => press('names')],
-		['m', 'mask', () => press('mask')],
-		['p', 'joints', () => press('joints')],
-		['o', 'the picture in its own size', () => press('1:1')],
+		['b', 'boxes', () => press(controls, 'boxes')],
+		['n', 'names', () => press(controls, 'names')],
+		['m', 'mask', () => press(controls, 'mask')],
+		['r', 'results', () => press(controls, 'results')],
+		['p', 'joints', () => press(controls, 'joints')],
+		['o', 'the picture in its own size', () => press(controls, '1:1')],
 		['s', 'what training sees', () => go({...place, see: place.see ? '' : 'training'})],
 		['Escape', 'back to the grid', () => go(back())],
 	];

@@ -1,7 +1,7 @@
 // A scene: six cameras and the view from above, with a slider over its keyframes.
 import {address, ask, latest, reasonOf, resultsOf} from './api.js';
 import {choiceOf, go, note} from './address.js';
-import {button, choose, count, counted, h, problem, put, sentence, settled, toggle} from './elements.js';
+import {button, choose, count, counted, h, press, problem, put, sentence, settled, toggle} from './elements.js';
 import {fieldTable} from './fields.js';
 import * as ticks from './ticks.js';
 
@@ -50,12 +50,10 @@ export function sceneView(start) {
 
 	const rank = name => AROUND.indexOf(name) < 0 ? AROUND.length : AROUND.indexOf(name);
 	// Pictures are asked for as large as they are drawn, in steps.
-	const sizeOf = pixels => Math.min(1600, Math.ceil((pixels || 400) * Math.min(devicePixelRatio, 2) / 160) * 160);
-	const cameraWidth = () => sizeOf(cameras.clientWidth / 3);
-	const sizeAbove = () => sizeOf(above.parentNode.clientWidth);
+	const sizeOf = pixels => Math.min(1600, Math.max(2, Math.ceil(pixels * Math.min(devicePixelRatio, 2) / 160)) * 160);
 	const drawn = of => ({split: place.split, record: of, boxes: boxes() ? '1' : '0', results: results() ? '1' : '0'});
-	const cameraAt = (of, name) => address('camera', {...drawn(of), camera: name, width: cameraWidth()});
-	const aboveAt = of => address('above', {...drawn(of), size: sizeAbove(), sweeps: String(sweeps())});
+	const cameraAt = (of, name) => address('camera', {...drawn(of), camera: name, width: sizeOf(cameras.clientWidth / 3)});
+	const aboveAt = of => address('above', {...drawn(of), size: sizeOf(above.parentNode.clientWidth), sweeps: String(sweeps())});
 
 	async function failedPicture({target}) {
 		if (target.getAttribute('src')) why.tell(await reasonOf(target.src));
@@ -85,7 +83,7 @@ export function sceneView(start) {
 
 	function showFields() {
 		if (element.querySelector('details').open)
-			askedFields.run(async signal => put(facts, fieldTable(place.split, await ask('api/record', {split: place.split, record: record()}, {signal}))));
+			askedFields.run(async signal => put(facts, fieldTable(await ask('api/record', {split: place.split, record: record()}, {signal}))));
 	}
 
 	// Plays in the time of the scene, or as fast as the pictures come where that is slower.
@@ -138,15 +136,14 @@ export function sceneView(start) {
 
 	const tick = () => ticks.turn(place.split, Number(place.record));
 
-	const press = name => [...controls.querySelectorAll('.toggle')].find(one => one.textContent === name)?.click();
 	const keys = [
 		['ArrowRight', 'next keyframe', () => showFrame(at + 1)],
 		['ArrowLeft', 'previous keyframe', () => showFrame(at - 1)],
 		['Home', 'first keyframe', () => showFrame(0)],
 		['End', 'last keyframe', () => showFrame(scene.records.length - 1)],
 		['Space', 'play, stop', play],
-		['b', 'boxes', () => press('boxes')],
-		['r', 'results', () => press('results')],
+		['b', 'boxes', () => press(controls, 'boxes')],
+		['r', 'results', () => press(controls, 'results')],
 		['x', 'tick the keyframe', tick],
 		['Escape', 'back to the grid', toGrid],
 	];
