@@ -73,7 +73,8 @@ TEST(NearPairs, AreNotLookedForWhenStopped) {
   const std::vector<uint64_t> hashes = made_hashes(1500, ~uint64_t{0});
   const std::atomic<bool> stop = true;
   int64_t num_found = 0;
-  find_near_pairs(hashes, 4, [&](uint32_t, uint32_t) { ++num_found; }, stop);
+  find_near_pairs(
+      hashes, 4, [&](uint32_t, uint32_t) { ++num_found; }, stop);
   EXPECT_EQ(num_found, 0);
 }
 
