@@ -166,7 +166,7 @@ def run_document(root, document):
     text = document.read_text()
     found = list(blocks(text))
     folder = make_folder(root, document.stem, "\n".join(commands or "" for _, commands in found))
-    environment = {**os.environ, "PATH": f"{root}/bin:{programs}:{os.environ['PATH']}"}
+    environment = {**os.environ, "XDG_CACHE_HOME": f"{root}/cache", "PATH": f"{root}/bin:{programs}:{os.environ['PATH']}"}
     failures = []
     for line, commands in found:
         if commands is None or (not has_trainer and "fftrain" in commands):

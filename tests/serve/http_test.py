@@ -67,6 +67,11 @@ class HttpTest(ServedDemo):
             self.assertEqual(self.status(self.head(path, host=host)), 200, host)
         for field in ['Origin: http://evil.example', 'Origin: null', 'Origin: http://127.0.0.1:1', 'Sec-Fetch-Site: cross-site', 'Sec-Fetch-Site: same-site']:
             self.assertEqual(self.status(self.head(path, field)), 403, field)
+        # But a link that is followed leads here.
+        followed = ['Sec-Fetch-Site: cross-site', 'Sec-Fetch-Mode: navigate', 'Sec-Fetch-Dest: document']
+        self.assertEqual(self.status(self.head(self.server.root, *followed)), 200)
+        self.assertEqual(self.status(self.head(self.server.root, 'Origin: http://evil.example', *followed)), 403)
+        self.assertEqual(self.status(self.head(self.server.root, *followed[:2], 'Sec-Fetch-Dest: iframe')), 403)
         own = f'127.0.0.1:{self.server.port}'
         self.assertEqual(self.status(self.head(path, f'Origin: http://{own}', 'Sec-Fetch-Site: same-origin', host=own)), 200)
 

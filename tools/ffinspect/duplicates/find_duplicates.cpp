@@ -127,6 +127,7 @@ void make_contents_comparable(HashedSplits& splits) {
 // though a subset may have it several times.
 std::vector<uint32_t> compared_records(HashedSplits& splits) {
   std::vector<uint32_t> numbers;
+  numbers.reserve(splits.hashes.size());
   for (size_t s = 0; s < splits.datasets.size(); ++s) {
     const Dataset& dataset = splits.datasets[s];
     std::unordered_set<int64_t> seen;
@@ -165,6 +166,8 @@ void join_near(const HashedSplits& splits, std::vector<uint32_t>& numbers, int d
   // Each hash once, with the first record that has it.
   std::vector<uint64_t> distinct;
   std::vector<uint32_t> first;
+  distinct.reserve(numbers.size());
+  first.reserve(numbers.size());
   for (const uint32_t number : numbers) {
     if (!distinct.empty() && distinct.back() == hashes[number].picture) {
       sets.join(first.back(), number);

@@ -1,0 +1,134 @@
+#include "duplicates/duplicate_search.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include <ffkit/format/error.h>
+
+#include "make_dataset.h"
+#include "temp_dir.h"
+
+namespace ffkit {
+namespace {
+
+DuplicateRecord of(int split, int64_t record, uint64_t hash, int64_t content) {
+  return {.split = split, .record = record, .content = content, .hash = hash};
+}
+
+DuplicateGroup group_of_records(std::vector<DuplicateRecord> records) {
+  const bool across = records.front().split != records.back().split;
+  return {.records = std::move(records), .across = across};
+}
+
+// Split 0: a chain 0 - 1 - 2 whose ends differ in 8 bits, and 5 = 6, and 9 near to record 3 of
+// split 1.
+Duplicates chain_and_others() {
+  return {{{.name = "a"}, {.name = "b"}},
+          {group_of_records({of(0, 0, 0x00, 0), of(0, 1, 0x0F, 1), of(0, 2, 0xFF, 2)}),
+           group_of_records({of(0, 5, 0xABC, 0), of(0, 6, 0xABC, 0)}),
+           group_of_records({of(0, 9, 0x12345, 0), of(1, 3, 0x12344, 1)})},
+          {},
+          4};
+}
+
+TEST(Duplicates, GroupsAcrossSplitsComeFirstThenLargeOnes) {
+  const Duplicates found = chain_and_others();
+  ASSERT_EQ(found.groups().size(), 3);
+  EXPECT_EQ(found.num_across(), 1);
+  EXPECT_EQ(found.groups()[0].records[1].record, 3);
+  EXPECT_EQ(found.groups()[1].records.size(), 3);
+  EXPECT_EQ(found.group_of(0, 6), 2);
+  EXPECT_EQ(found.group_of(1, 3), 0);
+  EXPECT_EQ(found.group_of(1, 9), std::nullopt);
+  EXPECT_EQ(found.group_of(0, 7), std::nullopt);
+  EXPECT_EQ(found.splits()[0].num_also_in, (std::vector<int64_t>{5, 1}));
+  EXPECT_EQ(found.splits()[1].num_also_in, (std::vector<int64_t>{1, 0}));
+}
+
+TEST(Duplicates, OfAChainWhatIsNotNearToAKeptRecordStays) {
+  const Duplicates found = chain_and_others();
+  EXPECT_EQ(found.kept(0, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}),
+            (std::vector<int64_t>{0, 2, 3, 4, 5, 7, 8}));
+  EXPECT_EQ(found.kept(1, {3, 2}), (std::vector<int64_t>{2}));
+}
+
+class DuplicateSearchTest : public ::testing::Test {
+ protected:
+  DuplicateSearchTest()
+      : dataset_(testing::make_dataset(dir_.path() / "train",
+                                       {.num_records = 1200, .undecodable = {3, 700}})) {}
+
+  // Waits until the search has ended.
+  static void wait_for(const DuplicateSearch& search) {
+    while (search.state() == DuplicateSearch::State::running) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+
+  testing::TempDir dir_;
+  Dataset dataset_;
+};
+
+TEST_F(DuplicateSearchTest, FindsWhatARecordIsLike) {
+  const Dataset some = dataset_.subset({5, 3, 7});
+  const DuplicateOptions options{.hash_folder = dir_.path() / "hashes"};
+  EXPECT_FALSE(has_all_hashes({dataset_}, options));
+  DuplicateSearch search({dataset_, some}, options);
+  EXPECT_EQ(search.state(), DuplicateSearch::State::none);
+  EXPECT_EQ(search.result(), nullptr);
+  search.start();
+  wait_for(search);
+  ASSERT_EQ(search.state(), DuplicateSearch::State::done) << search.message();
+  EXPECT_EQ(search.share_done(), 1);
+  const auto found = search.result();
+  EXPECT_EQ(found->splits()[0].counts.num_undecodable, 2);
+  EXPECT_EQ(found->splits()[0].counts.problems.size(), 2);
+  EXPECT_EQ(found->splits()[1].num_also_in[0], 3);
+  for (const int64_t record : {3, 5, 7}) {
+    ASSERT_TRUE(found->group_of(1, record));
+    EXPECT_EQ(found->group_of(0, record), found->group_of(1, record));
+  }
+  EXPECT_TRUE(has_all_hashes({dataset_}, options));
+  search.start();  // it is done
+  EXPECT_EQ(search.result(), found);
+}
+
+TEST_F(DuplicateSearchTest, StopsAndBeginsAgain) {
+  DuplicateSearch search({dataset_}, {.hash_folder = dir_.path() / "hashes"});
+  search.start();
+  search.stop();
+  // It may have been done before.
+  if (search.state() != DuplicateSearch::State::done) {
+    EXPECT_EQ(search.state(), DuplicateSearch::State::none);
+    search.start();
+  }
+  wait_for(search);
+  EXPECT_EQ(search.state(), DuplicateSearch::State::done);
+  DuplicateSearch dropped({dataset_}, {});
+  dropped.start();  // and its destructor ends it
+}
+
+TEST_F(DuplicateSearchTest, EndsWithErrorCancelledWhenStopped) {
+  DuplicateProgress progress;
+  progress.on_done = [&](int64_t) { progress.stop = true; };
+  try {
+    find_duplicates({dataset_}, {.hash_folder = dir_.path() / "hashes"}, progress);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::cancelled);
+  }
+}
+
+TEST_F(DuplicateSearchTest, FailsWithASentence) {
+  DuplicateSearch search({dataset_}, {.field = "depth"});
+  search.start();
+  wait_for(search);
+  EXPECT_EQ(search.state(), DuplicateSearch::State::failed);
+  EXPECT_NE(search.message().find("depth"), std::string::npos) << search.message();
+}
+
+}  // namespace
+}  // namespace ffkit
