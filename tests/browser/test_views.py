@@ -47,7 +47,7 @@ def test_detections_beside_boxes(coco, open_page):
     page = open_page(coco)
     page.get_by_role("button", name="wrong", exact=True).click()
     page.wait_for_function("() => document.querySelector('.counter').textContent.endsWith(' of 3')")
-    page.goto(page.url.split("#")[0] + "#record?split=val&record=0")
+    page.goto(page.url.split("#")[0] + "#record?split=val2017&record=0")
     page.wait_for_selector(".frame.shown")
     names = page.locator(".overlay text").all_text_contents()
     assert sorted(names)[:2] == ["boat", "boat 0.60"] and sorted(names)[2:] == ["kite", "kite 0.90"]
