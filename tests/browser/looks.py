@@ -43,8 +43,10 @@ def contrasts(page):
     return page.evaluate(CONTRASTS)
 
 
-def is_wider_than_window(page):
-    return page.evaluate("document.documentElement.scrollWidth > innerWidth")
+def wider_than_window(page):
+    """What scrolls sideways, but for what is meant to: the confusion matrix, neighbours, tabs, a picture in its own size."""
+    return page.evaluate("""() => [...document.querySelectorAll('html, body, body *')].filter(one => one.scrollWidth > one.clientWidth + 1 &&
+      (one === document.documentElement || /auto|scroll/.test(getComputedStyle(one).overflowX)) && !one.matches('.matrix-place, .strip, .bar nav, .stage, textarea, pre')).map(one => one.tagName + '.' + one.className)""")
 
 
 def frames(browser, page, work):

@@ -74,10 +74,15 @@ def test_a_list_higher_than_browsers_allow(many, open_page):
         page.wait_for_timeout(60)
         rows += shown(page)
     assert set(range(min(rows), 100_001)) == set(rows) and 99_990 < min(rows) < 99_997
-    page.wait_for_timeout(300)
-    before = shown(page)
-    page.wait_for_timeout(300)
-    assert shown(page) == before  # the scroll bar that follows moves nothing
+    page.wait_for_timeout(400)
+    # The bar has followed: it stands where the rows are.
+    bar = page.evaluate("(list => list.scrollTop / (list.scrollHeight - list.clientHeight))(document.querySelector('.cells'))")
+    assert abs(bar - shown(page)[0] / 100_000) < 0.0002
+    top = "document.querySelector(`.cell[aria-posinset='99995']`).getBoundingClientRect().top"
+    before = page.evaluate(top)
+    page.mouse.wheel(0, 100)
+    page.wait_for_timeout(400)
+    assert abs(before - page.evaluate(top) - 100) <= 1
     for _ in range(30):
         page.mouse.wheel(0, 600)
         page.wait_for_timeout(30)
@@ -135,6 +140,27 @@ def test_filters_by_class_text_and_condition(shapes, open_page):
     page.wait_for_function("() => document.querySelector('.cell .value').textContent !== ''")
     values = page.evaluate("[...document.querySelectorAll('.cell:not([hidden])')].sort((a, b) => a.ariaPosInSet - b.ariaPosInSet).map(cell => Number(cell.querySelector('.value').textContent.replace(' kB', '')))")
     assert len(values) > 20 and values == sorted(values, reverse=True)
+
+
+def test_a_choice_of_the_command_line(demo, serve, open_page):
+    page = open_page(serve(demo / "demo", "--split", "train", "--where", "label == 3"))
+    count(page, "200 records")
+    wait_for_pictures(page)
+    assert all(label.endswith("star, dotted") for label in page.evaluate("[...document.querySelectorAll('.cell:not([hidden])')].map(cell => cell.ariaLabel)"))
+
+
+def test_back_leads_to_the_same_place(shapes, open_page):
+    page = open_page(shapes, "#grid?split=train")
+    wait_for_pictures(page)
+    scroll_to(page, 0.4)
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    record = focused(page)
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".frame.shown")
+    page.go_back()
+    wait_for_pictures(page)
+    assert focused(page) == record and abs(shown(page)[0] - 800) < 60
 
 
 def test_results_beside_the_truth(shapes, open_page):

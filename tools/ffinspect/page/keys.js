@@ -24,6 +24,5 @@ export function listenToKeys(lists) {
 export function showHelp(lists) {
 	showDialog('Keys',
 		lists().map(([heading, keys]) => keys.length > 0 && h('section', h('h3', heading),
-			h('dl', keys.map(([names, does]) => [h('dt', names.split(' ').map(name => h('kbd', NAMES[name] ?? name))), h('dd', does)])))),
-		h('p.help', 'A click with Shift ticks all records between this one and the one ticked before.'));
+			h('dl', keys.map(([names, does]) => [h('dt', names.split(' ').map(name => h('kbd', NAMES[name] ?? name))), h('dd', does)])))));
 }

@@ -1,7 +1,7 @@
 // Begins: opens the data set, draws the bar at the top and shows the view of the address.
-import {choiceOf, go, read, toGrid, write} from './address.js';
+import {choiceOf, go, note, read, toGrid, write} from './address.js';
 import {open, resultsOf, set, splitOf} from './api.js';
-import {button, choose, count, counted, h, problem, put, say, stored} from './elements.js';
+import {button, choose, count, counted, h, problem, put, stored} from './elements.js';
 import {gridView} from './grid.js';
 import {listenToKeys, showHelp} from './keys.js';
 import * as ticks from './ticks.js';
@@ -22,14 +22,18 @@ async function show() {
 	const mine = ++turn;
 	const place = read();
 	if (!VIEWS[place.view]) place.view = 'grid';
-	if (!splitOf(place.split)) {
-		if (place.split) say(`This data set has no split ${place.split}`);
-		// What has results, or shows something.
-		const best = [split => split.name === set.results?.split, split => split.kind !== 'records', () => true].find(wanted => set.splits.some(wanted));
-		place.split = set.splits.find(best).name;
-		history.replaceState(null, '', write(place));
-	}
+	// What has results, or shows something.
+	const {splits, results} = set;
+	const best = splits.find(split => split.name === results?.split) ?? splits.find(split => split.kind !== 'records') ?? splits[0];
+	const asked = place.split;
+	if (!splitOf(asked)) place.split = best.name;
 	showBar(place);
+	if (asked && !splitOf(asked)) {
+		view?.leave();
+		view = null;
+		return put(main, problem({message: `This data set has no split ${asked}.`}));
+	}
+	note(place);
 	if (view && viewName === place.view && view.update(place)) return title();
 	try {
 		const make = await VIEWS[place.view](place);
@@ -78,7 +82,6 @@ function turnLight() {
 	const now = root.dataset.theme ?? (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
 	root.dataset.theme = now === 'dark' ? 'light' : 'dark';
 	stored('localStorage', 'ffinspect theme', root.dataset.theme);
-	say(`The page is ${root.dataset.theme}`);
 }
 
 const ownKeys = [
