@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <optional>
 
 #include <ffkit/converter/convert.h>
@@ -17,6 +18,8 @@
 #include "output/store_parts.h"
 #include "pack/report.h"
 #include "places/place_address.h"
+#include "plan/chosen_source.h"
+#include "plan/id_list.h"
 #include "plan/part_range.h"
 #include "plan/split_plan.h"
 #include "storage/stores/object_store.h"
@@ -174,6 +177,7 @@ ConvertSummary convert_to(const Source& source, const fs::path& place,
 void check_destination(const fs::path& destination, const ConvertOptions& options) {
   check_reads(destination, options);
   look_at_destination(destination, options);
+  static_cast<void>(read_id_list(options));
 }
 
 void check_destination(const fs::path& destination, bool resume) {
@@ -186,7 +190,9 @@ ConvertSummary convert(const Source& source, const fs::path& destination,
                        const ConvertOptions& options) {
   const auto start = Clock::now();
   validate(options);
-  if (source.has_record_references() && options.on_error != OnError::fail) {
+  const std::unique_ptr<Source> chosen = choose_samples(source, options);
+  const Source& taken = chosen ? *chosen : source;
+  if (taken.has_record_references() && options.on_error != OnError::fail) {
     throw argument_error(
         "on_error",
         "records of this source refer to each other by number, so none can be left out: "
@@ -194,12 +200,12 @@ ConvertSummary convert(const Source& source, const fs::path& destination,
             option_name("on_error"));
   }
   check_reads(destination, options);
-  refuse_destination_inside(source.roots(), destination);
+  refuse_destination_inside(taken.roots(), destination);
   const fs::path place = place_of_part(destination, options);
   note_found_part(options);
   ConvertSummary summary;
   if (place == destination) {
-    summary = convert_to(source, place, options);
+    summary = convert_to(taken, place, options);
   } else {
     // It is told by its path.
     ConvertOptions shown = options;
@@ -209,7 +215,7 @@ ConvertSummary convert(const Source& source, const fs::path& destination,
       };
     }
     try {
-      summary = convert_to(source, place, shown);
+      summary = convert_to(taken, place, shown);
     } catch (const Error& error) {
       throw error_with_path_of_place(error, place.native());
     }

@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <chrono>
+#include <memory>
 
 #include <ffkit/converter/convert.h>
 
 #include "pack/packer.h"
+#include "plan/chosen_source.h"
 #include "plan/part_range.h"
 #include "plan/split_plan.h"
 
@@ -23,12 +25,14 @@ class NullSink : public PackSink {
 
 ConvertEstimate estimate_conversion(const Source& source, const ConvertOptions& options) {
   validate(options);
+  const std::unique_ptr<Source> chosen = choose_samples(source, options);
+  const Source& taken = chosen ? *chosen : source;
   note_found_part(options);
   ConvertEstimate estimate;
   ConvertOptions trial = options;
   trial.progress = {};
   if (trial.on_error == OnError::fail) trial.on_error = OnError::skip;  // found when it is done
-  for (const SplitPlan& plan : plan_splits(source, options)) {
+  for (const SplitPlan& plan : plan_splits(taken, options)) {
     estimate.splits.push_back({.split = plan.manifest.split,
                                .num_samples = plan.num_samples(),
                                .num_shards = plan.end_shard - plan.begin_shard,
@@ -38,7 +42,7 @@ ConvertEstimate estimate_conversion(const Source& source, const ConvertOptions& 
     const PackUnit some{.samples = std::span(plan.order).subspan(begin, num_tried)};
     NullSink sink;
     const auto start = std::chrono::steady_clock::now();
-    pack_samples(source, plan.split, std::span(&some, 1), trial, plan.compression, sink);
+    pack_samples(taken, plan.split, std::span(&some, 1), trial, plan.compression, sink);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     estimate.seconds +=
         seconds.count() * static_cast<double>(plan.num_samples()) / static_cast<double>(num_tried);

@@ -120,6 +120,11 @@ void describe(ConvertOptions& options, OptionTable& table) {
                 ": all parts have the same DST, and the last one to end joins them to what one "
                 "machine would have made");
   table
+      .add("only", options.only,
+           "Converts only the samples with these ids: a text file with one id on each line, as the "
+           "field 'id' of the records has them. Ids that no sample has are counted")
+      .set_default("all samples");
+  table
       .add("max-record", options.max_record_bytes,
            "Refuses longer records than this, as what reads the data set does unless it is given "
            "the same")
@@ -142,6 +147,9 @@ void validate(const ConvertOptions& options) {
     throw argument_error("part", fmt::format("the part is {}/{}; it must be i/n with i from 1 to n",
                                              part.index, part.count));
   }
+  if (!options.only.empty() && options.only_ids) {
+    throw argument_error("only", "give the ids, or a file with them, not both");
+  }
   if (options.zstd_dictionary_bytes != 0 && options.zstd_level == 0) {
     throw argument_error(
         "zstd_dictionary",
@@ -151,6 +159,9 @@ void validate(const ConvertOptions& options) {
 
 void validate(const ConvertOptions& options, const OptionTable& table) {
   validate(options);
+  if (table.is_given("only") && options.only.empty()) {
+    throw argument_error("only", option_name("only") + ": its text is empty; name a file");
+  }
   if (!options.merge_when_complete || table.is_given("part")) return;
   throw argument_error("merge_when_complete",
                        fmt::format("there are no parts to merge without {}; give it, as i/n or "

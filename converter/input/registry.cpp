@@ -26,7 +26,7 @@ KindConversion::KindConversion(const SourceKind& kind) : kind_(kind), own_(kind.
   describe(options_, table_);
   if (!own_->keeps_order()) return;
   // Not offered; still known, since check() says why they are refused.
-  for (const char* name : {"order", "on-error"}) table_.find(name)->is_offered = false;
+  for (const char* name : {"order", "on-error", "only"}) table_.find(name)->is_offered = false;
 }
 
 void KindConversion::check() {
@@ -59,6 +59,10 @@ void KindConversion::check() {
                                 table_.find("allow-partial") == nullptr
                                     ? ""
                                     : fmt::format("; see {}", option_name("allow_partial"))));
+  }
+  if (!options_.only.empty() || options_.only_ids) {
+    throw argument_error("only",
+                         fmt::format("{}: {}, so none can be left out", option_name("only"), kWhy));
   }
   options_.order = RecordOrder::source;
 }

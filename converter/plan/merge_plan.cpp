@@ -12,6 +12,7 @@
 
 #include "format/make_error.h"
 #include "format/printable.h"
+#include "plan/id_list.h"
 #include "plan/part_range.h"
 #include "plan/plan_fingerprint.h"
 
@@ -130,9 +131,12 @@ void erase_part(std::map<std::string, std::string>& options) {
 }
 
 // The manifest's option `key`, or nothing.
+std::string option_in(const Manifest& manifest, const char* key) {
+  const auto found = manifest.options.find(key);
+  return found == manifest.options.end() ? "" : found->second;
+}
 std::string option_of(const SourceShards& part, const char* key) {
-  const auto found = part.manifest.options.find(key);
-  return found == part.manifest.options.end() ? "" : found->second;
+  return option_in(part.manifest, key);
 }
 
 // What an option is in one part and in the other, for the first that differs; empty when none does.
@@ -289,6 +293,9 @@ Manifest PlannedSplit::joined(const std::vector<std::string>& shard_names) const
     }
     if (is_conversion) continue;  // as if one machine had made it
     if (is_new) intersect(result.options, source.manifest.options);
+    if (!is_new && option_of(source, kOnly) != option_in(manifest, kOnly)) {
+      result.options.erase(kOnly);  // some of the records are no longer of that choice
+    }
     const char* key = is_new ? "path" : "appended";
     while (result.source.contains(fmt::format("{}_{}", key, number))) ++number;
     result.source[fmt::format("{}_{}", key, number)] = utf8_of(source.folder.string());

@@ -15,7 +15,8 @@
 
 namespace ffkit {
 
-DatasetRecords::DatasetRecords(std::vector<Dataset> datasets) : datasets_(std::move(datasets)) {
+DatasetRecords::DatasetRecords(std::vector<Dataset> datasets)
+    : datasets_(std::move(datasets)), ids_(std::make_unique<Ids[]>(datasets_.size())) {
   if (datasets_.empty()) {
     throw Error(ErrorCode::invalid_argument, "a source needs at least one data set");
   }
@@ -41,6 +42,17 @@ std::vector<SourceInput> DatasetRecords::inputs(size_t split) const {
                       .modified_ns = stamp.modified_ns});
   }
   return inputs;
+}
+
+std::optional<std::string> DatasetRecords::listed_id(size_t split, int64_t index) const {
+  const Dataset& dataset = datasets_.at(split);
+  const int number = dataset.schema().index_of("id");
+  if (number < 0) return std::nullopt;
+  const Field& field = dataset.schema().fields[static_cast<size_t>(number)];
+  if (field.type != FieldType::string || !field.column) return std::nullopt;
+  Ids& ids = ids_[split];
+  std::call_once(ids.is_read, [&] { ids.ids = dataset.string_column("id"); });
+  return ids.ids.at(static_cast<size_t>(index));
 }
 
 std::string DatasetRecords::describe(size_t split, int64_t index) const {

@@ -2,6 +2,9 @@
 // set, and a sample is one of its records.
 #pragma once
 
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,9 +24,18 @@ class DatasetRecords : public ListedSource {
   SampleIdentity identity(size_t split, int64_t index) const override;
   std::vector<SourceInput> inputs(size_t split) const override;
   std::string describe(size_t split, int64_t index) const override;
+  // Of a column, which is read once, with the first of them.
+  std::optional<std::string> listed_id(size_t split, int64_t index) const override;
 
  protected:
   const std::vector<Dataset> datasets_;
+
+ private:
+  struct Ids {
+    std::once_flag is_read;
+    std::vector<std::string> ids;
+  };
+  const std::unique_ptr<Ids[]> ids_;  // of each data set
 };
 
 }  // namespace ffkit

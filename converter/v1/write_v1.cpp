@@ -285,8 +285,12 @@ bool are_v1(const std::vector<Dataset>& splits, const fs::path& path) {
 
 void take_over(V1Options& options, const ConvertOptions& conversion, const OptionTable& table) {
   table.refuse({"threads", "order", "seed", "on-error", "zstd", "zstd-dictionary", "part",
-                "merge-when-complete", "read", "resume"},
+                "merge-when-complete", "read", "resume", "only"},
                "is for reading FFRecord v1; SRC is a data set of ffkit");
+  if (conversion.only_ids) {
+    throw argument_error(
+        "only", option_name("only") + " is for reading FFRecord v1; SRC is a data set of ffkit");
+  }
   if (table.is_given("shard-size")) options.shard_bytes = conversion.shard_bytes;
   options.max_record_bytes = conversion.max_record_bytes;
   options.cancel = conversion.cancel;

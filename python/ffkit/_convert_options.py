@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import os
 import re
 import sys
 import textwrap
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Literal, TypedDict, TypeVar
 
 from . import _ffkit
@@ -54,6 +55,7 @@ class ConvertOptions(TypedDict, total=False):
     read: Read
     part: str | None
     merge_when_complete: bool
+    only: str | os.PathLike[str] | Iterable[str] | None
     max_record: int | str
     resume: bool
     dry_run: bool
@@ -88,7 +90,19 @@ def given_options(options: Any, table: str) -> dict[str, Any]:
     for name in options:
         if name not in given and name not in names and name not in _OWN:
             raise TypeError(f"there is no option '{name}'; expected one of {', '.join(names)}")
+    if not isinstance(only := given.get("only", ""), (str, os.PathLike)):
+        given["only"] = _listed_ids(only)
     return given
+
+
+def _listed_ids(ids: Any) -> list[str]:
+    if not isinstance(ids, Iterable) or isinstance(ids, (bytes, bytearray)):
+        raise TypeError(f"only is {ids!r:.80}; expected a path, or the ids of samples")
+    listed = list(ids)
+    for value in listed:
+        if not isinstance(value, str):
+            raise TypeError(f"only: an id is {value!r:.80}; ids are texts, those of whole numbers too, as str(17)")
+    return listed
 
 
 def makes_jpegs_of_others(given: PictureOptions) -> bool:
@@ -179,6 +193,9 @@ def document_options(options: type, table: str) -> None:
     options.__doc__ = "\n\n".join(filter(None, texts))
 
 
+# What Python takes besides.
+_ALSO = {"only": "; or an iterable of the ids"}
+
 # Those of Python alone: default, meaning.
 _OWN: dict[str, tuple[Any, str]] = {
     "dry_run": (False, "Writes nothing, and returns a Summary of what would be written"),
@@ -210,8 +227,9 @@ def option_text(option: dict[str, Any]) -> str:
     # Where the meaning goes through the choices, they need not be listed again.
     is_said = option["choices"] and all(f"{choice}:" in option["help"] for choice in option["choices"])
     values = f"; {option['range']}" if option["range"] and not is_said else ""
+    also = _ALSO.get(option["name"], "")
     words = f"; default: {option['default_text']}" if option["default"] is None and option["default_text"] else ""
-    return _entry(option["name"] + default, option["help"] + values + words)
+    return _entry(option["name"] + default, option["help"] + also + values + words)
 
 
 def _entry(head: str, text: str) -> str:

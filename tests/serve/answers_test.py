@@ -134,6 +134,19 @@ class AnswersTest(ServedDemo):
             self.assertEqual(answer.status, status, (path, parameters, answer.body))
             self.assertTrue(answer.json()['error'])
 
+    def test_transforms_of_a_run(self):
+        config = pathlib.Path(self.folder.name) / 'config.toml'
+        config.write_text('image-size = 48\ncrop-scale = [0.35,1.0]\ninterpolation = "bicubic"\ncolor-jitter = [0.4,0.3,0.2,0.1]\nauto-augment = "randaugment"\n'
+                          'randaugment-ops = 3\nrandaugment-magnitude = 7\nrandom-erasing = 0.25\n')
+        with Server(self.data, '--config', config) as server:
+            text = server.api('set')['transform']
+            self.assertEqual(text, "RandomResizedCrop(48, scale=(0.35, 1.0), interpolation='bicubic'), ColorJitter(0.4, 0.3, 0.2, 0.1), RandAugment(3, 7), RandomErasing(0.25)")
+            self.assertEqual(png_size(server.get('view', split='val', record=1).body), (48, 48))
+        config.write_text('lr = 0.1\n')
+        result = subprocess.run([FFINSPECT, 'serve', self.data, '--config', config], capture_output=True, text=True, timeout=20)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn('neither image-size nor crop-scale', result.stderr)
+
     def test_only_the_chosen_records_are_served(self):
         with Server(self.data, '--where', 'label == 1') as server:
             self.assertEqual([split['num_records'] for split in server.api('set')['splits']], [120, 20])

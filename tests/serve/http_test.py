@@ -67,6 +67,11 @@ class HttpTest(ServedDemo):
             self.assertEqual(self.status(self.head(path, host=host)), 200, host)
         for field in ['Origin: http://evil.example', 'Origin: null', 'Origin: http://127.0.0.1:1', 'Sec-Fetch-Site: cross-site', 'Sec-Fetch-Site: same-site']:
             self.assertEqual(self.status(self.head(path, field)), 403, field)
+        # But a link that is followed leads here.
+        followed = ['Sec-Fetch-Site: cross-site', 'Sec-Fetch-Mode: navigate', 'Sec-Fetch-Dest: document']
+        self.assertEqual(self.status(self.head(self.server.root, *followed)), 200)
+        self.assertEqual(self.status(self.head(self.server.root, 'Origin: http://evil.example', *followed)), 403)
+        self.assertEqual(self.status(self.head(self.server.root, *followed[:2], 'Sec-Fetch-Dest: iframe')), 403)
         own = f'127.0.0.1:{self.server.port}'
         self.assertEqual(self.status(self.head(path, f'Origin: http://{own}', 'Sec-Fetch-Site: same-origin', host=own)), 200)
 
@@ -102,6 +107,18 @@ class HttpTest(ServedDemo):
         one = self.head(self.server.root + 'api/find?split=val')
         answer = self.exchange(one * 5 + self.head(self.server.root + 'api/find?split=val', 'Connection: close'))
         self.assertEqual(answer.count(b'HTTP/1.1 200 OK'), 6)
+
+    def test_a_client_may_ask_far_ahead(self):
+        count = 2000
+        request = self.head(self.server.root + 'api/find?split=val')
+        with self.connect() as connection:
+            writer = threading.Thread(target=connection.sendall, args=(request * count,))
+            writer.start()
+            answer = b''
+            while answer.count(b'HTTP/1.1 200 OK') < count or not answer.endswith(b'}\n'):
+                answer += connection.recv(1 << 20)
+            writer.join()
+        self.assertEqual(answer.count(b'num_records'), count)
 
     def test_head_has_no_body(self):
         answer = self.exchange(self.head(self.server.root + 'api/set', 'Connection: close', method='HEAD'))

@@ -69,12 +69,17 @@ struct ArrowColumns {
 // Error(corrupt), without a path, for a schema that is none.
 ArrowColumns arrow_columns(const ArrowSchema& schema);
 
-// Sets `value` to what stands in row `row` of `batch`, of a file where the column is at `place`;
-// copied to `buffers`. A list of numbers of 8 bits that is a picture is its bytes. Throws
+enum class ArrowBytes : uint8_t {
+  copied,    // to the buffers of the call
+  in_place,  // texts and bytes are those of the batch, which must outlive them; numbers are copied
+};
+
+// Sets `value` to what stands in row `row` of `batch`, of a file where the column is at `place`. A list of numbers of 8 bits that is a picture is its bytes. Throws
 // Error(invalid_argument), without a path, for a null inside of a list, and for lists that are not
 // regular where all should be.
 void read_arrow_value(const ArrowColumn& column, const ArrowPlace& place, const ArrowArray& batch,
-                      int64_t row, RowValue& value, SampleBuffers& buffers);
+                      int64_t row, RowValue& value, SampleBuffers& buffers,
+                      ArrowBytes bytes = ArrowBytes::copied);
 
 // The shape of a row's lists of lists; nothing where they are not regular; {} for a null. The
 // column is_nested(). Throws as read_arrow_value().

@@ -186,20 +186,24 @@ std::optional<std::vector<int64_t>> nested_shape(const ArrowPlace& place, const 
 }
 
 void read_arrow_value(const ArrowColumn& column, const ArrowPlace& place, const ArrowArray& batch,
-                      int64_t row, RowValue& value, SampleBuffers& buffers) {
+                      int64_t row, RowValue& value, SampleBuffers& buffers, ArrowBytes bytes) {
   const ItemRange range = items_of(place, batch, row);
   if (range.is_null) return;
   if (place.leaf == ArrowLeaf::number || place.leaf == ArrowLeaf::boolean) {
     return read_numbers(column, place.leaf, range, value, buffers);
   }
   value.is_null = false;
+  const auto at = [&](int64_t index) {
+    const std::span<const std::byte> found = bytes_at(place, *range.array, index);
+    return bytes == ArrowBytes::copied ? copied(found, buffers) : found;
+  };
   if (place.depth == 0) {
-    value.bytes = copied(bytes_at(place, *range.array, range.begin), buffers);
+    value.bytes = at(range.begin);
     return;
   }
   value.items.reserve(static_cast<size_t>(range.end - range.begin));
   for (int64_t i = range.begin; i < range.end; ++i) {
-    value.items.push_back(copied(bytes_at(place, *range.array, i), buffers));
+    value.items.push_back(at(i));
   }
 }
 

@@ -100,6 +100,10 @@ class Coco : public ListedSource {
     return identity;
   }
 
+  std::optional<std::string> listed_id(size_t split, int64_t index) const override {
+    return splits_.at(split).file.pictures[picture_number(split, index)].file_name;
+  }
+
   std::vector<SourceInput> inputs(size_t split) const override {
     const CocoSplit& from = splits_.at(split);
     return {{.name = from.from.annotations.filename().string(),

@@ -20,6 +20,10 @@ std::string DemoPictures::describe(size_t split, int64_t index) const {
   return fmt::format("demo: {}/{}", infos_.at(split).name, id(index));
 }
 
+std::optional<std::string> DemoPictures::listed_id(size_t, int64_t index) const {
+  return id(index);
+}
+
 SplitMix DemoPictures::random(size_t split, int64_t index) const {
   // Hashed, since nearby states of SplitMix give overlapping sequences.
   const auto number = 2 * static_cast<uint64_t>(index) + static_cast<uint64_t>(split);

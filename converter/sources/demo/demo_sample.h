@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ class DemoPictures : public ListedSource {
   std::map<std::string, std::string> facts(size_t) const override;
   std::map<std::string, std::string> options() const override;
   std::string describe(size_t split, int64_t index) const override;
+  std::optional<std::string> listed_id(size_t split, int64_t index) const override;
 
  protected:
   // Options: DemoOptions, or those of another kind.

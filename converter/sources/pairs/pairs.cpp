@@ -95,6 +95,10 @@ class Pairs : public ListedSource {
     return identity;
   }
 
+  std::optional<std::string> listed_id(size_t split, int64_t index) const override {
+    return name_of(sample(split, index));
+  }
+
   void will_read(size_t split, int64_t index) const override {
     const PairSample& pair = sample(split, index);
     for (size_t i = 0; i < folders_.size(); ++i) {

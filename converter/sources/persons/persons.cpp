@@ -163,6 +163,10 @@ class Persons : public ListedSource {
             .modified = static_cast<uint64_t>(stamp.modified_ns)};
   }
 
+  std::optional<std::string> listed_id(size_t split, int64_t index) const override {
+    return id_of(split, index);
+  }
+
   std::vector<SourceInput> inputs(size_t split) const override {
     return splits_.at(split).file.inputs;
   }

@@ -63,6 +63,10 @@ class ImageSource : public ListedSource {
             .modified = static_cast<uint64_t>(image.modified_ns)};
   }
 
+  std::optional<std::string> listed_id(size_t split, int64_t index) const override {
+    return entry(split, index).id;
+  }
+
   std::vector<SourceInput> inputs(size_t split) const override {
     const ImageSplit& images = set_.splits.at(split);
     if (!images.archive) {

@@ -63,6 +63,11 @@ class RowSource final : public ListedSource {
             .num_bytes = table_->row_bytes(taken_[split], index)};
   }
 
+  std::optional<std::string> listed_id(size_t split, int64_t index) const override {
+    if (id_) return std::nullopt;
+    return table_->name(taken_[split], index);
+  }
+
   std::vector<SourceInput> inputs(size_t split) const override {
     return table_->inputs(taken_[split]);
   }

@@ -167,6 +167,12 @@ class Text : public ListedSource {
     return identity;
   }
 
+  std::optional<std::string> listed_id(size_t split, int64_t index) const override {
+    if (is_tokenizer(split)) return std::nullopt;
+    const TextBlock& block = block_of(split, index);
+    return place_of(split, block, block.first_line);
+  }
+
   std::vector<SourceInput> inputs(size_t split) const override {
     std::vector<SourceInput> inputs;
     if (is_tokenizer(split)) return inputs;

@@ -165,6 +165,11 @@ class WebDataset : public ListedSource {
             .num_bytes = range_of(from, found).num_bytes};
   }
 
+  std::optional<std::string> listed_id(size_t split, int64_t index) const override {
+    if (!id_member_.empty()) return std::nullopt;
+    return std::string(sample(split, index).key);
+  }
+
   std::vector<SourceInput> inputs(size_t split) const override {
     const WebDatasetSplit& from = splits_.at(split);
     std::vector<SourceInput> inputs;

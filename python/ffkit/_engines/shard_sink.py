@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeAlias
 
 from .. import _ffkit
 from .._convert_options import PictureOptions, Pixels, Unpack
@@ -13,7 +13,7 @@ from .._errors import Error
 from .._samples import FieldSpec, FieldType, infer_schema, parse_schema, prepare_sample
 from .._summary import SplitSummary
 from ..writer import writer_options
-from .tables import Table, fields_of_table, samples_of_table
+from .tables import Table, fields_of_table, is_arrow, samples_of_table, straight_table
 
 
 class ShardSink:
@@ -96,12 +96,19 @@ class ShardSink:
 
         Raises: as ffkit.Writer.write(), and ffkit.Error when the job is over. Then nothing stays of this attempt.
         """
-        return self._write(((None, sample) for sample in samples), task)
+        with _Attempt(self._fields, self._opener(task)) as attempt:
+            for sample in samples:
+                attempt.write(sample)
+        return attempt.description or _ffkit.ShardTask.describe_empty(self._job, task)
 
     def write_tables(self, tables: Iterable[Table], task: int) -> str:
         """As write(), of the rows of tables: pyarrow.Table or RecordBatch, pandas.DataFrame, or a dict of arrays. Without a schema, the types of
-        the first table tell it. A struct of bytes and path, Hugging Face's Image, is a picture. Rows of NumPy arrays and of Arrow's tensors are tensors."""
-        return self._write(((table, sample) for table in tables for sample in samples_of_table(table)), task)
+        the first table tell it. A struct of bytes and path, Hugging Face's Image, is a picture. Rows of NumPy arrays and of Arrow's tensors are tensors.
+        Rows of Arrow's tables go into records without an object of Python's, where the types of their columns are those of the fields."""
+        with _Attempt(self._fields, self._opener(task)) as attempt:
+            for table in tables:
+                attempt.write_table(table)
+        return attempt.description or _ffkit.ShardTask.describe_empty(self._job, task)
 
     def commit(self, descriptions: Iterable[str], num_tasks: int | None = None) -> SplitSummary:
         """Makes the split of what the tasks have written, on the driver, and makes it readable. A second call with the same returns the same.
@@ -161,19 +168,52 @@ class ShardSink:
     def _open(self, is_new: bool) -> _ffkit.ShardSink:
         return _ffkit.ShardSink(self._dst, self._split, self._job, is_new, self._options)
 
-    def _write(self, samples: Iterable[tuple[Table | None, Mapping[str, object]]], task: int) -> str:
-        writer: _ffkit.ShardTask | None = None
-        fields: list[FieldType] = []
+    def _opener(self, task: int) -> _Opener:
+        return lambda fields: _ffkit.ShardTask(self._dst, self._split, self._job, task, [field.as_tuple() for field in fields], self._options)
+
+
+_Opener: TypeAlias = Callable[[Sequence[FieldType]], _ffkit.ShardTask]
+
+
+class _Attempt:
+    """What one attempt of a task writes. Nothing of it stays after an exception."""
+
+    def __init__(self, fields: list[FieldType] | None, opener: _Opener) -> None:
+        self._fields = fields
+        self._opener = opener
+        self._writer: _ffkit.ShardTask | None = None
+        self.description = ""
+
+    def write(self, sample: Mapping[str, object]) -> None:
+        fields = self._fields if self._fields is not None else infer_schema(sample)
+        self._open(fields).write(prepare_sample(fields, sample))
+
+    def write_table(self, table: Table) -> None:
+        if is_arrow(table):
+            if table.num_rows == 0:
+                return  # nor does it tell the fields
+            writer = self._open(self._fields if self._fields is not None else fields_of_table(table))
+            if (straight := straight_table(table)) is not None and writer.write_table(*straight):
+                return
+        for sample in samples_of_table(table):
+            self.write(sample)
+
+    def _open(self, fields: list[FieldType]) -> _ffkit.ShardTask:
+        """Of the first sample's fields."""
+        self._fields = fields
+        if self._writer is None:
+            self._writer = self._opener(fields)
+        return self._writer
+
+    def __enter__(self) -> _Attempt:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._writer is None:
+            return
         try:
-            for table, sample in samples:
-                if writer is None:
-                    fields = self._fields or (infer_schema(sample) if table is None else fields_of_table(table))
-                    writer = _ffkit.ShardTask(self._dst, self._split, self._job, task, [field.as_tuple() for field in fields], self._options)
-                writer.write(prepare_sample(fields, sample))
-            if writer is None:
-                return _ffkit.ShardTask.describe_empty(self._job, task)
-            return writer.finish()
-        except BaseException:
-            if writer is not None:
-                writer.abort()
-            raise
+            if kind is None:
+                self.description = self._writer.finish()
+        finally:
+            if not self.description:
+                self._writer.abort()

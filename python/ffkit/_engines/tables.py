@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .._samples import FieldType, dtype_word, infer_schema, looks_like_picture
+from .._samples import FieldType, dtype_word, looks_like_picture
 
 Table: TypeAlias = Any
 """pyarrow.Table or RecordBatch, pandas.DataFrame, or a dict whose values are arrays or lists of one length."""
@@ -18,7 +18,7 @@ _ROWS = 1024  # that are taken out of Arrow at once
 
 def samples_of_table(table: Table) -> Iterator[dict[str, object]]:
     """The rows as dicts, None for null. Raises TypeError for what is no table, ValueError for columns of different lengths."""
-    if _is_arrow(table):
+    if is_arrow(table):
         batches = table.to_batches(max_chunksize=_ROWS) if hasattr(table, "to_batches") else [table]
         for batch in batches:
             yield from _rows({name: _values_of_arrow(array) for name, array in zip(batch.schema.names, batch.columns)})
@@ -26,10 +26,30 @@ def samples_of_table(table: Table) -> Iterator[dict[str, object]]:
     yield from _rows(_columns_of(table))
 
 
+def straight_table(table: Table) -> tuple[Any, dict[str, list[int]]] | None:
+    """What ShardTask.write_table() takes of a table of Arrow: with the storage of tensors in place of them, and their shapes. None: it goes by rows."""
+    import pyarrow as pa
+
+    if not hasattr(table, "to_batches"):
+        table = pa.Table.from_batches([table])
+    shapes: dict[str, list[int]] = {}
+    for index, field in enumerate(table.schema):
+        kind = field.type
+        if not isinstance(kind, pa.BaseExtensionType):
+            continue
+        shape = getattr(kind, "shape", None) or ()
+        is_whole = "Tensor" in type(kind).__name__ and len(shape) > 0 and all(isinstance(length, int) for length in shape)
+        order = getattr(kind, "permutation", None)
+        if not is_whole or order is not None and list(order) != list(range(len(shape))) or field.name in shapes:
+            return None
+        shapes[field.name] = list(shape)
+        storage = pa.chunked_array([chunk.storage for chunk in table.column(index).chunks], kind.storage_type)
+        table = table.set_column(index, field.name, storage)
+    return table, shapes
+
+
 def fields_of_table(table: Table) -> list[FieldType]:
-    """The schema that the types of the table's columns tell; of pandas and dicts, its first row. Raises TypeError for a type that no field holds."""
-    if not _is_arrow(table):
-        return infer_schema(next(iter(samples_of_table(table))))
+    """The schema that the types of a table of Arrow's columns tell. Raises TypeError for a type that no field holds."""
     return [_field_of_arrow(name, table.schema.field(name).type, table.column(name)) for name in table.schema.names]
 
 
@@ -39,7 +59,8 @@ def _rows(columns: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, object]]:
         yield dict(zip(names, row))
 
 
-def _is_arrow(table: Table) -> bool:
+def is_arrow(table: Table) -> bool:
+    """Whether it is a pyarrow.Table or RecordBatch."""
     return type(table).__module__.split(".")[0] == "pyarrow" and hasattr(table, "schema")
 
 

@@ -54,12 +54,21 @@ struct Call {
   Watched watched;
 };
 
+// Gives the table what was given, but for a list of ids, which no table holds: that goes into
+// `options`.
+void give_all(OptionTable& table, nb::dict given, ConvertOptions& options) {
+  if (given.contains("only") && nb::isinstance<nb::list>(given["only"])) {
+    options.only_ids = nb::cast<std::vector<std::string>>(given.attr("pop")("only"));
+  }
+  give(table, std::move(given));
+}
+
 // A conversion that is none of a kind: its options and those of pictures.
 struct PlainConversion {
   PlainConversion(Call& call, nb::dict given, PictureUse pictures) {
     describe(images, pictures, true, table);
     describe(options, table);
-    give(table, std::move(given));
+    give_all(table, std::move(given), options);
     validate(options, table);
     call.watch(options);
   }
@@ -108,7 +117,7 @@ nb::dict convert_kind(const std::string& name, const std::string& path,
                       const std::string& destination, nb::dict given, nb::dict control) {
   Call call(destination, std::move(control));
   KindConversion conversion(source_kind(name));
-  give(conversion.table(), std::move(given));
+  give_all(conversion.table(), std::move(given), conversion.options());
   call.watch(conversion.options());
   conversion.check();
   return run(call, conversion.options(),
@@ -140,7 +149,7 @@ nb::dict transcode(const std::string& path, const std::string& destination, nb::
                    nb::dict control) {
   Call call(destination, std::move(control));
   TranscodeConversion conversion;
-  give(conversion.table(), std::move(given));
+  give_all(conversion.table(), std::move(given), conversion.options());
   call.watch(conversion.options());
   conversion.check();
   return run(call, conversion.options(), [&] { return conversion.open(path); });
@@ -154,7 +163,7 @@ nb::dict v1(const std::string& path, const std::string& destination, nb::dict gi
   ConvertOptions options;
   OptionTable table;
   describe(v1, options, table);
-  give(table, std::move(given));
+  give_all(table, std::move(given), options);
   call.watch(options);
   validate(options, table);
   std::vector<Dataset> splits;

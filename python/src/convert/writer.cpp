@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include <ffkit/converter/arrow_c.h>
+#include <ffkit/converter/arrow_samples.h>
 #include <ffkit/converter/image_storage.h>
 #include <ffkit/converter/sample_writer.h>
 #include <ffkit/converter/shard_sink.h>
@@ -52,6 +54,26 @@ ImageStorage storage_in(nb::dict options) {
   return storage_of(nb::cast<nb::dict>(options["pictures"]));
 }
 
+ArrowOwner<ArrowArrayStream> stream_of(const nb::object& capsule) {
+  auto* const given =
+      static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(capsule.ptr(), "arrow_array_stream"));
+  if (given == nullptr) throw nb::python_error();
+  ArrowOwner<ArrowArrayStream> stream;
+  *stream.get() = *given;
+  given->release = nullptr;  // it is ours now
+  return stream;
+}
+
+// What a function of the stream gives.
+template <typename T>
+ArrowOwner<T> next_of(ArrowOwner<ArrowArrayStream>& stream, int (*get)(ArrowArrayStream*, T*)) {
+  ArrowOwner<T> out;
+  if (get(stream.get(), out.get()) == 0) return out;
+  const char* const why = stream->get_last_error(stream.get());
+  throw Error(ErrorCode::io,
+              std::string("the table cannot be read: ") + (why == nullptr ? "no reason" : why));
+}
+
 // What takes samples: a SampleWriter or a ShardTask.
 template <typename Writer>
 class PythonWriter {
@@ -72,6 +94,11 @@ class PythonWriter {
     });
   }
 
+  // Its threads may need the GIL to end, when they give back what is Python's.
+  ~PythonWriter() { abort(); }
+  PythonWriter(const PythonWriter&) = delete;
+  PythonWriter& operator=(const PythonWriter&) = delete;
+
   int64_t write(nb::list values) {
     Writer& writer = open_writer();
     const auto sample = std::make_shared<const Sample>(take_sample(writer.schema(), values));
@@ -83,6 +110,33 @@ class PythonWriter {
           set_fields(*schema, *sample, *storer, pixels, record, buffers);
         },
         sample->num_bytes);
+  }
+
+  // The rows of what hands itself over as a stream of Arrow's, such as a pyarrow.Table. `shapes`:
+  // of columns that are tensors. Returns false, and has written nothing, where ArrowSamples does
+  // not take the table: it goes by rows.
+  bool write_table(nb::object table, const std::map<std::string, std::vector<int64_t>>& shapes) {
+    Writer& writer = open_writer();
+    ArrowOwner<ArrowArrayStream> stream = stream_of(table.attr("__arrow_c_stream__")());
+    const nb::gil_scoped_release release;
+    std::optional<ArrowSamples> samples;
+    std::vector<ArrowOwner<ArrowArray>> batches;
+    const ArrowOwner<ArrowSchema> type = next_of<ArrowSchema>(stream, stream->get_schema);
+    try {
+      samples.emplace(writer.schema(), *type.get(), storer_->storage(), shapes);
+      while (ArrowOwner<ArrowArray> batch = next_of<ArrowArray>(stream, stream->get_next)) {
+        samples->check(*batch.get());
+        batches.push_back(std::move(batch));
+      }
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unsupported) throw;
+      return false;
+    }
+    const auto write = [&writer](SampleWriter::SetFields set_fields, int64_t num_bytes) {
+      return writer.write(std::move(set_fields), num_bytes);
+    };
+    for (ArrowOwner<ArrowArray>& batch : batches) samples->write(std::move(batch), write);
+    return true;
   }
 
   auto finish() {
@@ -175,6 +229,7 @@ void bind_writer(nb::module_& module) {
            nb::arg("destination"), nb::arg("split"), nb::arg("job"), nb::arg("task"),
            nb::arg("fields"), nb::arg("options"))
       .def("write", &Task::write, nb::arg("values"))
+      .def("write_table", &Task::write_table, nb::arg("table"), nb::arg("shapes"))
       .def("finish", &Task::finish)
       .def("abort", &Task::abort)
       .def_static("describe_empty", &ShardTask::describe_empty, nb::arg("job"), nb::arg("task"));

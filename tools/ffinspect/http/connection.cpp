@@ -29,23 +29,15 @@ std::optional<Request> Connection::read() {
     close();
     return std::nullopt;
   }
-  if (state_ != State::reading) {
-    // Before the answer has gone: the next request, kept to the size of a head.
-    if (in_.size() < limits_.max_head_bytes)
-      in_.append(bytes.data(), static_cast<size_t>(got));
-    else
-      close();
-    return std::nullopt;
-  }
-  if (in_.empty()) deadline_ = Clock::now() + limits_.head_time;
+  if (state_ == State::reading && in_.empty()) deadline_ = Clock::now() + limits_.head_time;
   in_.append(bytes.data(), static_cast<size_t>(got));
-  return next_request();
+  return state_ == State::reading ? next_request() : std::nullopt;
 }
 
 std::optional<Request> Connection::next_request() {
   const size_t length = head_length(in_);
   if (length == 0) {
-    if (in_.size() > limits_.max_head_bytes) {
+    if (in_.size() >= limits_.max_head_bytes) {
       keep_alive_ = false;
       answer({.status = 431, .body = "The head of the request is too long.\n"}, false);
     }

@@ -77,7 +77,11 @@ std::optional<Response> Gate::refuse(Request& request) const {
   const bool is_own_origin = request.origin.empty() || request.origin == "http://" + request.host;
   const bool is_own_site = request.fetch_site.empty() || request.fetch_site == "same-origin" ||
                            request.fetch_site == "none";
-  if (!is_own_origin || !is_own_site) {
+  // A link that somebody follows, such as from a terminal in the browser: the page with the link
+  // sees nothing of what comes.
+  const bool is_followed = request.origin.empty() && request.fetch_mode == "navigate" &&
+                           request.fetch_dest == "document";
+  if ((!is_own_origin || !is_own_site) && !is_followed) {
     return Response{.status = 403, .body = "The page of another site may not ask.\n"};
   }
   const std::string_view path = request.path;

@@ -84,6 +84,10 @@ std::optional<RequestProblem> parse_field(std::string_view line, Request& reques
     request.origin = value;
   } else if (is_name(name, "sec-fetch-site")) {
     request.fetch_site = value;
+  } else if (is_name(name, "sec-fetch-mode")) {
+    request.fetch_mode = value;
+  } else if (is_name(name, "sec-fetch-dest")) {
+    request.fetch_dest = value;
   } else if (is_name(name, "connection")) {
     if (is_name(value, "close")) request.keep_alive = false;
     if (is_name(value, "keep-alive")) request.keep_alive = true;

@@ -21,6 +21,8 @@ struct Request {
   std::string host;                               // as they were sent; empty: not sent
   std::string origin;
   std::string fetch_site;  // Sec-Fetch-Site
+  std::string fetch_mode;  // Sec-Fetch-Mode
+  std::string fetch_dest;  // Sec-Fetch-Dest
 
   // Becomes true when nobody waits for the answer any longer.
   std::shared_ptr<const std::atomic<bool>> is_abandoned =

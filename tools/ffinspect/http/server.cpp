@@ -222,9 +222,9 @@ struct Server::Impl {
       polled.assign({{listener.get(), POLLIN, 0}, {wake.get(), POLLIN, 0}});
       numbers.clear();
       for (const auto& [number, connection] : connections) {
-        // While an answer is made, its end is of interest: the browser may have closed.
         const bool writes = connection->state() == Connection::State::writing;
-        polled.push_back({connection->socket(), static_cast<short>(writes ? POLLOUT : POLLIN), 0});
+        const int events = writes ? POLLOUT : connection->can_read() ? POLLIN : 0;
+        polled.push_back({connection->socket(), static_cast<short>(events), 0});
         numbers.push_back(number);
       }
       if (poll(polled.data(), polled.size(), time_left()) < 0 && errno != EINTR) {
@@ -251,7 +251,11 @@ struct Server::Impl {
 
   void handle(uint64_t number) {
     Connection& connection = *connections.at(number);
-    if (connection.state() != Connection::State::writing) take(number, connection.read());
+    if (connection.can_read()) {
+      take(number, connection.read());
+    } else if (connection.state() == Connection::State::working) {
+      connection.close();  // the other end has hung up
+    }
     advance(number);
   }
 

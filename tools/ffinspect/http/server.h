@@ -1,9 +1,5 @@
 // Server: answers GET requests on 127.0.0.1, and on nothing else. A thread looks after the sockets,
 // workers make the answers; memory, time and connections are bounded, whoever asks.
-//
-// Rejected: cpp-httplib 0.11 of Debian 12. A client without a token made it hold 808 MB in ten
-// seconds, by a head that does not end, and 64 clients that send a byte every two seconds hung it:
-// each takes a worker.
 #pragma once
 
 #include <functional>

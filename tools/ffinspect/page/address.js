@@ -23,10 +23,13 @@ export function write({view, ...values}) {
 	return `#${view}${rest && '?' + rest}`;
 }
 
+// The address of a choice in the grid.
+export const toGrid = (split, values) => write({view: 'grid', split, ...values});
+
 export const choiceOf = place => Object.fromEntries(CHOICE.filter(name => place[name]).map(name => [name, place[name]]));
 
-// The same place without what chooses records, but in the same split.
-export const cleared = place => ({...place, ...Object.fromEntries(LIMITS.map(name => [name, '']))});
+// A place with this has no limits.
+export const UNLIMITED = Object.fromEntries(LIMITS.map(name => [name, '']));
 
 // Goes to a place. With `replace` the button "back" does not stop at the one before.
 export function go(place, replace = false) {

@@ -18,53 +18,39 @@ export function address(name, values) {
 // request throws an AbortError.
 export async function ask(name, values = {}, {signal, keep = true} = {}) {
 	const place = address(name, values);
-	if (keep && kept.has(place)) {
-		const answer = kept.get(place);
-		kept.delete(place);
-		kept.set(place, answer);
-		return answer;
-	}
+	if (keep && kept.has(place)) return kept.get(place);
 	const answer = await answerOf(place, signal);
-	if (keep) {
-		kept.set(place, answer);
-		if (kept.size > MAX_KEPT) kept.delete(kept.keys().next().value);
-	}
+	if (keep) kept.set(place, answer);
+	if (kept.size > MAX_KEPT) kept.delete(kept.keys().next().value);
 	return answer;
 }
 
 async function answerOf(place, signal) {
-	let response;
-	try {
-		response = await fetch(place, {signal});
-	} catch (error) {
-		if (error.name === 'AbortError') throw error;
-		throw new Error('ffinspect serve does not answer any more. Start it again and open the address that it prints.');
-	}
-	let answer;
-	try {
-		answer = await response.json();
-	} catch (error) {
-		if (error.name === 'AbortError') throw error;
-		throw new Error(`ffinspect serve answered with status ${response.status} and no JSON.`);
-	}
-	if (!response.ok) throw new Error(answer.error ?? `ffinspect serve answered with status ${response.status}.`);
-	return answer;
-}
-
-// Why a picture did not come: the sentence that the server gives instead of it.
-export async function reasonOf(place, signal) {
 	try {
 		const response = await fetch(place, {signal});
-		if (response.ok) return 'The browser cannot show this picture.';
-		return (await response.json()).error;
+		const answer = await response.json();
+		if (response.ok) return answer;
+		throw new Error(answer.error);
 	} catch (error) {
-		return error.name === 'AbortError' ? '' : 'No answer from ffinspect serve.';
+		if (error instanceof TypeError) throw new Error('ffinspect serve does not answer any more. Start it again and open the address that it prints.');
+		throw error;
 	}
+}
+
+// Why a picture did not come: the sentence that the server gives instead of it. `shown` is said where
+// the server has the picture.
+export async function reasonOf(place, signal, shown = 'The browser cannot show this picture.') {
+	const response = await fetch(place, {signal}).catch(() => null);
+	if (!response) return signal?.aborted ? '' : 'No answer from ffinspect serve.';
+	return response.ok ? shown : (await response.json()).error;
 }
 
 export async function open() {
 	Object.assign(set, await answerOf('api/set'));
 }
+
+// What was found, in words. `of` has found and found_name.
+export const foundName = (split, of) => splitOf(split).classes?.[of.found]?.name ?? of.found_name ?? of.found;
 
 export const isAborted = error => error.name === 'AbortError';
 
@@ -86,5 +72,11 @@ export function latest(failed) {
 	};
 }
 
-// The results that belong to a split, of this kind.
-export const resultsOf = (split, kind) => set.results?.split === split && set.results.kind === kind ? set.results : null;
+// The kind of the results that belong to a split, or undefined.
+export const resultsOf = split => set.results?.split === split ? set.results.kind : undefined;
+
+// The order that has the worst results first.
+export function worstFirst(split) {
+	const sort = ['loss', 'mistakes', 'distance'].find(name => splitOf(split).orders.includes(name));
+	return {sort, descending: '1'};
+}

@@ -1,6 +1,7 @@
 // The cells of the grid: a few hundred nodes that show other records as the reader scrolls.
-import {address, reasonOf, splitOf} from './api.js';
-import {h, short, count} from './elements.js';
+import {address, foundName, reasonOf, splitOf} from './api.js';
+import {write} from './address.js';
+import {bytes, count, h, short} from './elements.js';
 import * as ticks from './ticks.js';
 
 // Pictures are asked for in a few sizes, so that zooming in a little finds them in the cache.
@@ -26,55 +27,41 @@ export function picture(split, record, size) {
 	return image;
 }
 
+// One of several small pictures, with words below it.
+export const smallPicture = ({split, record}, ...words) => h('li', h('a', {href: write({view: 'record', split, record})}, picture(split, record, 160), words.map(word => word && h('span', word))));
+
 export class Cell {
 	constructor(number, withPicture) {
-		this.image = h('img', {alt: '', draggable: false, onload: () => this.loaded(), onerror: () => this.broken()});
+		this.image = h('img', {alt: '', draggable: false, onload: () => this.element.classList.toggle('shown', this.source !== ''), onerror: () => this.broken()});
 		this.why = h('span.why');
 		this.tick = h('span.tick');
 		this.name = h('span.name');
 		this.value = h('span.value');
-		this.caption = h('div.caption', this.name, this.value);
 		this.element = h(withPicture ? 'div.cell' : 'div.cell.textual', {role: 'option', id: `cell-${number}`, hidden: true},
-			withPicture && this.image, this.why, this.caption, this.tick);
-		this.position = -1;
-		this.record = null;
-		this.source = '';
+			withPicture && this.image, this.why, h('div.caption', this.name, this.value), this.tick);
+		this.take(-1, 0);
 	}
 
-	// Takes a position. The picture comes later, by load().
+	// Takes a position; -1: none. The picture comes later, by load(). Without a source the browser
+	// gives up a request that runs.
 	take(position, length) {
 		this.position = position;
 		this.record = null;
-		this.unload();
-		this.element.hidden = false;
-		this.element.setAttribute('aria-posinset', position + 1);
-		this.element.setAttribute('aria-setsize', length);
-	}
-
-	leave() {
-		if (this.position < 0) return;
-		this.position = -1;
-		this.record = null;
-		this.unload();
-		this.element.hidden = true;
-	}
-
-	// Without a source the browser gives up a request that runs.
-	unload() {
 		this.image.removeAttribute('src');
 		this.source = '';
 		this.why.textContent = '';
 		this.element.classList.remove('shown', 'broken');
+		this.element.hidden = position < 0;
+		this.element.ariaPosInSet = position + 1;
+		this.element.ariaSetSize = length;
+	}
+
+	leave() {
+		if (this.position >= 0) this.take(-1, 0);
 	}
 
 	load(source) {
-		if (this.source === source) return;
-		this.source = source;
-		this.image.src = source;
-	}
-
-	loaded() {
-		if (this.source) this.element.classList.add('shown');
+		this.source = this.image.src = source;
 	}
 
 	async broken() {
@@ -84,32 +71,31 @@ export class Cell {
 		if (source !== this.source) return;
 		this.element.classList.add('broken');
 		this.why.textContent = reason;
-		this.element.setAttribute('aria-label', `${this.label}: ${reason}`);
+		this.element.ariaLabel += `: ${reason}`;
 	}
 
 	// Says what is known of the record: `row` may be missing yet.
 	describe(record, row, split, sort) {
 		this.record = record;
-		const name = row ? row.class_name ?? row.class ?? row.id ?? '' : '';
-		const wrong = row && row.found !== null && row.label !== null && row.found !== row.label;
-		this.name.textContent = wrong ? `${name} → ${row.found_name ?? row.found}` : name || `${count(record)}`;
+		const name = row?.class_name ?? row?.class ?? row?.id ?? '';
+		const wrong = row?.is_right === false && row.found !== null;
+		const found = wrong ? foundName(split, row) : '';
+		this.name.textContent = wrong ? `${name} → ${found}` : name || count(record);
 		this.value.textContent = row ? valueOf(row, sort) : '';
-		this.element.classList.toggle('wrong', Boolean(wrong));
-		this.element.title = row ? [row.id, `record ${record}`, name].filter(Boolean).join(' · ') : `record ${record}`;
-		this.label = `Record ${record}${name && ', ' + name}${wrong ? `, found ${row.found_name ?? row.found}` : ''}`;
-		this.element.setAttribute('aria-label', this.label);
+		this.element.classList.toggle('wrong', wrong);
+		this.element.title = [row?.id, `record ${record}`, name].filter(Boolean).join(' · ');
+		this.element.ariaLabel = `Record ${record}${name && ', ' + name}${wrong ? `, found ${found}` : ''}`;
 		this.mark(split);
 	}
 
 	mark(split) {
-		const ticked = ticks.has(split, this.record);
-		this.element.setAttribute('aria-selected', ticked);
-		this.element.classList.toggle('ticked', ticked);
+		this.element.ariaSelected = this.element.classList.toggle('ticked', ticks.has(split, this.record));
 	}
 }
 
+// What sorts, or the score of a result.
 function valueOf(row, sort) {
-	if (sort && sort !== 'record' && row.value !== null && row.value !== undefined)
-		return typeof row.value === 'number' ? short(row.value) : String(row.value);
-	return row.score !== null && row.score !== undefined ? short(row.score) : '';
+	if (sort === 'size') return bytes(row.num_bytes);
+	const value = sort && sort !== 'record' ? row.value : row.score;
+	return Number.isFinite(value) ? short(value) : value ?? '';
 }

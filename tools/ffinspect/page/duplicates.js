@@ -1,8 +1,8 @@
 // Equal and almost equal pictures, in groups.
 import {ask, latest} from './api.js';
-import {go, write} from './address.js';
+import {go, toGrid} from './address.js';
 import {button, count, counted, h, percent, problem, put, toggle} from './elements.js';
-import {picture} from './cells.js';
+import {smallPicture} from './cells.js';
 
 const PAGE = 50, MAX_OF_GROUP = 24, ASK_AGAIN = 700;
 
@@ -22,25 +22,22 @@ export function duplicatesView(start) {
 		groups.append(...answer.groups.map(groupOf));
 		shown = from + answer.groups.length;
 		const all = place.across === '1' ? answer.num_across : answer.num_groups;
-		put(foot, shown > 0 && h('span.help', `${count(shown)} of ${counted(all, 'group')}`), shown < all && answer.groups.length > 0 && button('More', 'Shows the groups that follow', () => load(shown)));
+		put(foot, shown > 0 && h('span.help', `${count(shown)} of ${counted(all, 'group')}`), shown < all && answer.groups.length > 0 && button('More', 'More groups', () => load(shown)));
 		if (answer.state === 'running') timer = setTimeout(() => load(0), ASK_AGAIN);
 	});
 
 	function showState(answer) {
 		put(state, answer.state === 'running' && [h('progress', {max: 1, value: answer.done, ariaLabel: 'Pictures looked at'}), h('span', percent(answer.done))],
-			answer.state === 'none' && button('Look for duplicates', 'Reads every picture once', () => load(0, 'api/duplicates/start'), {class: 'main-button'}),
+			answer.state === 'none' && [button('Look for duplicates', 'Begins', () => load(0, 'api/duplicates/start'), {class: 'main-button'}), h('span.help', 'Every picture is read once; the hashes are kept in a cache, not in the data set.')],
 			answer.state === 'done' && [h('span', `${counted(answer.num_groups, 'group')}, ${count(answer.num_across)} of them across splits`),
 				answer.num_across > 0 && toggle('across splits only', 'Groups with records of several splits', place.across === '1', on => go({...place, across: on ? '1' : ''}))],
 			answer.message && h('span.help', answer.message));
 	}
 
 	function groupOf(group) {
-		const own = group.records.filter(one => one.split === place.split).length;
-		return h('section', {class: group.across ? 'group across' : 'group'},
-			h('h2', group.exact ? 'Equal' : 'Alike', group.across && h('span.badge', 'across splits'), own > 0 && h('a', {href: write({view: 'grid', split: place.split, group: group.group})}, 'in the grid')),
-			h('ul.small-pictures', group.records.slice(0, MAX_OF_GROUP).map(one => h('li', h('a', {href: write({view: 'record', split: one.split, record: one.record})},
-				picture(one.split, one.record, 160), h('span', `${one.split} ${count(one.record)}`),
-				one.class_name && h('span.help', one.class_name), one.distance > 0 && h('span.help', `distance ${one.distance}`)))),
+		return h('section.group',
+			h('h2', group.exact ? 'Equal' : 'Alike', group.across && h('span.badge', 'across splits'), group.records.some(one => one.split === place.split) && h('a', {href: toGrid(place.split, {group: group.group})}, 'in the grid')),
+			h('ul.small-pictures', group.records.slice(0, MAX_OF_GROUP).map(one => smallPicture(one, `${one.split} ${count(one.record)}`, one.class_name, one.distance > 0 && `distance ${one.distance}`)),
 				group.records.length > MAX_OF_GROUP && h('li.help', `and ${count(group.records.length - MAX_OF_GROUP)} more`)));
 	}
 

@@ -50,6 +50,9 @@ export function toggle(text, does, pressed, change) {
 	}, {class: 'toggle', ariaPressed: String(pressed)});
 }
 
+// Presses the switch with this word.
+export const press = (among, text) => [...among.querySelectorAll('.toggle')].find(one => one.textContent === text)?.click();
+
 // A <select> of [value, text] pairs.
 export function choose(label, pairs, value, change) {
 	const select = h('select', {'aria-label': label, title: label, onchange: () => change(select.value)},
@@ -66,6 +69,13 @@ export function bytes(number) {
 		if (number < 1000 || unit === 'GB') return `${number < 10 && unit !== 'B' ? number.toFixed(1) : Math.round(number)} ${unit}`;
 		number /= 1000;
 	}
+}
+
+// The inside of a bar: its length, a name and a number.
+export function bar(name, number, most) {
+	const length = h('span.length');
+	length.style.width = `${100 * number / most}%`;
+	return [length, h('span.name', name), h('span.value', count(number))];
 }
 
 // A number in at most some four digits that count.

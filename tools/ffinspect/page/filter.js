@@ -1,16 +1,17 @@
 // What chooses records, beside the grid: text, a filter, results and classes.
-import {ask, latest, resultsOf, splitOf} from './api.js';
-import {choiceOf, cleared, go, LIMITS} from './address.js';
-import {button, h, put, sentence, settled} from './elements.js';
+import {ask, latest, resultsOf, splitOf, worstFirst} from './api.js';
+import {choiceOf, go, LIMITS, read, UNLIMITED} from './address.js';
+import {button, h, put, sentence, settled, toggle} from './elements.js';
 import {histogram} from './histogram.js';
 
-const RESULTS = [['', 'all'], ['right', 'right'], ['wrong', 'wrong'], ['sure', 'wrong and sure'], ['found', 'with a result']];
+// By the kind of the results.
+const RESULTS = {found: 'with a result', right: 'right', wrong: 'wrong', sure: 'wrong and sure'};
+const OF_KIND = {classes: Object.keys(RESULTS), roots: ['found']};
 
 export function filterPanel(start) {
 	let place = start;
-	const fields = () => splitOf(place.split).fields.filter(field => field.column).map(field => field.name);
-	const text = h('input', {type: 'search', id: 'text', spellcheck: false, autocomplete: 'off', oninput: () => textSoon(), onkeydown: entered});
-	const where = h('textarea', {id: 'where', rows: 2, spellcheck: false, autocomplete: 'off', oninput: () => whereSoon(), onkeydown: entered, 'aria-describedby': 'where-says'});
+	const text = h('input', {type: 'search', id: 'text', spellcheck: false, autocomplete: 'off', oninput: () => textSoon()});
+	const where = h('textarea', {id: 'where', rows: 2, spellcheck: false, autocomplete: 'off', oninput: () => whereSoon(), onkeydown: event => event.key === 'Enter' && event.preventDefault(), 'aria-describedby': 'where-says'});
 	const textHelp = h('p.help');
 	const whereHelp = h('p.help');
 	const says = Object.assign(sentence(), {id: 'where-says'});
@@ -33,18 +34,6 @@ export function filterPanel(start) {
 		unfold.ariaExpanded = element.classList.toggle('unfolded', open);
 	}
 
-	function entered(event) {
-		if (event.key !== 'Enter' || event.shiftKey) return;
-		event.preventDefault();
-		if (event.target === text) {
-			textSoon.stop();
-			apply({text: text.value.trim()});
-		} else {
-			whereSoon.stop();
-			tryWhere();
-		}
-	}
-
 	// A filter is applied when the server has understood it; until then the grid stays as it is.
 	const tryWhere = () => asked.run(async signal => {
 		const value = where.value.trim();
@@ -54,29 +43,28 @@ export function filterPanel(start) {
 	});
 
 	function showWhereHelp() {
+		const {classes, fields} = splitOf(place.split);
+		const columns = fields.filter(field => field.column), [first] = columns;
+		const example = classes?.length > 1 ? `class in {'${classes[0].name}', '${classes[1].name}'}` : `${first?.name} == ${first?.type === 'string' ? "'a text'" : 3}`;
 		where.ariaInvalid = null;
 		says.tell('');
-		whereHelp.textContent = fields().length ? `Such as ${exampleOf(splitOf(place.split))}. Columns: ${fields().join(', ')}` : 'No field of this split has a column.';
+		whereHelp.textContent = first ? `Such as ${example}. Columns: ${columns.map(field => field.name).join(', ')}` : 'No field of this split has a column.';
 	}
 
 	// While somebody types, the button "back" leads to the choice before, not to each letter.
 	function apply(values, typed = false) {
 		const replace = typed && Object.keys(values).every(name => place[name]);
-		go({...place, at: '', ...values}, replace);
+		go({...read(), at: '', ...values}, replace);
 	}
 
 	function showLimits() {
 		const {classes} = splitOf(place.split);
 		const nameOf = label => classes?.[label]?.name ?? label;
-		const chips = [];
-		const chip = (say, remove) => chips.push(button(`${say} ×`, 'Removes this part of the choice', () => apply(remove), {class: 'chip'}));
-		for (const label of place.label ? place.label.split(',') : [])
-			chip(nameOf(label), {label: place.label.split(',').filter(other => other !== label).join(',')});
-		if (place.truth) chip(`is ${nameOf(place.truth)}`, {truth: ''});
-		if (place.found) chip(`found ${nameOf(place.found)}`, {found: ''});
-		if (place.group) chip(`group ${place.group} of duplicates`, {group: ''});
-		const any = LIMITS.some(name => place[name]);
-		put(limits, chips, any && button('Show all', 'Removes all that chooses records', () => go({...cleared(place), at: ''}), {class: 'quiet'}));
+		const labels = place.label?.split(',') ?? [];
+		const chip = (say, remove) => button(`${say} ×`, 'Removes this part of the choice', () => apply(remove), {class: 'chip'});
+		put(limits, labels.map(label => chip(nameOf(label), {label: labels.filter(other => other !== label).join(',')})),
+			place.truth && chip(`is ${nameOf(place.truth)}`, {truth: ''}), place.found && chip(`found ${nameOf(place.found)}`, {found: ''}),
+			place.group && chip(`group ${place.group} of duplicates`, {group: ''}), LIMITS.some(name => place[name]) && button('Show all', 'Removes all that chooses records', () => apply(UNLIMITED), {class: 'quiet'}));
 	}
 
 	function show(next) {
@@ -89,9 +77,10 @@ export function filterPanel(start) {
 			where.value = place.where ?? '';
 			showWhereHelp();
 		}
-		const has = resultsOf(place.split, 'classes');
-		results.hidden = !has;
-		put(results, has && RESULTS.map(([value, name]) => button(name, `Records whose result is: ${name}`, () => apply({only: value}), {class: 'toggle', ariaPressed: String((place.only ?? '') === value)})));
+		const kind = resultsOf(place.split);
+		results.hidden = !kind;
+		if (kind) put(results, (OF_KIND[kind] ?? ['found', 'right', 'wrong']).map(only => toggle(RESULTS[only], `Only records: ${RESULTS[only]}`, place.only === only, on => apply({only: on ? only : ''}))),
+			button('Worst first', 'The worst results first', () => apply({only: place.only || 'found', ...worstFirst(place.split)})));
 		showLimits();
 		bars.show(place);
 	}
@@ -102,10 +91,4 @@ export function filterPanel(start) {
 		where: () => { fold(true); where.focus(); },
 		stop: () => { textSoon.stop(); whereSoon.stop(); asked.stop(); bars.stop(); },
 	};
-}
-
-function exampleOf(split) {
-	if (split.classes?.length > 3) return `class in {'${split.classes[0].name}', '${split.classes[1].name}'}`;
-	const field = split.fields.find(one => one.column);
-	return /string/.test(field.type) ? `${field.name} == 'a text'` : `${field.name} in {3, 100..199}`;
 }

@@ -26,16 +26,17 @@ export function gridView(start) {
 	const controls = h('div.controls');
 	const empty = h('div.empty', {hidden: true});
 	const filter = filterPanel(place);
-	const section = h('section.grid', h('div.toolbar', counter, controls), empty, list);
-	const element = h('div.with-side', filter.element, section);
+	const element = h('div.with-side', filter.element, h('section.grid', h('div.toolbar', counter, controls), empty, list));
 	const quiet = settled(120, () => { align(); draw(true); remember(); });
 	const watcher = new ResizeObserver(() => resized());
 	const unlisten = ticks.listen(() => cells.forEach(cell => cell.position >= 0 && cell.mark(place.split)));
 
+	const split = () => splitOf(place.split);
 	const length = () => rows.length ?? 0;
-	const textual = () => !splitOf(place.split).pictures.length;
+	const textual = () => !split().pictures.length;
 	const zoom = () => ZOOM.find(size => size === Number(place.size)) ?? ZOOM.find(size => size >= (innerWidth < 600 ? 108 : innerWidth > 2200 ? 200 : 148));
 	const lowered = () => real > MAX_HEIGHT;
+	const slack = () => MAX_HEIGHT - height;
 	const limit = () => Math.max(0, real - height);
 
 	function begin() {
@@ -50,7 +51,9 @@ export function gridView(start) {
 		});
 		focus = Math.max(0, Number(place.at) || 0);
 		anchor = null;
-		empty.hidden = true;
+		const {warnings} = split();
+		put(empty, warnings.map(message => problem({message})));
+		empty.hidden = !warnings.length;
 		showControls();
 		filter.show(place);
 		showCount();
@@ -102,14 +105,14 @@ export function gridView(start) {
 	// Puts a place of the whole list at the top of the view.
 	function moveTo(wanted) {
 		top = Math.min(Math.max(0, wanted), limit());
-		list.scrollTop = lowered() ? top / limit() * (MAX_HEIGHT - height) : top;
+		list.scrollTop = lowered() ? top / limit() * (slack()) : top;
 		lastScroll = list.scrollTop;
 		offset = lastScroll - top;
 	}
 
 	// The scroll bar follows the list where the two have drifted apart.
 	function align() {
-		if (lowered() && Math.abs(top / limit() * (MAX_HEIGHT - height) - list.scrollTop) > 1) {
+		if (lowered() && Math.abs(top / limit() * (slack()) - list.scrollTop) > 1) {
 			moveTo(top);
 			draw(true);
 		}
@@ -121,9 +124,9 @@ export function gridView(start) {
 		lastScroll = now;
 		if (!lowered()) top = now;
 		else if (Math.abs(step) < 2 * height) top = Math.min(Math.max(0, top + step), limit());
-		else top = now / (MAX_HEIGHT - height) * limit();
+		else top = now / (slack()) * limit();
 		offset = now - top;
-		if (lowered() && (now <= 0 ? top > 0 : now >= MAX_HEIGHT - height - 1 && top < limit() - 1)) align();
+		if (lowered() && (now <= 0 ? top > 0 : now >= slack() - 1 && top < limit() - 1)) align();
 		if (!frame) frame = requestAnimationFrame(() => { frame = 0; draw(false); });
 		quiet();
 	}
@@ -137,7 +140,6 @@ export function gridView(start) {
 		const seen = [row * columns, (Math.ceil((top + height) / rowHeight)) * columns];
 		const first = Math.max(0, row - ROWS_BEYOND) * columns;
 		const last = Math.min(length(), first + cells.length);
-		const later = [];
 		for (let position = first; position < first + cells.length; ++position) {
 			const cell = cells[position % cells.length];
 			if (position >= last) {
@@ -152,17 +154,17 @@ export function gridView(start) {
 			const x = GAP + (position % columns) * (cellWidth + GAP);
 			const y = GAP + Math.floor(position / columns) * rowHeight + offset;
 			cell.element.style.transform = `translate(${x}px, ${y}px)`;
-			if (flying || textual() || cell.source || cell.record === null) continue;
-			if (position >= seen[0] && position < seen[1]) load(cell);
-			else later.push(cell);
 		}
-		for (const cell of later) load(cell);
-		if (!flying) rows.want(first, last - 1);
+		if (flying) return;
+		rows.want(first, last - 1);
+		if (textual()) return;
+		// What is in view comes first.
+		const isSeen = ({position}) => position >= seen[0] && position < seen[1];
+		const bare = cells.filter(cell => cell.record !== null && !cell.source);
+		for (const cell of [...bare.filter(isSeen), ...bare.filter(cell => !isSeen(cell))]) load(cell);
 	}
 
-	function load(cell) {
-		cell.load(thumbnail(place.split, cell.record, sizeFor(cellWidth), place));
-	}
+	const load = cell => cell.load(thumbnail(place.split, cell.record, sizeFor(cellWidth), place));
 
 	function describe(cell) {
 		const record = rows.record(cell.position);
@@ -223,7 +225,7 @@ export function gridView(start) {
 		for (let i = from; i <= to; ++i) if (rows.record(i) !== undefined) chosen.push({record: rows.record(i), id: rows.at(i)?.id});
 		ticks.change(place.split, chosen, on);
 		const missing = to - from + 1 - chosen.length;
-		if (missing) tell(new Error(`${counted(missing, 'record')} of the range were too far away to be ticked; tick them in shorter ranges.`));
+		if (missing) tell(new Error(`${counted(missing, 'record')} of the range were too far away to be ticked; tick shorter ranges.`));
 	}
 
 	function clicked(event) {
@@ -242,7 +244,7 @@ export function gridView(start) {
 	}
 
 	function showCount() {
-		const total = splitOf(place.split).num_records;
+		const total = split().num_records;
 		counter.textContent = rows.length === null ? '…' : rows.whole ? counted(total, 'record') : `${count(length())} of ${count(total)}`;
 		if (rows.length === 0) {
 			put(empty, h('p', rows.whole ? 'This split has no records.' : 'No record fits this choice.'),
@@ -252,16 +254,16 @@ export function gridView(start) {
 	}
 
 	function showControls() {
-		const split = splitOf(place.split);
-		const orders = split.orders.includes('record') ? split.orders : ['record', ...split.orders];
+		const {has_boxes, has_joints, masks, orders, pictures} = split();
 		const change = values => go({...place, at: '', ...values});
-		put(controls, 
+		const named = names => names.map(name => [name, name]);
+		put(controls,
 			choose('Sort by', orders.map(order => [order, order === 'record' ? 'in order' : `by ${order}`]), place.sort || 'record', sort => change({sort: sort === 'record' ? '' : sort})),
-			toggle(place.descending ? '↓' : '↑', 'Largest first', Boolean(place.descending), on => change({descending: on ? '1' : ''})),
-			split.pictures.length > 1 && choose('Picture', split.pictures.map(name => [name, name]), place.field || split.pictures[0], field => change({field})),
-			(split.has_boxes || split.has_joints) && toggle('Marks', 'Boxes and joints on the thumbnails', place.marks !== '0', on => change({marks: on ? '' : '0'})),
-			split.masks.length > 0 && choose('Mask', [['', 'no mask'], ...split.masks.map(name => [name, name])], place.mask || '', mask => change({mask})),
-			split.pictures.length > 0 && [button('−', 'Smaller thumbnails (−)', () => magnify(-1)), button('+', 'Larger thumbnails (+)', () => magnify(1))]);
+			toggle(place.descending ? '↓' : '↑', 'Largest first', Boolean(place.descending), on => change({descending: on})),
+			pictures.length > 1 && choose('Picture', named(pictures), place.field || pictures[0], field => change({field})),
+			(has_boxes || has_joints) && toggle('Marks', 'Boxes and joints on the thumbnails', place.marks !== '0', on => change({marks: on ? '' : '0'})),
+			masks.length > 0 && choose('Mask', [['', 'no mask'], ...named(masks)], place.mask || '', mask => change({mask})),
+			pictures.length > 0 && [button('−', 'Smaller thumbnails (−)', () => magnify(-1)), button('+', 'Larger thumbnails (+)', () => magnify(1))]);
 	}
 
 	const page = () => Math.max(1, Math.floor(height / rowHeight)) * columns;

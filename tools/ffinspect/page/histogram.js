@@ -1,7 +1,7 @@
 // The classes of a choice, or the numbers of the column that sorts, as bars to be clicked.
 import {ask, latest, splitOf} from './api.js';
 import {choiceOf} from './address.js';
-import {button, choose, count, counted, h, problem, put, settled, short} from './elements.js';
+import {bar, button, choose, count, counted, h, problem, put, settled, short} from './elements.js';
 
 const MAX_BARS = 400;  // more are found by their names
 
@@ -45,9 +45,8 @@ export function histogram(apply) {
 		search.hidden = !classes || bins.length <= 12;
 		order.hidden = !classes;
 		heading.textContent = classes ? counted(bins.length, 'class', 'classes') : field;
-		let shown = bins;
-		if (classes && wanted) shown = shown.filter(bin => `${bin.class} ${bin.class_name ?? ''}`.toLowerCase().includes(wanted));
-		if (classes && sort === 'count') shown = [...shown].sort((a, b) => b.num_records - a.num_records);
+		const shown = bins.filter(bin => !classes || `${bin.class} ${bin.class_name ?? ''}`.toLowerCase().includes(wanted));
+		if (classes && sort === 'count') shown.sort((a, b) => b.num_records - a.num_records);
 		const pressed = new Set(place.label?.split(','));
 		const missing = shown.length - MAX_BARS;
 		left.textContent = missing > 0 ? `${count(missing)} more are found by their names.` : classes && !shown.length ? 'No class of this name.' : '';
@@ -57,7 +56,7 @@ export function histogram(apply) {
 	function classBar(bin, most, pressed) {
 		const label = String(bin.label), on = pressed.has(label);
 		const name = bin.class_name ?? bin.class ?? label;
-		return bar(name, bin, most, on, `${name} (${[bin.class, `label ${label}`].filter(Boolean).join(', ')})`, () => {
+		return barOf(name, bin, most, on, `${name} (${[bin.class, `label ${label}`].filter(Boolean).join(', ')})`, () => {
 			const next = new Set(pressed);
 			if (on) next.delete(label);
 			else next.add(label);
@@ -66,16 +65,14 @@ export function histogram(apply) {
 	}
 
 	function rangeBar(bin, most) {
-		const name = bin.first === bin.last ? short(bin.first) : `${short(bin.first)} … ${short(bin.last)}`;
+		const name = `${short(bin.first)} … ${short(bin.last)}`;
 		const limits = `${field} >= ${bin.first} and ${field} <= ${bin.last}`;
 		const column = splitOf(place.split).fields.some(one => one.name === field && one.column);
-		return bar(name, bin, most, false, column ? `Filters by ${limits}` : name, column ? () => apply({where: place.where ? `${place.where} and ${limits}` : limits}) : null);
+		return barOf(name, bin, most, false, column ? `Filters by ${limits}` : name, column ? () => apply({where: place.where ? `${place.where} and ${limits}` : limits}) : null);
 	}
 
-	function bar(name, bin, most, on, title, click) {
-		const length = h('span.length');
-		length.style.width = `${100 * bin.num_records / most}%`;
-		const inside = [length, h('span.name', name), h('span.value', count(bin.num_records))];
+	function barOf(name, bin, most, on, title, click) {
+		const inside = bar(name, bin.num_records, most);
 		return h('li', click ? button(inside, title, click, {ariaPressed: String(on), class: 'bar-of'}) : h('div.bar-of', {title}, inside));
 	}
 

@@ -1,5 +1,5 @@
 // Begins: opens the data set, draws the bar at the top and shows the view of the address.
-import {choiceOf, go, read, write} from './address.js';
+import {choiceOf, go, read, toGrid, write} from './address.js';
 import {open, resultsOf, set, splitOf} from './api.js';
 import {button, choose, count, counted, h, problem, put, say, stored} from './elements.js';
 import {gridView} from './grid.js';
@@ -24,7 +24,9 @@ async function show() {
 	if (!VIEWS[place.view]) place.view = 'grid';
 	if (!splitOf(place.split)) {
 		if (place.split) say(`This data set has no split ${place.split}`);
-		place.split = (set.splits.find(split => split.name === set.results?.split) ?? set.splits[0]).name;
+		// What has results, or shows something.
+		const best = [split => split.name === set.results?.split, split => split.kind !== 'records', () => true].find(wanted => set.splits.some(wanted));
+		place.split = set.splits.find(best).name;
 		history.replaceState(null, '', write(place));
 	}
 	showBar(place);
@@ -41,7 +43,6 @@ async function show() {
 	} catch (error) {
 		view = null;
 		put(main, problem(error));
-		console.error(error);
 	}
 }
 
@@ -49,18 +50,18 @@ function title() {
 	document.title = `${view.title()} · ${nameOfSet()} · ffinspect`;
 }
 
-const nameOfSet = () => set.path.replace(/\/+$/, '').split('/').pop() || set.path;
+const nameOfSet = () => set.path.split('/').filter(Boolean).pop() ?? set.path;
 
 function showBar(place) {
 	const tab = (name, text, values) => h('a.tab', {href: write({view: name, ...values}), ariaCurrent: place.view === name ? 'page' : null}, text);
 	const split = splitOf(place.split);
 	const inGrid = place.view === 'grid' ? place : {...choiceOf(place), view: 'grid'};
 	put(bar,
-		h('a.brand', {href: write({view: 'grid', split: place.split}), title: set.path}, nameOfSet()),
+		h('a.brand', {href: toGrid(place.split), title: set.path}, nameOfSet()),
 		set.splits.length > 1 ? choose('Split', set.splits.map(one => [one.name, `${one.name} · ${count(one.num_records)}`]), place.split, name => go({view: place.view === 'record' ? 'grid' : place.view, split: name}))
 			: h('span.split', split.name),
 		h('nav.tabs', {ariaLabel: 'Views'}, tab('grid', split.kind === 'scenes' ? 'Keyframes' : split.pictures.length ? 'Pictures' : 'Records', inGrid),
-			resultsOf(split.name, 'classes') && tab('confusion', 'Predictions', {split: split.name}),
+			resultsOf(split.name) === 'classes' && tab('confusion', 'Predictions', {split: split.name}),
 			split.pictures.length > 0 && tab('duplicates', 'Duplicates', {split: split.name})),
 		h('div.end', button(ticks.number() ? `List · ${counted(ticks.number(), 'tick')}` : 'List …', 'The choice or the ticks as a list of records (l)', showList, {class: 'list'}),
 			button('◐', 'Light or dark (t)', turnLight),

@@ -1,5 +1,5 @@
 // Records as a list: those that were ticked, or all of a choice.
-import {ask, set, splitOf} from './api.js';
+import {ask, set} from './api.js';
 import {choiceOf, LIMITS, query} from './address.js';
 import {button, counted, h, problem, put, showDialog} from './elements.js';
 import * as ticks from './ticks.js';
@@ -27,14 +27,10 @@ export function showOut(place) {
 	// Ids of records that were not in a row of the grid when they were ticked are asked for.
 	async function saveIds(split, records) {
 		try {
-			const ids = [];
-			for (const [record, id] of records) ids.push(id ?? (await ask('api/record', {split, record})).id);
-			const missing = ids.filter(id => id === null || id === undefined).length;
-			if (missing) {
-				says.textContent = `${counted(missing, 'record has', 'records have')} no id; the numbers say which they are.`;
-				if (missing === ids.length) return;
-			}
-			save(`${split}-ids.txt`, ids.filter(id => id !== null && id !== undefined).map(id => `${id}\n`).join(''));
+			const ids = (await Promise.all(records.map(async ([record, id]) => id ?? (await ask('api/record', {split, record})).id))).filter(Boolean);
+			const missing = records.length - ids.length;
+			if (missing) says.textContent = `${counted(missing, 'record has', 'records have')} no id; the numbers say which they are.`;
+			if (ids.length) save(`${split}-ids.txt`, ids.map(id => `${id}\n`).join(''));
 		} catch (error) {
 			put(says, problem(error));
 		}
@@ -57,10 +53,9 @@ export function showOut(place) {
 
 	async function showChosen() {
 		const choice = choiceOf(place);
-		const whole = !LIMITS.some(name => place[name]);
-		const {num_records: number} = whole ? splitOf(place.split) : await ask('api/find', choice);
+		const {num_records: number} = await ask('api/find', choice);
 		const link = (as, text, end) => h('a.button', {href: `list?${query({...choice, as})}`, download: `${place.split}${end}`}, text);
-		put(chosen, h('h3', whole ? `All of ${place.split}` : 'All of the choice'), h('div.row', h('span', counted(number, 'record')),
+		put(chosen, h('h3', LIMITS.some(name => place[name]) ? 'All of the choice' : `All of ${place.split}`), h('div.row', h('span', counted(number, 'record')),
 			link('numbers', 'Numbers', '.txt'), link('ids', 'Ids', '-ids.txt'), link('json', 'JSON', '.json')));
 	}
 

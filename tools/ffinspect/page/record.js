@@ -1,25 +1,27 @@
 // One record: its picture in full, all of its fields, its neighbours, and what training sees of it.
-import {ask, latest, splitOf} from './api.js';
+import {ask, foundName, latest, set, splitOf} from './api.js';
 import {choiceOf, go, note, write} from './address.js';
-import {choose, count, h, problem, put, toggle} from './elements.js';
+import {choose, count, h, press, problem, put, short, toggle} from './elements.js';
+import {picture as smallPicture} from './cells.js';
 import {fieldTable} from './fields.js';
-import {neighbours} from './neighbours.js';
 import {stage} from './picture.js';
 import * as ticks from './ticks.js';
 import {tokenPages} from './tokens.js';
 import {trainingPanel} from './training.js';
 
+const BEFORE = 8, AFTER = 15;  // neighbours
+
 export function recordView(start) {
-	let place = start, record = null;
+	let place = start, record = null, around = {};
 	const picture = stage();
 	const heading = h('div.record-head');
 	const controls = h('div.controls');
 	const left = h('div.record-main');
 	const facts = h('div.facts');
-	const around = neighbours();
+	const strip = h('nav.strip', {ariaLabel: 'Neighbours in the choice'});
 	const training = trainingPanel(values => { place = {...place, ...values}; note(place); });
 	const tokens = tokenPages();
-	const element = h('article.record', heading, h('div.record-body', left, facts), around.element);
+	const element = h('article.record', heading, h('div.record-body', left, facts), strip);
 	const unlisten = ticks.listen(() => showHeading());
 
 	const split = () => splitOf(place.split);
@@ -35,11 +37,22 @@ export function recordView(start) {
 	const begin = () => asked.run(async signal => {
 		showHeading();
 		if (mode() === 'tokens') tokens.show(place, signal);
-		[record] = await Promise.all([ask('api/record', {split: place.split, record: place.record}, {signal}), around.show(place, signal)]);
+		[record] = await Promise.all([ask('api/record', {split: place.split, record: place.record}, {signal}), showNeighbours(signal)]);
 		showHeading();
 		showMain();
-		put(facts, fieldTable(place.split, record));
+		put(facts, fieldTable(record));
 	});
+
+	// The records before and after this one in the choice.
+	async function showNeighbours(signal) {
+		around = await ask('api/position', {...choiceOf(place), record: place.record}, {signal});
+		const {position} = around;
+		if (position === null) return put(strip, h('p.help', 'This record is not in the choice.'));
+		const from = Math.max(0, position - BEFORE);
+		const {rows} = await ask('api/rows', {...choiceOf(place), from, count: BEFORE + AFTER + 1}, {signal});
+		put(strip, rows.map(row => h('a', {href: write({...place, record: row.record}), ariaLabel: `Record ${row.record} ${row.class_name ?? ''}`, ariaCurrent: row.record === number() ? 'true' : null},
+			split().pictures.length ? smallPicture(place.split, row.record, 96) : h('span', count(row.record)))));
+	}
 
 	function showMain() {
 		const now = mode();
@@ -60,7 +73,8 @@ export function recordView(start) {
 	}
 
 	function showControls(now) {
-		const numbers = {boxes: record.boxes.length, joints: record.joints.length, names: record.boxes.length + record.joints.length, mask: split().masks.length};
+		const numbers = {boxes: record.boxes.length, joints: record.joints.length, names: record.boxes.length + record.joints.length, mask: split().masks.length,
+			results: [...record.boxes, ...record.joints].some(mark => mark.is_found || mark.kind === 'found root')};
 		const tab = (to, text) => h('a.tab', {href: write({...place, see: to}), ariaCurrent: now === (to || 'picture') ? 'page' : null}, text);
 		put(controls, split().pictures.length > 0 && h('nav.tabs', {ariaLabel: 'What is shown'}, tab('', 'Picture'), tab('training', 'What training sees')),
 			now === 'picture' && [
@@ -79,36 +93,34 @@ export function recordView(start) {
 		picture.hide(now);
 	}
 
-	const press = name => [...controls.querySelectorAll('.toggle')].find(one => one.textContent === name)?.click();
-
 	const nameOf = of => of.class_name ?? of.class ?? '';
-
 	function showHeading() {
-		const {position, previous, next, num_records} = around.found;
+		const {position, previous, next, num_records} = around;
 		const to = (of, text, does) => !Number.isInteger(of) ? h('span.button.off', {ariaHidden: 'true'}, text) : h('a.button', {href: write({...place, record: of}), title: does, ariaLabel: does}, text);
 		const shown = record?.record === number() ? record : null;
 		put(heading, h('a.button', {href: write(back()), title: 'Back to the grid (Escape)'}, 'Grid'),
 			h('h1', `Record ${count(number())}`, shown && h('span.class', nameOf(shown))),
-			shown?.result && verdict(shown),
+			shown?.result && verdict(place.split, shown),
 			h('span.end', Number.isInteger(position) && h('span.help', `${count(position + 1)} of ${count(num_records)}`),
 				to(previous, '‹', 'Previous record (←)'), to(next, '›', 'Next record (→)'),
 				toggle('Tick', 'Ticks the record (Space)', ticks.has(place.split, number()), tick)));
 	}
 
-	const back = () => ({...choiceOf(place), view: 'grid', at: around.found.position || '', mask: place.mask});
+	const back = () => ({...choiceOf(place), view: 'grid', at: around.position || '', mask: place.mask});
 
 	const tick = () => ticks.turn(place.split, number(), record?.id);
 
-	const step = to => Number.isInteger(around.found[to]) && go({...place, record: around.found[to]});
+	const step = to => Number.isInteger(around[to]) && go({...place, record: around[to]});
 	const keys = [
 		['ArrowRight j', 'next record', () => step('next')],
 		['ArrowLeft k', 'previous record', () => step('previous')],
 		['Space', 'tick the record', tick],
-		['b', 'boxes', () => press('boxes')],
-		['n', 'names', () => press('names')],
-		['m', 'mask', () => press('mask')],
-		['p', 'joints', () => press('joints')],
-		['o', 'the picture in its own size', () => press('1:1')],
+		['b', 'boxes', () => press(controls, 'boxes')],
+		['n', 'names', () => press(controls, 'names')],
+		['m', 'mask', () => press(controls, 'mask')],
+		['r', 'results', () => press(controls, 'results')],
+		['p', 'joints', () => press(controls, 'joints')],
+		['o', 'the picture in its own size', () => press(controls, '1:1')],
 		['s', 'what training sees', () => go({...place, see: place.see ? '' : 'training'})],
 		['Escape', 'back to the grid', () => go(back())],
 	];
@@ -135,8 +147,9 @@ export function recordView(start) {
 	};
 }
 
-function verdict({label, result}) {
-	const right = result.found === label;
-	return h('span', {class: right ? 'verdict' : 'verdict wrong-one'}, right ? 'found right' : `found ${result.found_name ?? result.found}`,
-		result.score !== null && result.score !== undefined && ` · ${result.score.toFixed(3)}`);
+// A class that was found, or how far off the result is.
+function verdict(split, {result}) {
+	const {is_right: right, error, score} = result;
+	const words = right ? 'found right' : Number.isFinite(error) ? `${set.results.error_name} ${short(error)}` : `found ${foundName(split, result)}`;
+	return h('span', {class: right === false ? 'verdict wrong-one' : 'verdict'}, words, Number.isFinite(score) && ` · ${short(score)}`);
 }

@@ -8,16 +8,11 @@ const MAX_BLOCKS = 150;  // 30,000 rows are kept
 
 export class Rows {
 	// arrived(first, last): rows came. counted(number): how many there are. failed(error).
-	constructor(choice, {arrived, counted, failed}) {
-		this.choice = choice;
-		this.arrived = arrived;
-		this.counted = counted;
-		this.failed = failed;
-		this.blocks = new Map();
-		this.running = new Map();
+	constructor(choice, told) {
+		Object.assign(this, told, {choice, blocks: new Map(), running: new Map()});
 		const split = splitOf(choice.split);
 		this.whole = !LIMITS.some(name => choice[name]);
-		this.plain = this.whole && (!choice.sort || choice.sort === 'record');
+		this.plain = this.whole && split.is_whole && (!choice.sort || choice.sort === 'record');
 		this.length = this.whole ? split.num_records : null;
 	}
 

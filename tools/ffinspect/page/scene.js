@@ -1,7 +1,7 @@
 // A scene: six cameras and the view from above, with a slider over its keyframes.
 import {address, ask, latest, reasonOf, resultsOf} from './api.js';
 import {choiceOf, go, note} from './address.js';
-import {button, choose, count, counted, h, problem, put, sentence, settled, toggle} from './elements.js';
+import {button, choose, count, counted, h, press, problem, put, sentence, settled, toggle} from './elements.js';
 import {fieldTable} from './fields.js';
 import * as ticks from './ticks.js';
 
@@ -19,8 +19,8 @@ export function sceneView(start) {
 	const controls = h('div.controls');
 	const facts = h('div.facts');
 	const why = sentence();
-	const element = h('article.scene', heading, why, h('div.scene-body', cameras, h('figure.above-place', above)),
-		h('div.row.player', slider, clock), controls, h('details.all-fields', {ontoggle: () => details()}, h('summary', 'Fields of the keyframe'), facts));
+	const element = h('article.scene', heading, why, h('div.scene-body', cameras, h('figure', above)),
+		h('div.row.player', slider, clock), controls, h('details', {ontoggle: () => details()}, h('summary', 'Fields of the keyframe'), facts));
 	const unlisten = ticks.listen(() => showHeading());
 	const details = settled(150, () => showFields());
 	let pictures = [];
@@ -50,12 +50,10 @@ export function sceneView(start) {
 
 	const rank = name => AROUND.indexOf(name) < 0 ? AROUND.length : AROUND.indexOf(name);
 	// Pictures are asked for as large as they are drawn, in steps.
-	const sizeOf = pixels => Math.min(1600, Math.ceil((pixels || 400) * Math.min(devicePixelRatio, 2) / 160) * 160);
-	const cameraWidth = () => sizeOf(cameras.clientWidth / 3);
-	const sizeAbove = () => sizeOf(above.parentNode.clientWidth);
+	const sizeOf = pixels => Math.min(1600, Math.max(2, Math.ceil(pixels * Math.min(devicePixelRatio, 2) / 160)) * 160);
 	const drawn = of => ({split: place.split, record: of, boxes: boxes() ? '1' : '0', results: results() ? '1' : '0'});
-	const cameraAt = (of, name) => address('camera', {...drawn(of), camera: name, width: cameraWidth()});
-	const aboveAt = of => address('above', {...drawn(of), size: sizeAbove(), sweeps: String(sweeps())});
+	const cameraAt = (of, name) => address('camera', {...drawn(of), camera: name, width: sizeOf(cameras.clientWidth / 3)});
+	const aboveAt = of => address('above', {...drawn(of), size: sizeOf(above.parentNode.clientWidth), sweeps: String(sweeps())});
 
 	async function failedPicture({target}) {
 		if (target.getAttribute('src')) why.tell(await reasonOf(target.src));
@@ -84,8 +82,8 @@ export function sceneView(start) {
 	const remember = settled(150, () => element.isConnected && note(place));
 
 	function showFields() {
-		if (element.querySelector('.all-fields').open)
-			askedFields.run(async signal => put(facts, fieldTable(place.split, await ask('api/record', {split: place.split, record: record()}, {signal}))));
+		if (element.querySelector('details').open)
+			askedFields.run(async signal => put(facts, fieldTable(await ask('api/record', {split: place.split, record: record()}, {signal}))));
 	}
 
 	// Plays in the time of the scene, or as fast as the pictures come where that is slower.
@@ -121,7 +119,7 @@ export function sceneView(start) {
 			toggle(playing ? 'Stop' : 'Play', 'Plays the scene (Space)', playing, play),
 			choose('Scene', scenes.scenes.map(one => [one.name, `${one.name} · ${counted(one.records.length, 'keyframe')}`]), scene.name, toScene),
 			toggle('boxes', 'Shows the boxes (b)', boxes(), on => change({boxes: on ? '' : '0'})),
-			resultsOf(place.split, 'scenes') && toggle('results', 'Shows the detections (r)', results(), on => change({results: on ? '1' : ''})),
+			resultsOf(place.split) && toggle('results', 'Shows the detections (r)', results(), on => change({results: on ? '1' : ''})),
 			choose('Older frames of the lidar', Array.from({length: MAX_SWEEPS + 1}, (_, n) => [String(n), n ? counted(n, 'sweep') : 'no sweeps']), String(sweeps()), value => change({sweeps: value === '0' ? '' : value})));
 	}
 
@@ -138,17 +136,14 @@ export function sceneView(start) {
 
 	const tick = () => ticks.turn(place.split, Number(place.record));
 
-	const press = name => [...controls.querySelectorAll('.toggle')].find(one => one.textContent === name)?.click();
 	const keys = [
 		['ArrowRight', 'next keyframe', () => showFrame(at + 1)],
 		['ArrowLeft', 'previous keyframe', () => showFrame(at - 1)],
 		['Home', 'first keyframe', () => showFrame(0)],
 		['End', 'last keyframe', () => showFrame(scene.records.length - 1)],
 		['Space', 'play, stop', play],
-		['PageDown j', 'next scene', () => toScene(scenes.scenes[scenes.scenes.indexOf(scene) + 1]?.name)],
-		['PageUp k', 'previous scene', () => toScene(scenes.scenes[scenes.scenes.indexOf(scene) - 1]?.name)],
-		['b', 'boxes', () => press('boxes')],
-		['r', 'results', () => press('results')],
+		['b', 'boxes', () => press(controls, 'boxes')],
+		['r', 'results', () => press(controls, 'results')],
 		['x', 'tick the keyframe', tick],
 		['Escape', 'back to the grid', toGrid],
 	];

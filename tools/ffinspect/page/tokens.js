@@ -20,7 +20,7 @@ export function tokenPages() {
 			if (!from) put(text);
 			text.append(...parts.filter(Boolean));
 			put(foot, h('span.help', `${count(to)} of ${counted(answer.num_tokens, 'token')}`),
-				to < answer.num_tokens && button('More', 'Shows the tokens that follow', () => page(place, to, signal)));
+				to < answer.num_tokens && button('More', 'More tokens', () => page(place, to, signal)));
 		} catch (error) {
 			if (!isAborted(error)) put(text, problem(error));
 		}

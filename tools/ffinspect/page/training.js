@@ -3,7 +3,7 @@ import {address, ask, latest, reasonOf, set} from './api.js';
 import {h, put, sentence, settled} from './elements.js';
 import {scaleMarks, overlay} from './picture.js';
 
-const DEFAULT = 'RandomResizedCrop(224), RandomHorizontalFlip()';
+const DEFAULT = 'RandomResizedCrop(224)';
 // Name, smallest, largest, step, value.
 const SLIDERS = [['size', 32, 512, 32, 224], ['smallest crop', 0.05, 1, 0.05, 0.3], ['flip', 0, 1, 0.1, 0.5], ['brightness', 0, 1, 0.1, 0], ['contrast', 0, 1, 0.1, 0], ['saturation', 0, 1, 0.1, 0]];
 
@@ -25,7 +25,7 @@ export function trainingPanel(changed) {
 
 	function slid() {
 		const [size, crop, flip, ...jitter] = sliders.map(slider => Number(slider.value));
-		text.value = [`RandomResizedCrop(${size}, scale=(${crop}, 1))`, flip && `RandomHorizontalFlip(${flip})`, jitter.some(Boolean) && `ColorJitter(${jitter.join(', ')})`].filter(Boolean).join(', ');
+		text.value = `RandomResizedCrop(${size}, scale=(${crop}, 1), flip_probability=${flip})${jitter.some(Boolean) ? `, ColorJitter(${jitter.join(', ')})` : ''}`;
 		change();
 	}
 

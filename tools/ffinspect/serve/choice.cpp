@@ -268,6 +268,7 @@ std::shared_ptr<const Choice> Choices::get(const ServedSplit& split, const Choic
     }
   }
   auto choice = std::make_shared<const Choice>(make_choice(split, text, duplicates));
+  if (text.group) return choice;  // another search has other groups
   const std::lock_guard lock(mutex_);
   kept_.push_front({&split, text, choice});
   size_t total = 0;

@@ -66,6 +66,13 @@ std::shared_ptr<const Column> Columns::get(const std::string& field) {
   return column;
 }
 
+std::shared_ptr<const Column> Columns::get_if_kept(const std::string& field) {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock) return nullptr;  // one is being read
+  const auto at = std::ranges::find(kept_, field, &Kept::field);
+  return at == kept_.end() ? nullptr : at->column;
+}
+
 double number_in(const Column& column, int64_t record) {
   if (const auto* whole = std::get_if<std::vector<int64_t>>(&column)) {
     return static_cast<double>((*whole)[static_cast<size_t>(record)]);

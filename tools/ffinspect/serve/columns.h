@@ -36,6 +36,8 @@ class Columns {
 
   // The column of a field. Throws Error(not_found) for a field without one.
   std::shared_ptr<const Column> get(const std::string& field);
+  // The same where it is in memory already, else null.
+  std::shared_ptr<const Column> get_if_kept(const std::string& field);
 
  private:
   struct Kept {

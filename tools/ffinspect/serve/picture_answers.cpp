@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <mutex>
 #include <string_view>
 
 #include <nlohmann/json.hpp>
@@ -30,6 +31,16 @@ struct PictureTools {
 PictureTools& picture_tools() {
   thread_local PictureTools tools;
   return tools;
+}
+
+// Pictures of more pixels are decoded one after another, whoever asks: 16 workers with the largest
+// that there may be would take 8 GB.
+constexpr int64_t kManyPixels = int64_t{1} << 25;
+std::unique_lock<std::mutex> turn_of(std::span<const std::byte> image) {
+  static std::mutex mutex;
+  const ImageInfo info = read_image_info(image);
+  if (int64_t{info.width} * info.height <= kManyPixels) return {};
+  return std::unique_lock(mutex);
 }
 
 std::string as_text(std::span<const std::byte> bytes) {
@@ -152,7 +163,9 @@ http::Response answer_thumbnail(SiteState& state, const http::Request& request) 
   } else {
     read_field(split, record, field, entry.image);
   }
+  const auto turn = turn_of(entry.image);
   const Canvas canvas = draw_entry(tools.decoder, entry, size);
+  if (turn) tools.decoder = ImageDecoder();  // its memory is large now
   tools.encoder.encode(canvas.view(), kThumbnailQuality, tools.encoded);
   return kept_response("image/jpeg", tools.encoded);
 }
@@ -167,7 +180,10 @@ http::Response answer_picture(SiteState& state, const http::Request& request) {
   const std::span<const std::byte> image = image_file(tools.record, jpeg);
   const std::string_view type = content_type_of(image);
   if (!type.empty()) return kept_response(type, image);
-  return kept_response("image/png", encode_png(tools.decoder.decode(image)));
+  const auto turn = turn_of(image);
+  http::Response response = kept_response("image/png", encode_png(tools.decoder.decode(image)));
+  if (turn) tools.decoder = ImageDecoder();
+  return response;
 }
 
 http::Response answer_mask(SiteState& state, const http::Request& request) {

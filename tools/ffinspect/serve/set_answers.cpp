@@ -52,6 +52,7 @@ Json split_json(const ServedSplit& split) {
   return {{"name", split.name()},
           {"kind", split.kind()},
           {"num_records", split.chosen().num_records()},
+          {"is_whole", !split.chosen().is_subset()},
           {"num_bytes", manifest.file_bytes()},
           {"fingerprint", split.whole().fingerprint()},
           {"fields", fields},
@@ -78,6 +79,31 @@ Json value_json(const Column& column, int64_t record) {
   }
   return number_or_null(number_in(column, record));
 }
+
+// Ids of some records, without the whole column of them unless it is in memory: a million ids would
+// be read for the first hundred.
+class IdReader {
+ public:
+  explicit IdReader(const ServedSplit& split) : split_(split) {
+    if (split.id_field() < 0) return;
+    column_ = split.columns().get_if_kept(field().name);
+  }
+  Json of(int64_t record) const {
+    if (split_.id_field() < 0) return nullptr;
+    if (column_) return value_json(*column_, record);
+    std::vector<std::byte> bytes;
+    const auto i = static_cast<size_t>(split_.id_field());
+    if (!split_.whole().read_field(record, i, bytes)) return nullptr;
+    return FieldView(field(), bytes, false).string();
+  }
+
+ private:
+  const Field& field() const {
+    return split_.schema().fields[static_cast<size_t>(split_.id_field())];
+  }
+  const ServedSplit& split_;
+  std::shared_ptr<const Column> column_;
+};
 
 Json histogram_of_classes(const ServedSplit& split, const Choice& choice) {
   const auto labels = split.columns().get("label");
@@ -172,18 +198,15 @@ http::Response answer_rows(SiteState& state, const http::Request& request) {
   const int64_t count = request.number("count", 100, 0, kMaxRows);
   const Manifest& manifest = split.whole().manifest();
   std::shared_ptr<const Column> labels;
-  std::shared_ptr<const Column> ids;
   std::shared_ptr<const Column> sorted;
   if (split.has_labels()) labels = split.columns().get("label");
-  if (split.id_field() >= 0) {
-    ids = split.columns().get(split.schema().fields[static_cast<size_t>(split.id_field())].name);
-  }
+  const IdReader ids(split);
   if (split.schema().index_of(text.sort) >= 0) sorted = split.columns().get(text.sort);
   Json rows = Json::array();
   for (int64_t i = from; i < choice->size() && i - from < count; ++i) {
     const int64_t record = choice->at(i);
     Json row = {{"record", record},
-                {"id", ids ? value_json(*ids, record) : Json()},
+                {"id", ids.of(record)},
                 {"label", labels ? value_json(*labels, record) : Json()},
                 {"class", nullptr},
                 {"class_name", nullptr},

@@ -20,7 +20,8 @@ namespace ffkit {
 // passes: convert() compares that with the source.
 void check_destination(const std::filesystem::path& destination, bool resume = false);
 // The same, and throws Error(invalid_argument) for options that do not go with the destination: a
-// store's address has no place for the files of ReadMode::gather.
+// store's address has no place for the files of ReadMode::gather. Reads the file of
+// ConvertOptions::only, and throws as convert() does where that holds no ids or cannot be read.
 void check_destination(const std::filesystem::path& destination, const ConvertOptions& options);
 
 // Converts every split of `source` into the folder `destination`. Makes the folder and its parents
@@ -33,7 +34,9 @@ void check_destination(const std::filesystem::path& destination, const ConvertOp
 //                              summary says so, with a note, and nothing is written.
 //
 // Throws Error(invalid_argument), and touches nothing, for any other folder, for one inside the
-// source's folders, and for one that another process or thread is converting to. Throws Error(io)
+// source's folders, and for one that another process or thread is converting to; and for
+// ConvertOptions::only with ids of no sample at all, or of a source whose records have none or
+// refer to each other by number. Throws Error(io)
 // if the disk has less free space than the shards are estimated to need. After an error or
 // options.cancel, the finished shards stay for a call with options.resume, and readers refuse the
 // folder. If no shard is finished, everything that this call made is removed.

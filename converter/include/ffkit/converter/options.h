@@ -3,9 +3,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <ffkit/format/option_table.h>
 #include <ffkit/format/shard_facts.h>
@@ -106,6 +109,11 @@ struct ConvertOptions {
   // With `part`: the last part to end makes of all parts what one machine would have made, as
   // merge_datasets() does. All parts have the same destination then, also where it is a folder.
   bool merge_when_complete = false;
+  // Of the samples, only those with these ids (the field `id` of their records) are converted: a
+  // UTF-8 file with one id a line, also in a store; empty: all. Lines without text are passed over.
+  std::filesystem::path only = {};
+  // The same, without a file; one of the two.
+  std::optional<std::vector<std::string>> only_ids = {};
 };
 
 // Declares what a user may set; `options` must outlive `table`.

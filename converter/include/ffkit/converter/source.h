@@ -156,6 +156,14 @@ class Source {
   [[nodiscard]] virtual SampleIdentity identity(size_t split, int64_t index) const;
   [[nodiscard]] virtual std::vector<SourceInput> inputs(size_t split) const;
 
+  // What read() sets as the field `id` of the sample's record, where the list tells it; nothing
+  // where the record alone does, which is the default. By it samples are chosen
+  // (ConvertOptions::only).
+  [[nodiscard]] virtual std::optional<std::string> listed_id(size_t /*split*/,
+                                                             int64_t /*index*/) const {
+    return std::nullopt;
+  }
+
   // Bytes that read() will bring into memory, or 0 when that is not known: batches of large samples
   // are then not kept small.
   [[nodiscard]] virtual int64_t sample_bytes(size_t split, int64_t index) const;
