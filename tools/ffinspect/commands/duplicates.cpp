@@ -135,14 +135,22 @@ std::string id_of(const Dataset& dataset, int64_t record) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-std::string group_text(const std::vector<Dataset>& wholes, const DuplicateGroup& group) {
+// All records, or the first `limit`; 0: all.
+std::string group_text(const std::vector<Dataset>& wholes, const DuplicateGroup& group,
+                       int64_t limit) {
   std::string text;
-  for (const DuplicateRecord& record : group.records) {
+  const int64_t count = std::ssize(group.records);
+  const int64_t num_listed = limit == 0 ? count : std::min(count, limit);
+  for (int64_t i = 0; i < num_listed; ++i) {
+    const DuplicateRecord& record = group.records[i];
     const Dataset& dataset = wholes[record.split];
     const std::string id = escaped(id_of(dataset, record.record));
     text += fmt::format("  {} {}{}{}{}\n", dataset.manifest().split, record.record,
                         id.empty() ? "" : "  ", id,
                         record.distance == 0 ? "" : fmt::format("  ({} bits)", record.distance));
+  }
+  if (num_listed < count) {
+    text += fmt::format("  ... and {}\n", number_text(count - num_listed, "record", "records"));
   }
   return text;
 }
@@ -162,6 +170,7 @@ std::string duplicates_text(const DuplicatesCommand& command, const std::vector<
     }
   }
   std::vector<Dataset> wholes;
+  wholes.reserve(splits.size());
   for (const Dataset& split : splits) wholes.push_back(split.whole_split());
   const int64_t count = num_shown(command, found);
   const int64_t num_listed = command.limit == 0 ? count : std::min(count, command.limit);
@@ -169,7 +178,7 @@ std::string duplicates_text(const DuplicatesCommand& command, const std::vector<
     const DuplicateGroup& group = found.groups()[i];
     text += fmt::format("group {}: {}, {}{}\n", i + 1, std::ssize(group.records),
                         group.exact ? "equal" : "near", group.across ? ", across splits" : "");
-    text += group_text(wholes, group);
+    text += group_text(wholes, group, command.limit);
   }
   if (num_listed < count) {
     text += fmt::format("... {} more; --limit 0 shows all\n",
@@ -289,7 +298,9 @@ void add_duplicates_command(CLI::App& app, Action& action) {
   command->add_flag("--exact", options->options.exact, "Equal ones alone; decodes no picture")
       ->excludes(distance);
   command->add_flag("--across", options->across, "Shows only groups of several splits");
-  command->add_option("--limit", options->limit, "Shows at most N groups as text; 0: all")
+  command
+      ->add_option("--limit", options->limit,
+                   "Shows at most N groups, and N records of each, as text; 0: all")
       ->check(CLI::NonNegativeNumber)
       ->option_text("N=20");
   command

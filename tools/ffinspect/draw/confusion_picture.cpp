@@ -14,11 +14,11 @@
 namespace ffkit {
 namespace {
 
-constexpr Color kWhite = {255, 255, 255};
+constexpr Color kMatrixWhite = {255, 255, 255};
 constexpr Color kInk = {30, 30, 30};
 constexpr Color kRight = {0, 120, 60};
 constexpr Color kWrong = {190, 30, 30};
-constexpr int kMargin = 12;
+constexpr int kMatrixMargin = 12;
 constexpr size_t kMostNames = 40;
 constexpr int kMostPixels = 4000;
 
@@ -73,13 +73,13 @@ Canvas draw_confusion(const ConfusionCounts& counts) {
   for (const std::string& name : counts.classes)
     widest = std::max(widest, has_names ? std::min(260, text_width(name, kSmallText)) : 0);
   const int cell = has_names ? 48 : std::max(1, std::min(16, kMostPixels / n));
-  const int left = kMargin + widest + (has_names ? 8 : 0), top = kMargin + 2 * kText;
+  const int left = kMatrixMargin + widest + (has_names ? 8 : 0), top = kMatrixMargin + 2 * kText;
   const int side = cell * n;
   const int names_below = has_names ? kText * n : 0;
   const std::string title = title_of(counts);
-  const int title_width = kMargin + text_width(title, kText);
-  Canvas canvas(std::max(left + side, title_width) + kMargin, top + side + kMargin + names_below,
-                kWhite);
+  const int title_width = kMatrixMargin + text_width(title, kText);
+  Canvas canvas(std::max(left + side, title_width) + kMatrixMargin, top + side + kMatrixMargin + names_below,
+                kMatrixWhite);
   for (int y = 0; y < n; ++y) {
     const std::vector<int64_t>& row = counts.matrix[y];
     const int64_t sum = std::accumulate(row.begin(), row.end(), int64_t{0});
@@ -91,17 +91,17 @@ Canvas draw_confusion(const ConfusionCounts& counts) {
       if (!has_names || count == 0) continue;
       const std::string text = fmt::format("{}", count);
       draw_text(canvas, place.x + (cell - text_width(text, kSmallText)) / 2,
-                place.y + (cell - kSmallText) / 2, text, kSmallText, share > 0.5 ? kWhite : kInk);
+                place.y + (cell - kSmallText) / 2, text, kSmallText, share > 0.5 ? kMatrixWhite : kInk);
     }
     if (!has_names) continue;
     const std::string& name = counts.classes[y];
     const std::string short_name = wrap_text(name, 260, kSmallText, 1).front();
     draw_text(canvas, left - 8 - text_width(short_name, kSmallText),
               top + y * cell + (cell - kSmallText) / 2, short_name, kSmallText, kInk);
-    draw_text(canvas, left, top + side + kMargin / 2 + y * kText,
+    draw_text(canvas, left, top + side + kMatrixMargin / 2 + y * kText,
               fmt::format("column {}: {}", y + 1, name), kSmallText, kInk);
   }
-  draw_text(canvas, kMargin, kMargin, title, kText, kInk);
+  draw_text(canvas, kMatrixMargin, kMatrixMargin, title, kText, kInk);
   return canvas;
 }
 

@@ -20,7 +20,7 @@ namespace ffkit {
 namespace {
 
 // Divides kPieceRecords.
-constexpr int64_t kRecordsAtOnce = 16;
+constexpr int64_t kHashedAtOnce = 16;
 constexpr size_t kMaxProblems = 10;
 
 HashFileKey key_of(const Dataset& dataset, const HashedField& field, HashKind kind) {
@@ -233,7 +233,7 @@ void hash_split(const Dataset& dataset, const HashedField& field,
   // each piece are left.
   std::vector<int64_t> blocks;
   std::vector<std::atomic<int64_t>> num_left((num_records + kPieceRecords - 1) / kPieceRecords);
-  for (int64_t begin = 0; begin < num_records; begin += kRecordsAtOnce) {
+  for (int64_t begin = 0; begin < num_records; begin += kHashedAtOnce) {
     if (!is_missing(hashes[begin / kPieceRecords * kPieceRecords])) continue;
     blocks.push_back(begin);
     ++num_left[begin / kPieceRecords];
@@ -246,7 +246,7 @@ void hash_split(const Dataset& dataset, const HashedField& field,
     RecordHasher& hasher = hashers.local();
     for (size_t b = range.begin(); b < range.end() && !progress.stop; ++b) {
       const int64_t begin = blocks[b];
-      const int64_t end = std::min(begin + kRecordsAtOnce, num_records);
+      const int64_t end = std::min(begin + kHashedAtOnce, num_records);
       for (int64_t i = begin; i < end; ++i) dataset.will_read(i);
       for (int64_t i = begin; i < end; ++i) hashes[i] = hasher.hash(dataset, field, i);
       if (progress.on_done) progress.on_done(end - begin);

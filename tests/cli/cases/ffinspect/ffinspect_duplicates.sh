@@ -203,6 +203,9 @@ out '; 1 DAMAGED, not compared$'
 # Other fields, records without pictures, several pictures.
 run 0 "$FFINSPECT" duplicates dst --split val --field label --json
 json 'len(d["notes"]) == 1 and "compared by its bytes" in d["notes"][0] and [len(g["records"]) for g in d["groups"]] == [14]'
+run 0 "$FFINSPECT" duplicates dst --split val --field label --limit 3
+check test "$(grep -c '^  val ' .stdout)" = 3
+out '^  \.\.\. and 11 records$'
 mkdir sayings && printf '{"text": "a"}\n{"text": "b"}\n{"text": "a"}\n' >sayings/train.jsonl
 run 0 "$FFCONVERT" jsonl sayings lines --order source --quiet
 run 0 "$FFINSPECT" duplicates lines
