@@ -1,6 +1,5 @@
 // The cells of the grid: a few hundred nodes that show other records as the reader scrolls.
-import {address, foundName, reasonOf, splitOf} from './api.js';
-import {write} from './address.js';
+import {address, foundName, reasonOf, splitOf, write} from './addresses.js';
 import {bytes, count, h, short} from './elements.js';
 import * as ticks from './ticks.js';
 

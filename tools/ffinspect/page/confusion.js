@@ -1,6 +1,5 @@
 // Predictions beside the truth: the confusion matrix, whose cells lead to their records.
-import {ask, latest, set, worstFirst} from './api.js';
-import {toGrid} from './address.js';
+import {ask, latest, set, toGrid, worstFirst} from './addresses.js';
 import {bar, count, counted, h, percent, problem, put} from './elements.js';
 
 const MAX_TABLE = 40;   // classes of a table; of more, the most frequent mistakes are listed

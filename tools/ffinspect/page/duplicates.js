@@ -1,6 +1,5 @@
 // Equal and almost equal pictures, in groups.
-import {ask, latest} from './api.js';
-import {go, toGrid} from './address.js';
+import {ask, go, latest, toGrid} from './addresses.js';
 import {button, count, counted, h, percent, problem, put, toggle} from './elements.js';
 import {smallPicture} from './cells.js';
 

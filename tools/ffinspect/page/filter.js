@@ -1,6 +1,5 @@
 // What chooses records, beside the grid: text, a filter, results and classes.
-import {ask, latest, resultsOf, splitOf, worstFirst} from './api.js';
-import {choiceOf, go, LIMITS, read, UNLIMITED} from './address.js';
+import {ask, choiceOf, go, latest, LIMITS, read, resultsOf, splitOf, UNLIMITED, worstFirst} from './addresses.js';
 import {button, h, put, sentence, settled, toggle} from './elements.js';
 import {histogram} from './histogram.js';
 

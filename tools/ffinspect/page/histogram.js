@@ -1,6 +1,5 @@
 // The classes of a choice, or the numbers of the column that sorts, as bars to be clicked.
-import {ask, latest, splitOf} from './api.js';
-import {choiceOf} from './address.js';
+import {ask, choiceOf, latest, splitOf} from './addresses.js';
 import {bar, button, choose, count, counted, h, problem, put, settled, short} from './elements.js';
 
 const MAX_BARS = 400;  // more are found by their names

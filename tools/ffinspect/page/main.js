@@ -1,6 +1,5 @@
 // Begins: opens the data set, draws the bar at the top and shows the view of the address.
-import {choiceOf, go, note, read, toGrid, write} from './address.js';
-import {open, resultsOf, set, splitOf} from './api.js';
+import {choiceOf, go, note, open, read, resultsOf, set, splitOf, toGrid, write} from './addresses.js';
 import {button, choose, count, counted, h, problem, put, stored} from './elements.js';
 import {gridView} from './grid.js';
 import {listenToKeys, showHelp} from './keys.js';

@@ -1,6 +1,5 @@
 // Records as a list: those that were ticked, or all of a choice.
-import {ask, set} from './api.js';
-import {choiceOf, LIMITS, query} from './address.js';
+import {ask, choiceOf, LIMITS, query, set} from './addresses.js';
 import {button, counted, h, problem, put, showDialog} from './elements.js';
 import * as ticks from './ticks.js';
 

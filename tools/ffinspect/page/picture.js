@@ -1,5 +1,5 @@
 // A picture in full with what lies over it: boxes, joints, names, a mask. Each can be switched off.
-import {address, reasonOf} from './api.js';
+import {address, reasonOf} from './addresses.js';
 import {thumbnail} from './cells.js';
 import {h, put, sentence, svg} from './elements.js';
 

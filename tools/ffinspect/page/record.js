@@ -1,6 +1,5 @@
 // One record: its picture in full, all of its fields, its neighbours, and what training sees of it.
-import {ask, foundName, latest, set, splitOf} from './api.js';
-import {choiceOf, go, note, write} from './address.js';
+import {ask, choiceOf, foundName, go, latest, note, set, splitOf, write} from './addresses.js';
 import {choose, count, h, press, problem, put, short, toggle} from './elements.js';
 import {picture as smallPicture} from './cells.js';
 import {fieldTable} from './fields.js';

@@ -1,7 +1,6 @@
 // Rows of a choice, in blocks, asked for when they are near the view. A block that is no longer
 // near is given up.
-import {ask, isAborted, splitOf} from './api.js';
-import {LIMITS} from './address.js';
+import {ask, isAborted, LIMITS, splitOf} from './addresses.js';
 
 const BLOCK = 200;
 const MAX_BLOCKS = 150;  // 30,000 rows are kept

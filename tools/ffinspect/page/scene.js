@@ -1,6 +1,5 @@
 // A scene: six cameras and the view from above, with a slider over its keyframes.
-import {address, ask, latest, reasonOf, resultsOf} from './api.js';
-import {choiceOf, go, note} from './address.js';
+import {address, ask, choiceOf, go, latest, note, reasonOf, resultsOf} from './addresses.js';
 import {button, choose, count, counted, h, press, problem, put, sentence, settled, toggle} from './elements.js';
 import {fieldTable} from './fields.js';
 import * as ticks from './ticks.js';

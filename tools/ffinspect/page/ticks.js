@@ -1,5 +1,5 @@
 // Records that were ticked, by split, with their ids. They live as long as the tab does.
-import {set} from './api.js';
+import {set} from './addresses.js';
 import {counted, say, stored} from './elements.js';
 
 const ticked = new Map();  // split → Map of record → id or null

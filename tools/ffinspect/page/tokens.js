@@ -1,5 +1,5 @@
 // Tokens as text, with a line where a document begins.
-import {ask, isAborted} from './api.js';
+import {ask, isAborted} from './addresses.js';
 import {button, count, counted, h, problem, put} from './elements.js';
 
 export function tokenPages() {

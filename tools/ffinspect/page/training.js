@@ -1,5 +1,5 @@
 // What training sees: the views that a loader makes of a record, several draws side by side.
-import {address, ask, latest, reasonOf, set} from './api.js';
+import {address, ask, latest, reasonOf, set} from './addresses.js';
 import {h, put, sentence, settled} from './elements.js';
 import {scaleMarks, overlay} from './picture.js';
 
