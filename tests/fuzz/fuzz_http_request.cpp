@@ -32,7 +32,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       if (refusal) ffkit::http::response_head(*refusal, true);
       for (const auto& [name, value] : request.parameters) {
         try {
-          request.number(name, 0, -5, 5);
+          static_cast<void>(request.number(name, 0, -5, 5));
         } catch (const ffkit::Error& error) {
           if (error.code() != ffkit::ErrorCode::invalid_argument) std::abort();
         }

@@ -40,7 +40,8 @@ void ProgressLine::draw() {
   const double share = std::min(1.0, done / static_cast<double>(std::max<int64_t>(1, total_)));
   const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
   std::string line =
-      fmt::format("{}  {:3.0f} %  {} of {}", what_, 100 * share, text_of(done_), text_of(total_));
+      fmt::format("{}  {:3.0f} %  {} of {}", what_, 100 * share,
+                  unit_.empty() ? human_bytes(done_) : with_commas(done_), text_of(total_));
   if (seconds > 1 && share > 0) {
     const auto left = static_cast<int64_t>(seconds * (1 - share) / share);
     line += fmt::format("  {}/s  {}:{:02} left", text_of(static_cast<int64_t>(done / seconds)),
