@@ -78,8 +78,8 @@ Canvas draw_confusion(const ConfusionCounts& counts) {
   const int names_below = has_names ? kText * n : 0;
   const std::string title = title_of(counts);
   const int title_width = kMatrixMargin + text_width(title, kText);
-  Canvas canvas(std::max(left + side, title_width) + kMatrixMargin, top + side + kMatrixMargin + names_below,
-                kMatrixWhite);
+  Canvas canvas(std::max(left + side, title_width) + kMatrixMargin,
+                top + side + kMatrixMargin + names_below, kMatrixWhite);
   for (int y = 0; y < n; ++y) {
     const std::vector<int64_t>& row = counts.matrix[y];
     const int64_t sum = std::accumulate(row.begin(), row.end(), int64_t{0});
@@ -91,7 +91,8 @@ Canvas draw_confusion(const ConfusionCounts& counts) {
       if (!has_names || count == 0) continue;
       const std::string text = fmt::format("{}", count);
       draw_text(canvas, place.x + (cell - text_width(text, kSmallText)) / 2,
-                place.y + (cell - kSmallText) / 2, text, kSmallText, share > 0.5 ? kMatrixWhite : kInk);
+                place.y + (cell - kSmallText) / 2, text, kSmallText,
+                share > 0.5 ? kMatrixWhite : kInk);
     }
     if (!has_names) continue;
     const std::string& name = counts.classes[y];

@@ -1,10 +1,12 @@
 #include <algorithm>
+#include <cmath>
 #include <mutex>
 #include <string_view>
 
 #include <nlohmann/json.hpp>
 
 #include <ffkit/image/image_codec.h>
+#include <ffkit/image/image_resizer.h>
 
 #include "draw/contact_sheet.h"
 #include "draw/mask_colors.h"
@@ -24,6 +26,7 @@ constexpr int kThumbnailQuality = 85;
 // Memory that a worker keeps from picture to picture.
 struct PictureTools {
   ImageDecoder decoder;
+  ImageResizer resizer;
   JpegEncoder encoder;
   std::vector<std::byte> record;
   std::vector<std::byte> encoded;
@@ -96,6 +99,23 @@ SheetEntry marked_entry(const ServedSplit& split, int64_t number, size_t field,
   return entry;
 }
 
+// The picture of tools.record, made smaller until it fits `size` x `size`. It lives until the next
+// use of the tools.
+RgbView plain_thumbnail(PictureTools& tools, int size) {
+  const ImageInfo info = tools.decoder.read_info(tools.record);
+  const int longest = std::max(info.width, info.height);
+  const auto side = [&](int pixels) {
+    if (longest <= size) return pixels;
+    return std::max(1, static_cast<int>(std::lround(double(pixels) * size / longest)));
+  };
+  const int width = side(info.width);
+  const int height = side(info.height);
+  const ImageDecoder::Region region =
+      tools.decoder.read_region({0, 0, info.width, info.height}, width, height);
+  if (region.pixels.width == width && region.pixels.height == height) return region.pixels;
+  return tools.resizer.resize(region.pixels, width, height);
+}
+
 // What browsers show as it is.
 std::string_view content_type_of(std::span<const std::byte> image) {
   switch (detect_image_encoding(image)) {
@@ -157,16 +177,18 @@ http::Response answer_thumbnail(SiteState& state, const http::Request& request) 
   const size_t field = field_of(split, request, "field", first_picture(split));
   const auto size = static_cast<int>(request.number("size", 160, 16, 1024));
   PictureTools& tools = picture_tools();
-  SheetEntry entry;
   if (request.flag("marks") || !request.text("mask").empty()) {
-    entry = marked_entry(split, record, field, request);
+    const SheetEntry entry = marked_entry(split, record, field, request);
+    const auto turn = turn_of(entry.image);
+    const Canvas canvas = draw_entry(tools.decoder, entry, size);
+    if (turn) tools.decoder = ImageDecoder();  // its memory is large now
+    tools.encoder.encode(canvas.view(), kThumbnailQuality, tools.encoded);
   } else {
-    read_field(split, record, field, entry.image);
+    read_field(split, record, field, tools.record);
+    const auto turn = turn_of(tools.record);
+    tools.encoder.encode(plain_thumbnail(tools, size), kThumbnailQuality, tools.encoded);
+    if (turn) tools.decoder = ImageDecoder();
   }
-  const auto turn = turn_of(entry.image);
-  const Canvas canvas = draw_entry(tools.decoder, entry, size);
-  if (turn) tools.decoder = ImageDecoder();  // its memory is large now
-  tools.encoder.encode(canvas.view(), kThumbnailQuality, tools.encoded);
   return kept_response("image/jpeg", tools.encoded);
 }
 
