@@ -24,3 +24,10 @@ def test_the_peer_prints_its_rate(data):
 def test_pairs_with_cpp(data):
     lines = output(ROOT / "bench/python/run", data, "--build", BUILD, "--python", sys.executable, "--pairs", 1, "--epochs", 1, "--size", 16, "--arrays", "numpy").splitlines()
     assert [line.split()[:2] for line in lines[1:]] == [["64", "u8"], ["64", "f32"], ["256", "u8"], ["256", "f32"]]
+
+
+def test_thumbnails(data):
+    environment = dict(os.environ, FFINSPECT=os.environ["FFKIT_FFINSPECT"])
+    command = [sys.executable, ROOT / "bench/serve/thumbnails.py", data, "train", "--count", "40", "--repetitions", "1", "--size", "16"]
+    lines = subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout.splitlines()
+    assert lines[0].startswith("served ") and lines[1].startswith("median ")

@@ -9,7 +9,7 @@ foreach(file IN LISTS files)
   string(REGEX REPLACE "(................................................................)" "\\1\"\n    \"" content "${content}")
   string(APPEND entries "    {\"${name}\", \"${content}\"sv},\n")
 endforeach()
-file(WRITE ${OUT} "#include \"serve/page_files.h\"
+set(text "#include \"serve/page_files.h\"
 
 namespace ffkit::serve {
 
@@ -23,3 +23,11 @@ ${entries}  };
 
 }  // namespace ffkit::serve
 ")
+# What has not changed is not compiled again.
+set(old "")
+if(EXISTS ${OUT})
+  file(READ ${OUT} old)
+endif()
+if(NOT old STREQUAL text)
+  file(WRITE ${OUT} "${text}")
+endif()

@@ -31,10 +31,10 @@ RunOptions read_run(const std::filesystem::path& config) {
 
 // The values of an option as the file has them, or those of `otherwise`.
 std::vector<std::string> values_of(const RunOptions& options, const std::string& name,
-                                   std::vector<std::string> otherwise) {
+                                   const std::vector<std::string>& otherwise) {
   const auto at = options.find(name);
-  return at == options.end() || at->second.size() != otherwise.size() ? std::move(otherwise)
-                                                                      : at->second;
+  const bool is_there = at != options.end() && at->second.size() == otherwise.size();
+  return is_there ? at->second : otherwise;
 }
 
 bool is_zero(const std::string& number) {
