@@ -11,9 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <condition_variable>
-#include <cstring>
 #include <deque>
-#include <list>
 #include <mutex>
 #include <thread>
 #include <unordered_map>
