@@ -74,9 +74,9 @@ enum class ArrowBytes : uint8_t {
   in_place,  // texts and bytes are those of the batch, which must outlive them; numbers are copied
 };
 
-// Sets `value` to what stands in row `row` of `batch`, of a file where the column is at `place`. A list of numbers of 8 bits that is a picture is its bytes. Throws
-// Error(invalid_argument), without a path, for a null inside of a list, and for lists that are not
-// regular where all should be.
+// Sets `value` to what stands in row `row` of `batch`, of a file where the column is at `place`. A
+// list of numbers of 8 bits that is a picture is its bytes. Throws Error(invalid_argument), without
+// a path, for a null inside of a list, and for lists that are not regular where all should be.
 void read_arrow_value(const ArrowColumn& column, const ArrowPlace& place, const ArrowArray& batch,
                       int64_t row, RowValue& value, SampleBuffers& buffers,
                       ArrowBytes bytes = ArrowBytes::copied);

@@ -57,7 +57,8 @@ Canvas make_contact_sheet(const std::string& title, std::vector<SheetEntry>& ent
                           const SheetOptions& options);
 
 // Draws the entry's picture alone, with its mask, boxes and points: made smaller until it fits
-// `size` x `size`, its shape kept. Throws Error(corrupt) or Error(unsupported) where it cannot be decoded.
+// `size` x `size`, its shape kept. Throws Error(corrupt) or Error(unsupported) where it cannot be
+// decoded.
 Canvas draw_entry(ImageDecoder& decoder, const SheetEntry& entry, int size);
 
 }  // namespace ffkit

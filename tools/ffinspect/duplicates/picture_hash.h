@@ -20,7 +20,8 @@ namespace ffkit {
 
 struct PictureHash {
   uint64_t bits = 0;
-  // Half of the frequencies are within this of their median, as the height of a wave in grey levels.
+  // Half of the frequencies are within this of their median, as the height of a wave in grey
+  // levels.
   float contrast = 0;
   // The contrast is below kPlainContrast, so that noise decides about half of the bits: a picture
   // of one colour, a gradient along one side.

@@ -39,8 +39,8 @@ class Connection {
   State state() const { return state_; }
   // When it is closed unless something happens; never while a worker makes the answer.
   Clock::time_point deadline() const { return deadline_; }
-  // Whether read() has room: what a client sends ahead waits in the socket. Also while a worker makes
-  // the answer, to see that nobody waits for it any longer.
+  // Whether read() has room: what a client sends ahead waits in the socket. Also while a worker
+  // makes the answer, to see that nobody waits for it any longer.
   bool can_read() const { return state_ != State::writing && in_.size() < limits_.max_head_bytes; }
   // Whether a request of it was answered that had the token.
   bool is_trusted() const { return is_trusted_; }

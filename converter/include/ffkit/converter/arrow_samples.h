@@ -1,5 +1,5 @@
-// ArrowSamples: the rows of Arrow's tables as samples of a SampleWriter or a ShardTask, by Arrow's C
-// data interface: no library of Arrow, and no object a row.
+// ArrowSamples: the rows of Arrow's tables as samples of a SampleWriter or a ShardTask, by Arrow's
+// C data interface: no library of Arrow, and no object a row.
 //
 //   columns of a table ──▶ ArrowSamples: which becomes which field ──▶ writer.write(), a row each
 //
