@@ -2,6 +2,12 @@
 // data; Site makes an answer of that. README.md lists their parameters.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "draw/contact_sheet.h"
 #include "http/request.h"
 #include "http/response.h"
 #include "serve/site.h"
@@ -10,6 +16,15 @@
 namespace ffkit::serve {
 
 http::Response json_response(const Json& json);
+// Bytes that a browser may keep.
+http::Response kept_response(std::string_view content_type, std::span<const std::byte> bytes);
+// [{id, name}] of all classes.
+Json class_list(const Manifest& manifest);
+// Null for what is no number.
+Json number_or_null(double value);
+// Adds boxes, joints and key points of a record, and what was found in it.
+void add_marks(const ServedSplit& split, int64_t number, const RecordView& record,
+               SheetEntry& entry);
 
 // set_answers.cpp: the set, and choices of its records.
 http::Response answer_set(SiteState& state, const http::Request& request);

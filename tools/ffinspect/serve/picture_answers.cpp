@@ -46,14 +46,6 @@ std::unique_lock<std::mutex> turn_of(std::span<const std::byte> image) {
   return std::unique_lock(mutex);
 }
 
-std::string as_text(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-http::Response kept_response(std::string_view content_type, std::span<const std::byte> bytes) {
-  return {.content_type = std::string(content_type), .body = as_text(bytes), .may_be_kept = true};
-}
-
 std::optional<size_t> first_picture(const ServedSplit& split) {
   if (split.picture_fields().empty()) return std::nullopt;
   return split.picture_fields().front();
@@ -89,13 +81,7 @@ SheetEntry marked_entry(const ServedSplit& split, int64_t number, size_t field,
       entry.mask.assign(mask.begin(), mask.end());
     }
   }
-  if (request.flag("marks")) {
-    entry.boxes = marked_boxes(dataset, record);
-    entry.points = marked_joints(split.schema(), record);
-    const auto keypoints = marked_keypoints(split.schema(), record);
-    entry.points.insert(entry.points.end(), keypoints.begin(), keypoints.end());
-    if (split.findings) split.findings->mark(number, entry);
-  }
+  if (request.flag("marks")) add_marks(split, number, record, entry);
   return entry;
 }
 
@@ -170,6 +156,15 @@ RecordPicture one_view(SiteState& state, const ServedSplit& split, const http::R
 }
 
 }  // namespace
+
+void add_marks(const ServedSplit& split, int64_t number, const RecordView& record,
+               SheetEntry& entry) {
+  entry.boxes = marked_boxes(split.whole(), record);
+  entry.points = marked_joints(split.schema(), record);
+  const std::vector<SheetPoint> keypoints = marked_keypoints(split.schema(), record);
+  entry.points.insert(entry.points.end(), keypoints.begin(), keypoints.end());
+  if (split.findings) split.findings->mark(number, entry);
+}
 
 http::Response answer_thumbnail(SiteState& state, const http::Request& request) {
   const ServedSplit& split = state.set.split_of(request);

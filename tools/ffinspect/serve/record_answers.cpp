@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include <nlohmann/json.hpp>
 
@@ -15,7 +14,6 @@
 #include "format/printable.h"
 #include "serve/answers.h"
 #include "text/fields.h"
-#include "views/record_marks.h"
 
 namespace ffkit::serve {
 namespace {
@@ -113,13 +111,12 @@ Json point_list(const std::vector<SheetPoint>& points) {
 }
 
 Json finding_json(const Finding& finding) {
-  const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json(); };
   return {{"found", finding.found < 0 ? Json() : Json(finding.found)},
           {"found_name", finding.found_name},
           {"is_right", finding.is_right ? Json(*finding.is_right) : Json()},
-          {"score", number(finding.score)},
-          {"loss", number(finding.loss)},
-          {"error", number(finding.error)}};
+          {"score", number_or_null(finding.score)},
+          {"loss", number_or_null(finding.loss)},
+          {"error", number_or_null(finding.error)}};
 }
 
 int number_of(const Duplicates& duplicates, const std::string& split) {
@@ -183,17 +180,13 @@ http::Response answer_record(SiteState& state, const http::Request& request) {
     json["pictures"].push_back(picture_entry(schema.fields[i], record.field(i)));
   }
   SheetEntry entry;
-  entry.boxes = marked_boxes(dataset, record);
-  entry.points = marked_joints(schema, record);
-  const std::vector<SheetPoint> keypoints = marked_keypoints(schema, record);
-  entry.points.insert(entry.points.end(), keypoints.begin(), keypoints.end());
+  add_marks(split, number, record, entry);
   json["result"] = nullptr;
   json["crop"] = nullptr;
   if (split.findings) {
     if (const auto finding = split.findings->find(number)) json["result"] = finding_json(*finding);
-    split.findings->mark(number, entry);
-    if (entry.crop) json["crop"] = box_list({*entry.crop})[0];
   }
+  if (entry.crop) json["crop"] = box_list({*entry.crop})[0];
   json["boxes"] = box_list(entry.boxes);
   json["joints"] = point_list(entry.points);
   json["duplicates"] = duplicates_of(state, split, number);

@@ -92,17 +92,12 @@ http::Response answer_confusion(SiteState& state, const http::Request& request) 
     ++cells[{label, finding->found}];
     if (label == finding->found) ++num_right;
   }
-  Json classes = Json::array();
-  for (size_t i = 0; i < manifest.classes.size(); ++i) {
-    classes.push_back(
-        {{"id", manifest.classes[i]}, {"name", class_name_of(manifest, static_cast<int64_t>(i))}});
-  }
   Json list = Json::array();
   for (const auto& [cell, count] : cells) {
     list.push_back({cell.first, cell.second, count});
   }
   return json_response(
-      {{"classes", classes},
+      {{"classes", class_list(manifest)},
        {"cells", list},
        {"num_found", num_found},
        {"num_unknown", num_unknown},

@@ -154,10 +154,7 @@ http::Response answer_camera(SiteState& state, const http::Request& request) {
   BoxCounts unused;
   draw_camera(canvas, {0, 0, canvas.width(), canvas.height()}, keyframe.record, camera,
               wanted_boxes(split, number, keyframe.record, request), unused);
-  const std::vector<std::byte> jpeg = encode_jpeg(canvas.view(), 85);
-  return {.content_type = "image/jpeg",
-          .body = {reinterpret_cast<const char*>(jpeg.data()), jpeg.size()},
-          .may_be_kept = true};
+  return kept_response("image/jpeg", encode_jpeg(canvas.view(), 85));
 }
 
 http::Response answer_above(SiteState& state, const http::Request& request) {
@@ -171,10 +168,7 @@ http::Response answer_above(SiteState& state, const http::Request& request) {
   Canvas canvas(size, size, {255, 255, 255});
   draw_from_above(canvas, {0, 0, size, size}, keyframe.record,
                   wanted_boxes(split, number, keyframe.record, request), older);
-  const std::vector<std::byte> png = encode_png(canvas.view());
-  return {.content_type = "image/png",
-          .body = {reinterpret_cast<const char*>(png.data()), png.size()},
-          .may_be_kept = true};
+  return kept_response("image/png", encode_png(canvas.view()));
 }
 
 }  // namespace ffkit::serve

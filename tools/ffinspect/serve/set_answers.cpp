@@ -21,15 +21,6 @@ namespace {
 constexpr int64_t kMaxRows = 1000;
 constexpr size_t kMaxBins = 50;
 
-Json class_list(const Manifest& manifest) {
-  Json list = Json::array();
-  for (size_t i = 0; i < manifest.classes.size(); ++i) {
-    const auto label = static_cast<int64_t>(i);
-    list.push_back({{"id", manifest.classes[i]}, {"name", class_name_of(manifest, label)}});
-  }
-  return list;
-}
-
 Json split_json(const ServedSplit& split) {
   const Manifest& manifest = split.whole().manifest();
   Json fields = Json::array();
@@ -67,10 +58,6 @@ Json split_json(const ServedSplit& split) {
           {"warnings", split.whole().warnings()}};
 }
 
-Json number_or_null(double value) {
-  return std::isfinite(value) ? Json(value) : Json();
-}
-
 // The value of a column in a record.
 Json value_json(const Column& column, int64_t record) {
   if (const auto* texts = std::get_if<TextColumn>(&column)) return texts->at(record);
@@ -93,7 +80,7 @@ class IdReader {
     if (column_) return value_json(*column_, record);
     std::vector<std::byte> bytes;
     const auto i = static_cast<size_t>(split_.id_field());
-    if (!split_.whole().read_field(record, i, bytes)) return nullptr;
+    if (!split_.whole().read_field(record, i, bytes)) return "";  // as the column has it
     return FieldView(field(), bytes, false).string();
   }
 
@@ -158,6 +145,25 @@ bool is_number_column(const ServedSplit& split, const std::string& name) {
 
 http::Response json_response(const Json& json) {
   return {.content_type = "application/json", .body = json_text(json)};
+}
+
+http::Response kept_response(std::string_view content_type, std::span<const std::byte> bytes) {
+  return {.content_type = std::string(content_type),
+          .body = {reinterpret_cast<const char*>(bytes.data()), bytes.size()},
+          .may_be_kept = true};
+}
+
+Json class_list(const Manifest& manifest) {
+  Json list = Json::array();
+  for (size_t i = 0; i < manifest.classes.size(); ++i) {
+    const auto label = static_cast<int64_t>(i);
+    list.push_back({{"id", manifest.classes[i]}, {"name", class_name_of(manifest, label)}});
+  }
+  return list;
+}
+
+Json number_or_null(double value) {
+  return std::isfinite(value) ? Json(value) : Json();
 }
 
 http::Response answer_set(SiteState& state, const http::Request&) {
