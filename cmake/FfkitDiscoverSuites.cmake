@@ -1,7 +1,8 @@
 # Run after a test binary is linked (see ffkit_add_unit_tests): writes a file for ctest with one test a suite of GoogleTest.
 #   EXECUTABLE   the binary
 #   PREFIX       of the tests' names
-#   LONG         a regular expression: suites that take seconds; the others are labelled quick
+#   LONG         a regular expression: suites that take seconds, labelled short
+#   EXHAUSTIVE   another one: suites that take minutes, labelled long; the others are labelled quick
 #   OUTPUT       the file to write
 #   ENVIRONMENT  variables of every test
 execute_process(COMMAND ${EXECUTABLE} --gtest_list_tests OUTPUT_VARIABLE listing COMMAND_ERROR_IS_FATAL ANY)
@@ -14,7 +15,9 @@ foreach(line IN LISTS lines)
   endif()
   set(suite ${CMAKE_MATCH_1})
   set(properties "TIMEOUT 300 SKIP_RETURN_CODE 77 ENVIRONMENT [==[${ENVIRONMENT}]==]")
-  if(suite MATCHES "${LONG}")
+  if(EXHAUSTIVE AND suite MATCHES "${EXHAUSTIVE}")
+    string(APPEND properties " LABELS long")
+  elseif(LONG AND suite MATCHES "${LONG}")
     string(APPEND properties " LABELS short")
   else()
     string(APPEND properties " LABELS quick")

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <string>
 
 #include <ffkit/format/error.h>
 
@@ -35,7 +36,8 @@ inline void leave_memory(int64_t num_bytes) {
 }
 
 // Calls `call` in a child process that gets no more than `num_bytes`: it must throw an Error(io)
-// whose message matches `regex`.
+// whose message matches `regex`. The child is this test run anew: a fork would have what earlier
+// tests gave back to malloc.
 inline void expect_error_without_memory(int64_t num_bytes, const char* regex,
                                         const std::function<void()>& call) {
   const auto child = [&] {
@@ -50,7 +52,10 @@ inline void expect_error_without_memory(int64_t num_bytes, const char* regex,
     }
     _exit(2);
   };
+  const std::string style = GTEST_FLAG_GET(death_test_style);
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(child(), ::testing::ExitedWithCode(0), regex);
+  GTEST_FLAG_SET(death_test_style, style);
 }
 
 }  // namespace ffkit::testing
