@@ -30,9 +30,9 @@ void RunReport::open_log(const std::filesystem::path& work_dir, int64_t steps_do
   log_.emplace(work_dir, steps_done, task_.units);
 }
 
-void RunReport::add_step(double loss, double seconds, double wait_seconds) {
+void RunReport::add_step(double seconds, double wait_seconds) {
   throughput_.add_step(length_.units_per_step, seconds, wait_seconds);
-  window_.add_step(loss, length_.units_per_step, seconds, wait_seconds);
+  window_.add_step(length_.units_per_step, seconds, wait_seconds);
 }
 
 ProgressState RunReport::progress(const CheckpointInfo& state, double loss, double units_per_second,
@@ -50,7 +50,8 @@ ProgressState RunReport::progress(const CheckpointInfo& state, double loss, doub
           .units = task_.units};
 }
 
-void RunReport::show(const CheckpointInfo& state, double loss) {
+void RunReport::add_loss(const CheckpointInfo& state, double loss) {
+  window_.add_loss(loss);
   live_.update(progress(state, loss, throughput_.units_per_second(), throughput_.wait_share()));
 }
 

@@ -44,13 +44,14 @@ class RunReport {
   // From now on metrics.jsonl is written, in `work_dir`. Throws as MetricsLog.
   void open_log(const std::filesystem::path& work_dir, int64_t steps_done);
 
-  // A step that was done: its loss and how long it took, of which it waited for data.
-  void add_step(double loss, double seconds, double wait_seconds);
-  // On the terminal.
-  void show(const CheckpointInfo& state, double loss);
+  // A step that was done, or that a GPU has been given: how long it took, of which it waited for
+  // data.
+  void add_step(double seconds, double wait_seconds);
+  // The loss of a step, in the order of the steps. The terminal shows it.
+  void add_loss(const CheckpointInfo& state, double loss);
   void clear_terminal() { live_.clear(); }
-  // The steps since the last time, at --log-every; at the end of an epoch, whose line says the
-  // rest.
+  // The steps since the last time, whose losses are all there: at --log-every; at the end of an
+  // epoch, whose line says the rest.
   void end_window(const CheckpointInfo& state, double lr);
   void end_epoch_window(const CheckpointInfo& state, double lr);
   // An epoch that `state` has done. `num_skipped`: steps left out because of an overflow.

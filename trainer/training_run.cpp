@@ -259,12 +259,14 @@ std::optional<EpochResult> TrainingRun::run_epoch(const std::optional<WorkDir>& 
   while (state_.epoch_steps < end) {
     result.lr = learning_rate(resolved_, length_.steps_per_epoch, state_.steps_done);
     if (!run_step(result.lr)) break;
-    take_losses(num_waiting);
+    // A line of metrics is of all its steps.
+    const bool ends_window = state_.steps_done % options_.log_every == 0;
+    take_losses(ends_window ? 0 : num_waiting);
     profiler_.after_step();
     const Clock::time_point now = Clock::now();
     const double seconds = std::chrono::duration<double>(now - step_start).count();
-    report_.add_step(last_loss_, seconds, step_wait_);
-    if (state_.steps_done % options_.log_every == 0) report_.end_window(state_, result.lr);
+    report_.add_step(seconds, step_wait_);
+    if (ends_window) report_.end_window(state_, result.lr);
     step_start = now;
     if ((is_checkpoint_due_ || is_stopped_) && state_.epoch_steps < end) {
       take_losses(0);
@@ -376,8 +378,7 @@ void TrainingRun::take_losses(size_t num_left) {
     }
     checkpoints_.proven(state_.steps_done - num_later - 1);
     state_.epoch_loss_sum += loss;
-    last_loss_ = loss;
-    report_.show(state_, loss);
+    report_.add_loss(state_, loss);
   }
 }
 

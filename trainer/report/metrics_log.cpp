@@ -101,10 +101,9 @@ void MetricsLog::append(const std::string& line) {
   }
 }
 
-void MetricsWindow::add_step(double loss, double num_units, double seconds, double wait_seconds) {
+void MetricsWindow::add_step(double num_units, double seconds, double wait_seconds) {
   ++num_steps_;
   num_units_ += num_units;
-  loss_sum_ += loss;
   seconds_ += seconds;
   wait_seconds_ += wait_seconds;
 }

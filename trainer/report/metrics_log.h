@@ -68,9 +68,12 @@ class MetricsLog {
 // The mean of loss and speed over the steps between two lines. Not thread-safe.
 class MetricsWindow {
  public:
-  void add_step(double loss, double num_units, double seconds, double wait_seconds);
+  void add_step(double num_units, double seconds, double wait_seconds);
+  // Of a step: a GPU's is there later than the step has been queued.
+  void add_loss(double loss) { loss_sum_ += loss; }
   int64_t num_steps() const { return num_steps_; }
-  // The metrics of the steps since the last call, at least one; starts anew.
+  // The metrics of the steps since the last call, at least one, whose losses are all there; starts
+  // anew.
   TrainMetrics take(int64_t step, int64_t epoch, double lr);
 
  private:

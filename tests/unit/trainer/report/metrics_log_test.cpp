@@ -82,8 +82,11 @@ TEST(MetricsLog, SaysWhichFolderIsMissing) {
 
 TEST(MetricsWindow, IsTheMeanSinceItWasTaken) {
   MetricsWindow window;
-  window.add_step(1, 8, 0.5, 0.25);
-  window.add_step(2, 8, 1.5, 0.25);
+  // Of a GPU's steps the loss comes late.
+  window.add_step(8, 0.5, 0.25);
+  window.add_step(8, 1.5, 0.25);
+  window.add_loss(1);
+  window.add_loss(2);
   EXPECT_EQ(window.num_steps(), 2);
   const TrainMetrics m = window.take(7, 3, 0.1);
   EXPECT_EQ(m.step, 7);
@@ -93,7 +96,8 @@ TEST(MetricsWindow, IsTheMeanSinceItWasTaken) {
   EXPECT_EQ(m.units_per_second, 8);
   EXPECT_EQ(m.data_wait_share, 0.25);
   EXPECT_EQ(window.num_steps(), 0);
-  window.add_step(4, 1, 1, 0);
+  window.add_step(1, 1, 0);
+  window.add_loss(4);
   EXPECT_EQ(window.take(8, 3, 0.1).loss, 4);
 }
 
