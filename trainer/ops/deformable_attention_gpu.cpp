@@ -13,6 +13,7 @@
 #include "device/cuda_module.h"
 #include "format/make_error.h"
 #include "ops/deformable_attention_call.h"
+#include "ops/deformable_value_gradient.h"
 
 namespace ffkit {
 namespace {
@@ -96,8 +97,11 @@ struct GpuAttention : torch::autograd::Function<GpuAttention> {
     call.location_gradient = location_gradient.mutable_data_ptr();
     call.weight_gradient = weight_gradient.mutable_data_ptr();
     at::Tensor value_gradient;
-    if (context->needs_input_grad(0)) {
-      at::globalContext().alertNotDeterministic("the gradient of deformable attention");
+    const bool needs_value = context->needs_input_grad(0);
+    const bool adds_in_order = at::globalContext().deterministicAlgorithms();
+    if (needs_value && adds_in_order) {
+      value_gradient = deformable_value_gradient(value, levels, locations, weights, out_gradient);
+    } else if (needs_value) {
       value_gradient = at::zeros(value.sizes(), weights.options());
       call.value_gradient = value_gradient.mutable_data_ptr();
     }

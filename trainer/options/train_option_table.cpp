@@ -179,7 +179,8 @@ void add_process_options(OptionTable& t, TrainOptions& o) {
       .set_zero_word("dynamic");
   t.group("Model");
   t.add("deterministic", o.deterministic,
-        "Gives the same bits in every run on a GPU too, at some cost; a CPU always does");
+        "Gives the same bits in every run on a GPU too, at some cost, or ends with an error; a CPU "
+        "always does");
 }
 
 void add_machine_options(OptionTable& t, TrainOptions& o) {

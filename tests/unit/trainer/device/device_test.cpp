@@ -3,6 +3,7 @@
 #include <ATen/Context.h>
 #include <gtest/gtest.h>
 
+#include "device/torch_errors.h"
 #include "expect_error.h"
 
 namespace ffkit {
@@ -26,6 +27,15 @@ TEST(PrepareDevice, NamesTheDevicesThatThereAre) {
     o.device = name;
     EXPECT_ERROR(prepare_device(o, {}), invalid_argument);
   }
+}
+
+TEST(TorchErrors, SayWhichOperatorIsNotDeterministic) {
+  at::Context& context = at::globalContext();
+  context.setDeterministicAlgorithms(true, /*warn_only=*/false);
+  EXPECT_ERROR(
+      with_torch_errors([&] { context.alertNotDeterministic("grid_sampler_2d_backward_cuda"); }),
+      unsupported);
+  context.setDeterministicAlgorithms(false, /*warn_only=*/false);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // And the kernels themselves, where there is a GPU.
 #include "trainer/ops/deformable_attention_gpu.h"
 
+#include <ATen/Context.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/rand.h>
@@ -16,6 +17,7 @@
 #include <random>
 
 #include "device/cuda_module.h"
+#include "ops/deformable_value_gradient.h"
 
 namespace ffkit {
 namespace {
@@ -269,6 +271,31 @@ TEST(DeformableAttentionGpu, LocationsThatAreNotFiniteCountAsFarOutside) {
   }
 }
 
+// What --deterministic takes instead of the kernels' sum.
+TEST(DeformableAttentionGpu, SumInOneOrderEqualsGridSample) {
+  for (const GpuCase& c : gpu_cases()) {
+    for (const at::ScalarType type : kGpuTypes) {
+      SCOPED_TRACE(::testing::Message() << "dims " << c.dims << ", " << at::toString(type));
+      const GpuInput in = make_input(c, type);
+      Results wanted = results_of(in, c.levels, deformable_attention_by_grid_sample);
+      Results seen = wanted;
+      seen[1] =
+          deformable_value_gradient(in.value, c.levels, in.locations, in.weights, in.out_gradient)
+              .to(type);
+      expect_close(seen, wanted, tolerance_of(type));
+    }
+  }
+  const GpuCase c = gpu_cases().front();
+  GpuInput in = make_input(c, at::kFloat), outside = in;
+  const at::Tensor some = at::rand(in.locations.sizes()) < 0.3;
+  in.locations = in.locations.masked_fill(some, std::numeric_limits<double>::quiet_NaN());
+  outside.locations = outside.locations.masked_fill(some, 5);
+  EXPECT_TRUE(at::equal(
+      deformable_value_gradient(in.value, c.levels, in.locations, in.weights, in.out_gradient),
+      deformable_value_gradient(in.value, c.levels, outside.locations, in.weights,
+                                in.out_gradient)));
+}
+
 TEST(DeformableAttentionGpu, GridHoldsEveryItemWithinTheLimits) {
   EXPECT_EQ(gpu_grid(0).blocks, 0u);
   EXPECT_EQ(gpu_grid(1).blocks, 1u);
@@ -319,6 +346,26 @@ TEST(DeformableAttentionKernels, EqualTheCpus) {
       expect_close(seen, results_of(in, c.levels, deformable_attention), tolerance_of(type));
     }
   }
+}
+
+TEST(DeformableAttentionKernels, GiveTheSameBitsWhereAskedTo) {
+  if (!cuda_is_available()) GTEST_SKIP() << "there is no GPU";
+  const GpuCase c{2, 3000, 8, 32, 4, {{5, 7}, {3, 2}}};  // many queries for each pixel
+  GpuInput in = make_input(c, at::kFloat);
+  const Results wanted = results_of(in, c.levels, deformable_attention);
+  for (at::Tensor* t : {&in.value, &in.locations, &in.weights, &in.out_gradient}) {
+    *t = t->to(c10::Device(at::kCUDA, 0));
+  }
+  if (!can_attend_on_gpu(in.value, c.levels)) GTEST_SKIP() << "built without nvcc";
+  at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/false);
+  Results first = results_of(in, c.levels, deformable_attention);
+  for (int i = 0; i < 10; ++i) {
+    const Results again = results_of(in, c.levels, deformable_attention);
+    for (size_t k = 0; k < first.size(); ++k) EXPECT_TRUE(at::equal(first[k], again[k])) << k;
+  }
+  at::globalContext().setDeterministicAlgorithms(false, /*warn_only=*/false);
+  for (at::Tensor& t : first) t = t.cpu();
+  expect_close(first, wanted, tolerance_of(at::kFloat));
 }
 
 TEST(DeformableAttentionKernels, EqualGridSample) {
