@@ -135,8 +135,10 @@ TEST_F(DevicePrefetcherTest, RefusesALoaderThatHoldsTooFewBatches) {
   EXPECT_ERROR(DevicePrefetcher(loader, device()), invalid_argument);
 }
 
+// Of the loader's own memory; that of pinned memory belongs to libtorch, as below.
 TEST_F(DevicePrefetcherTest, TensorsKeepTheirBatch) {
   LoaderOptions with = options();
+  with.allocator = nullptr;
   Loader loader(dataset_, with);
   auto batch = std::make_shared<Batch>(std::move(*loader.next()));
   const at::Tensor images = images_tensor(batch);
@@ -152,6 +154,7 @@ TEST_F(DevicePrefetcherTest, TensorsKeepTheirBatch) {
 TEST_F(DevicePrefetcherTest, TensorsGiveTheirSlabBack) {
   LoaderOptions with = options();
   with.held_batches = 1;
+  with.allocator = nullptr;
   Loader loader(dataset_, with);
   for (int i = 0; i < 4; ++i) {
     const at::Tensor images =
@@ -206,14 +209,16 @@ TEST_F(DevicePrefetcherTest, TensorsShareTheStorageOfTheirSlab) {
   }
 }
 
-TEST_F(DevicePrefetcherTest, PinnedMemoryNeedsADevice) {
-  if (device().is_cuda()) {
-    LoaderOptions with = options();
-    Loader loader(dataset_, with);
-    EXPECT_TRUE(images_tensor(std::make_shared<Batch>(std::move(*loader.next()))).is_pinned());
-  } else {
-    EXPECT_ERROR(pinned_slab_allocator(), unsupported);
-  }
+TEST_F(DevicePrefetcherTest, BatchesForADeviceArePinned) {
+  if (!device().is_cuda()) GTEST_SKIP() << "there is no GPU";
+  LoaderOptions with = options();
+  Loader loader(dataset_, with);
+  EXPECT_TRUE(images_tensor(std::make_shared<Batch>(std::move(*loader.next()))).is_pinned());
+}
+
+TEST(PinnedAllocator, SaysWhatToDoWithoutADevice) {
+  if (device().is_cuda()) GTEST_SKIP() << "there is a GPU";
+  EXPECT_ERROR(pinned_slab_allocator(), unsupported);
 }
 
 }  // namespace
