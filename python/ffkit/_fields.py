@@ -25,7 +25,7 @@ class ImageField:
 
 @dataclass(frozen=True, slots=True)
 class ImagesField:
-    """Pictures of several fields, such as the cameras of a vehicle, as one array: [N, len(fields), 3, H, W] or [.., H, W, 3]."""
+    """Pictures of several fields, such as the cameras of a vehicle, as one array: [N, len(fields), 3, H, W] or [.., H, W, 3]. A PNG with a palette is as in an ImageField."""
 
     fields: Sequence[str]
     image: ImageOptions = ImageOptions()
