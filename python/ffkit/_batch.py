@@ -136,16 +136,20 @@ class Batch(dict[str, Any]):
         return sizes[view]
 
     def unpadded(self, name: str = "image") -> list[Any]:
-        """The pictures or masks of a view that ends with PadToLargest, each of its own size, as a list: [3, H, W] each, which torchvision's detectors take, or [H, W] of masks. They are views of the batch's
-        array: nothing is copied. FieldNotFoundError (a KeyError) for arrays of other views; InvalidArgumentError (a ValueError) for a view with copies."""
+        """The pictures or masks of a view that ends with PadToLargest, each of its own size, as a list: [3, H, W] each, which torchvision's detectors take, [H, W] of masks, or [boxes, H, W] of an
+        InstanceMasksField ([max_boxes, H, W] where it is padded). They are views of the batch's array: nothing is copied. FieldNotFoundError (a KeyError) for arrays of other views;
+        InvalidArgumentError (a ValueError) for a view with copies."""
         if name not in self._facts.padded:
             raise FieldNotFoundError(f"the batch has no array '{name}' of a view that ends with PadToLargest; there are: {', '.join(self._facts.padded) or 'none'}", "not_found")
         view, axis = self._facts.padded[name]
         sizes = self.unpadded_sizes(view)
         if sizes.ndim > 2:
             raise InvalidArgumentError(f"view '{view}' has copies; index batch['{name}'] and batch.unpadded_sizes('{view}')")
-        before = (slice(None),) * (axis - 1)
-        return [one[before + (slice(0, int(height)), slice(0, int(width)))] for one, (height, width) in zip(self[name], sizes)]
+        samples, before = self[name], (slice(None),) * (axis - 1)
+        if axis == 1 and name in self._facts.row_offsets:  # ragged masks of boxes
+            offsets = self._facts.row_offsets[name]
+            samples, before = [samples[begin:end] for begin, end in zip(offsets, offsets[1:])], (slice(None),)
+        return [one[before + (slice(0, int(height)), slice(0, int(width)))] for one, (height, width) in zip(samples, sizes)]
 
     def replaced(self, arrays: dict[str, Any]) -> Batch:
         """The same batch with other arrays, such as copies on a device."""

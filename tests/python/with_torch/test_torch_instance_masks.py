@@ -132,6 +132,8 @@ def test_masks_are_cut_with_padded_pictures(coco: tuple[ffkit.Dataset, list[list
                 expected = F.resize(tv_tensors.Mask(torch.from_numpy(np.stack(masks[record]))), size)
                 made = batch["masks"][i, :5] if padded else batch["masks"][offsets[i] : offsets[i + 1]]
                 assert torch.equal(made[:, : size[0], : size[1]], expected) and not made[:, size[0] :].any() and not made[:, :, size[1] :].any()
+                alone = batch.unpadded("masks")[i]
+                assert torch.equal(alone[:5], expected) and alone.shape[0] == (8 if padded else 5)
 
 
 def test_masks_are_the_same_for_any_number_of_threads_and_after_a_restore(coco: tuple[ffkit.Dataset, list[list[np.ndarray]]]) -> None:
