@@ -105,7 +105,8 @@ class Batch(dict[str, Any]):
 
     def row_offsets(self, name: str) -> Any:
         """numpy.ndarray [size + 1] i64 of a field of rows: sample i has rows `offsets[i] .. offsets[i + 1] - 1` of a ragged array, and `offsets[i + 1] -
-        offsets[i]` rows of a padded one. FieldNotFoundError (a KeyError) for a field that has no rows."""
+        offsets[i]` rows of a padded one. Boxes of a view with copies, and what belongs to them, have [size * copies + 1]: copy c of sample i is number i * copies + c, as it is in
+        `batch[view].flatten(0, 1)`. FieldNotFoundError (a KeyError) for a field that has no rows."""
         offsets = self._facts.row_offsets
         if name not in offsets:
             known = f"; those with rows are {', '.join(offsets)}" if offsets else ""
