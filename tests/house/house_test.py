@@ -70,7 +70,7 @@ ARROWS = {
     'tools/fftrain': ['tools', 'trainer', 'format'],
     'tools/ffgenerate': ['tools', 'trainer', 'format'],
     'tools/programs': [],
-    'tools/ffinspect': ['tools', 'tools/programs', 'loader', 'nuscenes', 'pose', 'text', 'image', 'format', 'storage'],
+    'tools/ffinspect': ['tools', 'tools/programs', 'loader', 'nuscenes', 'pose', 'text', 'image', 'format', 'storage', 'trainer/tasks/classification'],
 }
 # Folders of the library ffkit::base, which storage/ is built on: they include no other room.
 BASE = {('format', folder) for folder in ('', 'options', 'bytes', 'file', 'machine')}
