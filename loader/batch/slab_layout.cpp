@@ -32,6 +32,16 @@ size_t bytes_per_sample(const SlabField& field, int64_t batch_size) {
   return is_empty ? 0 : num_bytes;
 }
 
+// Of a field whose decoder makes rows, but for its bytes: its shape becomes that of a sample.
+void add_rows(SlabField& field, int64_t max_rows, int64_t copies) {
+  field.has_rows = true;
+  field.max_rows = max_rows;
+  field.num_lists = std::max<int64_t>(copies, 1);
+  field.bytes_per_row = bytes_per_sample(field, 1);
+  field.shape.insert(field.shape.begin(), max_rows);
+  if (copies > 0) field.shape.insert(field.shape.begin(), copies);
+}
+
 }  // namespace
 
 SlabLayout make_slab_layout(const std::vector<BatchField>& fields, int64_t batch_size) {
@@ -58,13 +68,17 @@ SlabLayout make_slab_layout(const std::vector<BatchField>& fields, int64_t batch
     added.rows = dynamic_cast<const RowsDecoder*>(field.decoder.get());
     added.row_parts = dynamic_cast<const RowPartsDecoder*>(field.decoder.get());
     added.parts = dynamic_cast<const PartsDecoder*>(field.decoder.get());
+    added.lists = dynamic_cast<const RowListsDecoder*>(field.decoder.get());
     added.texts = dynamic_cast<const TextDecoder*>(field.decoder.get());
-    added.has_rows = added.rows != nullptr || added.texts != nullptr;
     if (added.parts != nullptr) added.num_parts = added.parts->num_parts();
     if (added.row_parts != nullptr) added.num_parts = added.row_parts->num_parts();
+    RowLayout rows = RowLayout::padded;
     if (added.rows != nullptr) {
-      added.bytes_per_row = bytes_per_sample(added, 1);
-      added.shape.insert(added.shape.begin(), added.rows->max_rows());
+      rows = added.rows->layout();
+      add_rows(added, added.rows->max_rows(), 0);
+    } else if (added.lists != nullptr) {
+      rows = added.lists->layout();
+      add_rows(added, added.lists->max_rows(), added.lists->copies());
     }
     added.bytes_per_sample = added.texts != nullptr ? 0 : bytes_per_sample(added, batch_size);
     if (added.num_parts < (added.bytes_per_sample == 0 ? 0 : 1)) {
@@ -72,11 +86,13 @@ SlabLayout make_slab_layout(const std::vector<BatchField>& fields, int64_t batch
           fmt::format("the batch's field '{}' is decoded in {} parts; nobody would write it",
                       field.name, added.num_parts));
     }
-    if (added.rows != nullptr && added.rows->layout() == RowLayout::ragged) {
+    added.bytes_per_list = added.bytes_per_sample / static_cast<size_t>(added.num_lists);
+    if (rows == RowLayout::ragged) {
       added.is_ragged = true;
-      added.shape.erase(added.shape.begin());
+      added.shape = field.decoder->shape();
     }
     if (added.texts != nullptr) {
+      added.has_rows = true;
       added.is_ragged = true;
       added.bytes_per_row = 1;
     }

@@ -15,6 +15,8 @@
 #include <ffkit/image/rgb_image.h>
 #include <ffkit/loader/field_decoder.h>
 
+#include "fields/row_lists_decoder.h"
+
 namespace ffkit {
 
 inline constexpr size_t kSlabAlignment = 4096;  // of each array in memory
@@ -30,9 +32,13 @@ struct SlabField {
   const PartsDecoder* parts = nullptr;
   const RowsDecoder* rows = nullptr;
   const RowPartsDecoder* row_parts = nullptr;
+  const RowListsDecoder* lists = nullptr;
   const TextDecoder* texts = nullptr;
   bool has_rows = false;  // rows or texts
+  int64_t num_lists = 1;  // of rows, of each sample
+  int64_t max_rows = 0;   // of each list
   size_t bytes_per_row = 0;
+  size_t bytes_per_list = 0;
   bool is_ragged = false;
 };
 

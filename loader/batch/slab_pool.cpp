@@ -13,8 +13,9 @@ namespace ffkit {
 void BatchSlab::begin_rows(int64_t num_samples) {
   const SlabLayout& layout = pool->layout();
   for (size_t f = 0; f < layout.fields.size(); ++f) {
-    if (!layout.fields[f].has_rows) continue;
-    row_offsets[f].assign(static_cast<size_t>(num_samples) + 1, 0);
+    const SlabField& field = layout.fields[f];
+    if (!field.has_rows) continue;
+    row_offsets[f].assign(static_cast<size_t>(num_samples * field.num_lists) + 1, 0);
     if (texts[f] != nullptr) texts[f]->begin(num_samples);
   }
 }
@@ -34,7 +35,7 @@ void join_rows(const SlabLayout& layout, BatchSlab& slab) {
       const auto num_rows = static_cast<size_t>(offsets[i + 1]);
       const auto begin = static_cast<size_t>(offsets[i]);
       if (field.is_ragged && i > 0) {
-        std::memmove(memory + begin * field.bytes_per_row, memory + i * field.bytes_per_sample,
+        std::memmove(memory + begin * field.bytes_per_row, memory + i * field.bytes_per_list,
                      num_rows * field.bytes_per_row);
       }
       offsets[i + 1] += offsets[i];
@@ -53,7 +54,7 @@ SlabPool::SlabPool(std::shared_ptr<SlabAllocator> allocator, int64_t num_slabs, 
         std::vector<int64_t>& shape = slab.shapes.emplace_back(1);
         shape.insert(shape.end(), field.shape.begin(), field.shape.end());
         std::vector<int64_t>& offsets = slab.row_offsets.emplace_back();
-        if (field.has_rows) offsets.reserve(static_cast<size_t>(batch_size) + 1);
+        if (field.has_rows) offsets.reserve(static_cast<size_t>(batch_size * field.num_lists) + 1);
       }
       for (const SlabField& field : layout_.fields) {
         slab.texts.push_back(field.texts != nullptr ? std::make_unique<SlabTexts>() : nullptr);

@@ -25,8 +25,8 @@ struct BatchSlab {
   std::byte* memory = nullptr;               // as the pool's layout says; may be null while free
   std::vector<std::vector<int64_t>> shapes;  // of the fields, {size, ...}
   std::vector<std::unique_ptr<SlabTexts>> texts;  // of the fields that have texts; null of others
-  // Of the fields that have rows, [size + 1]: until join_rows() the number of rows of sample i at i
-  // + 1, then where they begin at i.
+  // Of the fields that have rows, [lists + 1], where each sample has num_lists of them: until
+  // join_rows() the number of rows of list i at i + 1, then where they begin at i.
   std::vector<std::vector<int64_t>> row_offsets;
   std::vector<int64_t> record_indices;  // [size]
   std::vector<int32_t> sources;         // [size], of the records

@@ -163,7 +163,7 @@ void FieldWriter::write_shared(Helpers& helpers, const Sample& sample) {
   for (size_t i = 0; i < fields_.size(); ++i) {
     const SlabField& field = layout_.fields[i];
     if (field.row_parts == nullptr || field.num_parts == 1) continue;
-    finish_rows(sample, i, std::min(rows[i].num_rows(), field.rows->max_rows()));
+    finish_rows(sample, i, 0, std::min(rows[i].num_rows(), field.max_rows));
   }
 }
 
@@ -196,11 +196,18 @@ void FieldWriter::write_piece_to(const Sample& sample, const Piece& piece,
   } else if (field.texts != nullptr) {
     const std::string_view text = field.texts->decode_text(sample.record, sample.key, scratch);
     sample.slab.texts[piece.field]->add(sample.index_in_batch, text);
-    finish_rows(sample, piece.field, std::ssize(text));
+    finish_rows(sample, piece.field, 0, std::ssize(text));
+  } else if (field.lists != nullptr) {
+    for (int64_t list = 0; list < field.num_lists; ++list, out += field.bytes_per_list) {
+      const int64_t num_rows =
+          field.lists->decode_list(sample.record, sample.key, list, scratch, out);
+      check_row_count(field.name, num_rows, field.max_rows);
+      finish_rows(sample, piece.field, list, num_rows);
+    }
   } else {
     const int64_t num_rows = field.rows->decode_rows(sample.record, sample.key, scratch, out);
-    check_row_count(field.name, num_rows, field.rows->max_rows());
-    finish_rows(sample, piece.field, num_rows);
+    check_row_count(field.name, num_rows, field.max_rows);
+    finish_rows(sample, piece.field, 0, num_rows);
   }
 }
 
@@ -234,13 +241,15 @@ void FieldWriter::write_row_part(const Sample& sample, const Piece& piece,
   }
 }
 
-// `num_rows` rows of the sample are there.
-void FieldWriter::finish_rows(const Sample& sample, size_t field, int64_t num_rows) {
+// `num_rows` rows of a list of the sample are there.
+void FieldWriter::finish_rows(const Sample& sample, size_t field, int64_t list, int64_t num_rows) {
   const SlabField& layout = layout_.fields[field];
-  sample.slab.row_offsets[field][static_cast<size_t>(sample.index_in_batch) + 1] = num_rows;
+  const int64_t list_in_batch = sample.index_in_batch * layout.num_lists + list;
+  sample.slab.row_offsets[field][static_cast<size_t>(list_in_batch) + 1] = num_rows;
   if (layout.is_ragged) return;
   const size_t row_bytes = static_cast<size_t>(num_rows) * layout.bytes_per_row;
-  std::memset(place_of(sample, layout) + row_bytes, 0, layout.bytes_per_sample - row_bytes);
+  std::byte* begin = place_of(sample, layout) + static_cast<size_t>(list) * layout.bytes_per_list;
+  std::memset(begin + row_bytes, 0, layout.bytes_per_list - row_bytes);
 }
 
 }  // namespace ffkit

@@ -58,7 +58,7 @@ class FieldWriter {
                       Stopwatch& watch, std::byte* out);
   void write_row_part(const Sample& sample, const Piece& piece, FieldDecoder::Scratch* scratch,
                       Stopwatch& watch);
-  void finish_rows(const Sample& sample, size_t field, int64_t num_rows);
+  void finish_rows(const Sample& sample, size_t field, int64_t list, int64_t num_rows);
 
   const Dataset& dataset_;
   const Schema& schema_;

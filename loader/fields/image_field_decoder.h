@@ -37,11 +37,12 @@ class ImageFieldDecoder final : public FieldDecoder {
  public:
   struct ImageScratch final : Scratch {
     explicit ImageScratch(const ImageOptions& options) : pipeline(options) {}
-    // As ImagePipeline's; counts its time.
+    // As ImagePipeline's; counts its time, and looks at pictures whose pixels it mixed.
     void run(std::span<const std::byte> image, const SampleKey& key, void* out) {
       PipelineTimes times;
       pipeline.run(image, key, out, times);
       work.transform_ns += times.transform_ns;
+      if (pipeline.mixes_pixels()) check_mixed_pixels(pipeline.info(), work);
     }
     ImagePipeline pipeline;
   };
@@ -68,9 +69,7 @@ class ImageFieldDecoder final : public FieldDecoder {
   }
   void decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
               void* out) const override {
-    auto& own = static_cast<ImageScratch&>(*scratch);
-    own.run(record.bytes(field_), key, out);
-    if (own.pipeline.mixes_pixels()) check_mixed_pixels(own.pipeline.info(), own.work);
+    static_cast<ImageScratch&>(*scratch).run(record.bytes(field_), key, out);
   }
 
  private:

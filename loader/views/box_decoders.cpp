@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "fields/field_lookup.h"
+#include "fields/row_lists_decoder.h"
 #include "format/make_error.h"
 #include "format/refuse.h"
 #include "image/views/mask_scaler.h"
@@ -17,8 +18,8 @@
 namespace ffkit {
 namespace {
 
-// What all of them have: rows for the boxes that stay in a view.
-class OfBoxes : public RowsDecoder {
+// What all of them have: rows for the boxes that stay in a view, or in each copy of it.
+class OfBoxes : public RowListsDecoder {
  public:
   OfBoxes(const Schema& schema, std::shared_ptr<const ViewSet> set, size_t view, BoxesField boxes)
       : set_(std::move(set)),
@@ -33,31 +34,34 @@ class OfBoxes : public RowsDecoder {
     check_between("min_size", boxes_.min_size, 0, 1e6);
     check_between("min_visible", boxes_.min_visible, 0, 1);
     check_between("max_boxes", static_cast<double>(boxes_.max_boxes), 1, 1 << 16);
-    const View& of = set_->views()[view];
-    if (of.copies == 0) return;
-    throw error_of(ErrorCode::invalid_argument,
-                   "view '{}' has {} copies, and boxes and points follow one picture; "
-                   "make a view of its own name of each copy",
-                   of.name, of.copies);
   }
+  int64_t copies() const override { return set_->views()[view_].copies; }
   int64_t max_rows() const override { return boxes_.max_boxes; }
   RowLayout layout() const override { return boxes_.layout; }
   std::unique_ptr<Scratch> make_scratch() const override {
     return std::make_unique<ViewScratch>(set_);
   }
-  int64_t decode_rows(const RecordView& record, const SampleKey& key, Scratch* scratch,
-                      void* out) const override {
-    SampleViews& sample = static_cast<ViewScratch&>(*scratch).begin(record, key);
-    const KeptBoxes kept = keep_boxes(boxes_, record, boxes_at_, sample.pictures(), picture());
-    write_rows(record, kept, sample.pictures(), *scratch, out);
+  int64_t decode_list(const RecordView& record, const SampleKey& key, int64_t list,
+                      Scratch* scratch, void* out) const override {
+    const PictureViews& pictures =
+        static_cast<ViewScratch&>(*scratch).begin(record, key).pictures();
+    const size_t picture = set_->first_picture(view_) + static_cast<size_t>(list);
+    const KeptBoxes kept = keep_boxes(boxes_, record, boxes_at_, pictures, picture);
+    require_room(kept, list);
+    write_rows({record, kept, pictures, picture}, *scratch, out);
     return std::ssize(kept.indices);
   }
 
  protected:
-  virtual void write_rows(const RecordView& record, const KeptBoxes& kept,
-                          const PictureViews& pictures, Scratch& scratch, void* out) const = 0;
+  // The boxes of one picture of the view.
+  struct BoxesOfPicture {
+    const RecordView& record;
+    const KeptBoxes& kept;
+    const PictureViews& pictures;
+    size_t picture;  // its number among the pictures
+  };
+  virtual void write_rows(const BoxesOfPicture& of, Scratch& scratch, void* out) const = 0;
   const std::shared_ptr<const ViewSet>& set() const { return set_; }
-  size_t picture() const { return set_->first_picture(view_); }
   const BoxesField& boxes() const { return boxes_; }
 
   // Throws unless there is one entry for each box.
@@ -79,6 +83,17 @@ class OfBoxes : public RowsDecoder {
   }
 
  private:
+  // Throws Error(unsupported) for more boxes than max_boxes.
+  void require_room(const KeptBoxes& kept, int64_t copy) const {
+    if (std::ssize(kept.indices) <= boxes_.max_boxes) return;
+    throw error_of(ErrorCode::unsupported,
+                   "field '{}' has {} boxes in {}the view '{}', more than max_boxes, which is {}; "
+                   "give a larger one",
+                   boxes_.field, kept.indices.size(),
+                   copies() == 0 ? "" : fmt::format("copy {} of ", copy), set_->views()[view_].name,
+                   boxes_.max_boxes);
+  }
+
   std::shared_ptr<const ViewSet> set_;
   size_t view_;
   BoxesField boxes_;
@@ -92,11 +107,10 @@ class BoxesDecoder final : public OfBoxes {
   std::vector<int64_t> shape() const override { return {4}; }
 
  protected:
-  void write_rows(const RecordView& /*record*/, const KeptBoxes& kept, const PictureViews& pictures,
-                  Scratch& /*scratch*/, void* out) const override {
-    const ImageSize size = pictures.picture_size(picture());
+  void write_rows(const BoxesOfPicture& of, Scratch& /*scratch*/, void* out) const override {
+    const ImageSize size = of.pictures.picture_size(of.picture);
     auto* to = static_cast<std::byte*>(out);
-    for (const BoxEdges& edges : kept.edges) {
+    for (const BoxEdges& edges : of.kept.edges) {
       const std::array<float, 4> box = coordinates_of(edges, boxes().output, size);
       std::memcpy(to, box.data(), sizeof(box));
       to += sizeof(box);
@@ -123,10 +137,9 @@ class BoxRowsDecoder final : public OfBoxes {
   std::vector<int64_t> shape() const override { return field_.shape; }
 
  protected:
-  void write_rows(const RecordView& record, const KeptBoxes& kept, const PictureViews& /*pictures*/,
-                  Scratch& /*scratch*/, void* out) const override {
-    const TensorView tensor = record.tensor(at_);
-    require_entries(tensor, field_.field, kept);
+  void write_rows(const BoxesOfPicture& of, Scratch& /*scratch*/, void* out) const override {
+    const TensorView tensor = of.record.tensor(at_);
+    require_entries(tensor, field_.field, of.kept);
     const std::vector<int64_t> shape(tensor.shape.begin() + 1, tensor.shape.end());
     if (shape != field_.shape) {
       throw error_of(ErrorCode::corrupt,
@@ -134,7 +147,7 @@ class BoxRowsDecoder final : public OfBoxes {
                      fmt::join(shape, ", "), fmt::join(field_.shape, ", "));
     }
     auto* to = static_cast<std::byte*>(out);
-    for (const int64_t i : kept.indices) {
+    for (const int64_t i : of.kept.indices) {
       std::memcpy(to, tensor.data.data() + static_cast<size_t>(i) * row_bytes_, row_bytes_);
       to += row_bytes_;
     }
@@ -169,10 +182,9 @@ class PointsDecoder final : public OfBoxes {
   std::vector<int64_t> shape() const override { return {field_.num_points, 3}; }
 
  protected:
-  void write_rows(const RecordView& record, const KeptBoxes& kept, const PictureViews& pictures,
-                  Scratch& /*scratch*/, void* out) const override {
-    const TensorView tensor = record.tensor(at_);
-    require_entries(tensor, field_.field, kept);
+  void write_rows(const BoxesOfPicture& of, Scratch& /*scratch*/, void* out) const override {
+    const TensorView tensor = of.record.tensor(at_);
+    require_entries(tensor, field_.field, of.kept);
     const bool is_shape = tensor.shape.size() == 3 && tensor.shape[1] == field_.num_points &&
                           (tensor.shape[2] == 2 || tensor.shape[2] == 3);
     if (!is_shape) {
@@ -184,14 +196,14 @@ class PointsDecoder final : public OfBoxes {
     const auto extent = static_cast<size_t>(tensor.shape[2]);
     const auto num_points = static_cast<size_t>(field_.num_points);
     // A mirrored view turns the order of the axes round.
-    const ViewMatrix matrix = pictures.matrix(picture());
+    const ViewMatrix matrix = of.pictures.matrix(of.picture);
     const bool is_mirrored = matrix[0] * matrix[4] - matrix[1] * matrix[3] < 0;
     auto* to = static_cast<std::byte*>(out);
     std::vector<std::array<float, 3>> row(num_points);
-    for (const int64_t i : kept.indices) {
+    for (const int64_t i : of.kept.indices) {
       const double* from = &numbers[static_cast<size_t>(i) * num_points * extent];
       for (size_t k = 0; k < num_points; ++k, from += extent) {
-        row[k] = mapped(from[0], from[1], extent == 3 ? from[2] : 2, pictures);
+        row[k] = mapped(from[0], from[1], extent == 3 ? from[2] : 2, of);
       }
       if (is_mirrored) {
         for (const auto& [a, b] : field_.mirrored) {
@@ -204,10 +216,10 @@ class PointsDecoder final : public OfBoxes {
   }
 
  private:
-  std::array<float, 3> mapped(double x, double y, double visibility,
-                              const PictureViews& pictures) const {
+  static std::array<float, 3> mapped(double x, double y, double visibility,
+                                     const BoxesOfPicture& of) {
     if (visibility != 0) {
-      const auto moved = pictures.move_point(picture(), x, y);
+      const auto moved = of.pictures.move_point(of.picture, x, y);
       x = moved.x;
       y = moved.y;
       if (!moved.is_inside) visibility = 0;
@@ -244,16 +256,15 @@ class InstanceMasksDecoder final : public OfBoxes {
   }
 
  protected:
-  void write_rows(const RecordView& record, const KeptBoxes& kept, const PictureViews& pictures,
-                  Scratch& scratch, void* out) const override {
+  void write_rows(const BoxesOfPicture& of, Scratch& scratch, void* out) const override {
     auto& own = static_cast<RunsScratch&>(scratch);
-    const ListView masks = record.list(at_);
-    require_items(masks, field_.field, kept);
-    const ImageInfo& picture_info = pictures.info();
+    const ListView masks = of.record.list(at_);
+    require_items(masks, field_.field, of.kept);
+    const ImageInfo& picture_info = of.pictures.info();
     const auto num_pixels =
         static_cast<size_t>(picture_info.width) * static_cast<size_t>(picture_info.height);
     auto* to = static_cast<uint8_t*>(out);
-    for (const int64_t i : kept.indices) {
+    for (const int64_t i : of.kept.indices) {
       own.pixels.assign(num_pixels, 0);
       fill(masks.tensor(static_cast<size_t>(i)), i, own.pixels);
       own.scaler.run({.data = own.pixels.data(),
@@ -261,7 +272,7 @@ class InstanceMasksDecoder final : public OfBoxes {
                       .width = picture_info.width,
                       .height = picture_info.height,
                       .stride = picture_info.width},
-                     pictures.moves(picture()), to);
+                     of.pictures.moves(of.picture), to);
       to += size_.height * size_.width;
     }
   }

@@ -11,8 +11,8 @@
 
 namespace ffkit {
 
-// Throw Error(invalid_argument) for options out of range and for views with copies, and as
-// Schema::require() does. `boxes` says which rows there are; null: of points, all.
+// Throw Error(invalid_argument) for options out of range, and as Schema::require() does. `boxes`
+// says which rows there are. Of a view with copies each copy has rows of its own.
 std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema,
                                                       std::shared_ptr<const ViewSet> set,
                                                       size_t view, const BoxesField& boxes);
@@ -24,7 +24,6 @@ std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema,
                                                       std::shared_ptr<const ViewSet> set,
                                                       size_t view, const PointsField& field,
                                                       const BoxesField& boxes);
-
 std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema,
                                                       const std::shared_ptr<const ViewSet>& set,
                                                       size_t view, const InstanceMasksField& field,

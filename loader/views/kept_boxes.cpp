@@ -99,12 +99,6 @@ KeptBoxes keep_boxes(const BoxesField& options, const RecordView& record, size_t
     kept.indices.push_back(box);
     kept.edges.push_back(edges);
   }
-  if (std::ssize(kept.indices) > options.max_boxes) {
-    throw error_of(ErrorCode::unsupported,
-                   "field '{}' has {} boxes in the view, more than max_boxes, which is "
-                   "{}; give a larger one",
-                   options.field, kept.indices.size(), options.max_boxes);
-  }
   return kept;
 }
 

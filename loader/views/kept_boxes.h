@@ -32,8 +32,7 @@ struct KeptBoxes {
 std::vector<BoxEdges> boxes_of(const BoxesField& options, const RecordView& record, size_t at,
                                const ImageInfo& picture);
 
-// Of picture `i` of the sample's. Throws what boxes_of() throws, and Error(unsupported) for more
-// than options.max_boxes.
+// Of picture `i` of the sample's. Throws what boxes_of() throws.
 KeptBoxes keep_boxes(const BoxesField& options, const RecordView& record, size_t at,
                      const PictureViews& pictures, size_t i);
 

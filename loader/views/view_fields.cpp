@@ -236,7 +236,8 @@ std::vector<PaddedFields::Array> arrays_of(const ViewSet& set, size_t view,
       const BoxesField& boxes = boxes_named(options, field.name, masks->boxes);
       if (!follows(&boxes)) continue;
       // Of ragged rows the array has all behind each other.
-      arrays.push_back({first + i, boxes.layout == RowLayout::ragged ? size_t{0} : size_t{1}});
+      const size_t rank = set.with_copies(view, {boxes.max_boxes}).size();
+      arrays.push_back({first + i, boxes.layout == RowLayout::ragged ? size_t{0} : rank});
     }
     if (follows(std::get_if<MaskField>(&field.what)) ||
         follows(std::get_if<PixelMaskField>(&field.what))) {

@@ -105,7 +105,8 @@ class Batch(dict[str, Any]):
 
     def row_offsets(self, name: str) -> Any:
         """numpy.ndarray [size + 1] i64 of a field of rows: sample i has rows `offsets[i] .. offsets[i + 1] - 1` of a ragged array, and `offsets[i + 1] -
-        offsets[i]` rows of a padded one. FieldNotFoundError (a KeyError) for a field that has no rows."""
+        offsets[i]` rows of a padded one. Boxes of a view with copies, and what belongs to them, have [size * copies + 1]: copy c of sample i is number i * copies + c, as it is in
+        `batch[view].flatten(0, 1)`. FieldNotFoundError (a KeyError) for a field that has no rows."""
         offsets = self._facts.row_offsets
         if name not in offsets:
             known = f"; those with rows are {', '.join(offsets)}" if offsets else ""
@@ -136,16 +137,20 @@ class Batch(dict[str, Any]):
         return sizes[view]
 
     def unpadded(self, name: str = "image") -> list[Any]:
-        """The pictures or masks of a view that ends with PadToLargest, each of its own size, as a list: [3, H, W] each, which torchvision's detectors take, or [H, W] of masks. They are views of the batch's
-        array: nothing is copied. FieldNotFoundError (a KeyError) for arrays of other views; InvalidArgumentError (a ValueError) for a view with copies."""
+        """The pictures or masks of a view that ends with PadToLargest, each of its own size, as a list: [3, H, W] each, which torchvision's detectors take, [H, W] of masks, or [boxes, H, W] of an
+        InstanceMasksField ([max_boxes, H, W] where it is padded). They are views of the batch's array: nothing is copied. FieldNotFoundError (a KeyError) for arrays of other views;
+        InvalidArgumentError (a ValueError) for a view with copies."""
         if name not in self._facts.padded:
             raise FieldNotFoundError(f"the batch has no array '{name}' of a view that ends with PadToLargest; there are: {', '.join(self._facts.padded) or 'none'}", "not_found")
         view, axis = self._facts.padded[name]
         sizes = self.unpadded_sizes(view)
         if sizes.ndim > 2:
             raise InvalidArgumentError(f"view '{view}' has copies; index batch['{name}'] and batch.unpadded_sizes('{view}')")
-        before = (slice(None),) * (axis - 1)
-        return [one[before + (slice(0, int(height)), slice(0, int(width)))] for one, (height, width) in zip(self[name], sizes)]
+        samples, before = self[name], (slice(None),) * (axis - 1)
+        if axis == 1 and name in self._facts.row_offsets:  # ragged masks of boxes
+            offsets = self._facts.row_offsets[name]
+            samples, before = [samples[begin:end] for begin, end in zip(offsets, offsets[1:])], (slice(None),)
+        return [one[before + (slice(0, int(height)), slice(0, int(width)))] for one, (height, width) in zip(samples, sizes)]
 
     def replaced(self, arrays: dict[str, Any]) -> Batch:
         """The same batch with other arrays, such as copies on a device."""

@@ -25,7 +25,7 @@ class ImageField:
 
 @dataclass(frozen=True, slots=True)
 class ImagesField:
-    """Pictures of several fields, such as the cameras of a vehicle, as one array: [N, len(fields), 3, H, W] or [.., H, W, 3]."""
+    """Pictures of several fields, such as the cameras of a vehicle, as one array: [N, len(fields), 3, H, W] or [.., H, W, 3]. A PNG with a palette is as in an ImageField."""
 
     fields: Sequence[str]
     image: ImageOptions = ImageOptions()
@@ -110,8 +110,11 @@ BoxFormat = Literal["xywh", "xyxy", "cxcywh"]
 class BoxesField:
     """Boxes that follow a view: [boxes of all samples, 4] f32 with `batch.row_offsets(name)`, or [N, max_boxes, 4] with `padded`.
 
-    A box is moved with the pixels, made upright where it is turned, clipped to the view, and dropped if too little of it is left; BoxRowsField and PointsField of the same boxes drop
-    theirs alike. A box without area, or with values that are no numbers, makes a bad sample. A view with copies has no boxes: make a view of its own name of each copy.
+    A box is moved with the pixels, made upright where it is turned, clipped to the view, and dropped if too little of it is left; BoxRowsField, PointsField and InstanceMasksField of the
+    same boxes drop theirs alike. A box without area, or with values that are no numbers, makes a bad sample.
+
+    Each copy of a view with copies keeps the boxes that it shows: [N, copies, max_boxes, 4] with `padded`, else the boxes of sample 0 copy 0, sample 0 copy 1, ... behind each other, of which
+    `batch.row_offsets(name)`, [N * copies + 1], says where they begin.
 
     Args:
         field: of the record: a tensor [n, 4] of f32, f64, i32 or i64.
@@ -120,7 +123,7 @@ class BoxesField:
         format, relative: how the batch has them, in pixels of the view or as shares of its width and height: "xyxy" for torchvision, "cxcywh" with relative=True for DETR.
         min_size: pixels of the view; a box with a shorter side is dropped.
         min_visible: share of a box's area, 0 .. 1, that must lie in the view.
-        max_boxes: a sample with more of them is bad.
+        max_boxes: a sample with more of them in one picture is bad.
         padded: zeros behind the boxes of a sample, instead of ragged rows.
     """
 
@@ -138,7 +141,8 @@ class BoxesField:
 
 @dataclass(frozen=True, slots=True)
 class BoxRowsField:
-    """Numbers of each box, such as labels: those of the boxes that the BoxesField keeps, [boxes of all samples, *shape] of the field's dtype, or [N, max_boxes, *shape] where that is padded.
+    """Numbers of each box, such as labels: those of the boxes that the BoxesField keeps, [boxes of all samples, *shape] of the field's dtype, or [N, max_boxes, *shape] where that is padded;
+    of a view with copies [N, copies, max_boxes, *shape].
 
     Args:
         field: of the record: a tensor [n, *shape]; another number of rows than boxes makes a bad sample.
@@ -153,7 +157,8 @@ class BoxRowsField:
 
 @dataclass(frozen=True, slots=True)
 class PointsField:
-    """Key points of boxes: [boxes of all samples, num_points, 3] f32 of x and y in pixels of the view, and visibility. Padded where the BoxesField is.
+    """Key points of boxes: [boxes of all samples, num_points, 3] f32 of x and y in pixels of the view, and visibility. Padded where the BoxesField is: [N, max_boxes, num_points, 3], or
+    [N, copies, max_boxes, num_points, 3] of a view with copies.
 
     Points outside of the view get the visibility 0. Points whose visibility is 0 in the record keep their numbers.
 
@@ -172,9 +177,10 @@ class PointsField:
 
 @dataclass(frozen=True, slots=True)
 class InstanceMasksField:
-    """A mask of each box: [boxes of all samples, H, W] u8, 1 where its object is and 0 elsewhere, of the boxes that the BoxesField keeps. Padded, [N, max_boxes, H, W], where that is.
+    """A mask of each box: [boxes of all samples, H, W] u8, 1 where its object is and 0 elsewhere, of the boxes that the BoxesField keeps. Padded where that is: [N, max_boxes, H, W], or
+    [N, copies, max_boxes, H, W] of a view with copies.
 
-    The loader's memory is for `max_boxes` masks a sample.
+    The loader's memory is for `max_boxes` masks of each picture.
 
     Args:
         field: of the record: a list of tensors u32 [runs, 2], one for each box: the pixels [begin, end) of its object, counted along the rows of the picture, ascending and apart, as

@@ -119,6 +119,31 @@ def test_masks_of_dropped_boxes_are_dropped(coco: tuple[ffkit.Dataset, list[list
         assert torch.equal(padded["masks"][i, : end - begin], every["masks"][begin:end]) and not padded["masks"][i, end - begin :].any()
 
 
+def test_each_copy_has_its_masks(coco: tuple[ffkit.Dataset, list[list[np.ndarray]]]) -> None:
+    data, masks = coco
+    views = {"v": (ffkit.RandomResizedCrop((40, 50), scale=(0.1, 0.6), scaled_decode=False), 3)}
+    ragged, padded = (next(iter(_loader(data, None, views=views, padded=padded))) for padded in (False, True))
+    offsets = ragged.row_offsets("masks")
+    assert offsets.shape == (13,) and (offsets == padded.row_offsets("masks")).all() and padded["masks"].shape == (4, 3, 8, 40, 50)
+    assert ragged["masks"].shape == (offsets[-1], 40, 50) and offsets[-1] < 4 * 3 * 5
+    for i, expected in enumerate(masks):
+        for copy in range(3):
+            matrix = ragged.geometry("v")[i, copy]
+            flip = matrix[0, 0] < 0
+            scale, offset = (-matrix[0, 0], 50 - matrix[0, 2]) if flip else (matrix[0, 0], matrix[0, 2])
+            box = [round(v) for v in (-matrix[1, 2] / matrix[1, 1], -offset / scale, 40 / matrix[1, 1], 50 / scale)]
+            theirs = F.resized_crop(tv_tensors.Mask(torch.from_numpy(np.stack(expected))), *box, [40, 50])
+            theirs = F.horizontal_flip(theirs) if flip else theirs
+            begin, end = offsets[i * 3 + copy : i * 3 + copy + 2]
+            # Boxes are kept as they are; which masks those are follows from the boxes of the record.
+            boxes = np.asarray(data[i]["boxes"], np.float64)
+            left, right = np.clip([boxes[:, 0], boxes[:, 0] + boxes[:, 2]], box[1], box[1] + box[3])
+            top, bottom = np.clip([boxes[:, 1], boxes[:, 1] + boxes[:, 3]], box[0], box[0] + box[2])
+            kept = torch.from_numpy((right > left) & (bottom > top))
+            assert torch.equal(ragged["masks"][begin:end], theirs[kept])
+            assert torch.equal(padded["masks"][i, copy, : end - begin], theirs[kept]) and not padded["masks"][i, copy, end - begin :].any()
+
+
 def test_masks_are_cut_with_padded_pictures(coco: tuple[ffkit.Dataset, list[list[np.ndarray]]]) -> None:
     data, masks = coco
     steps = ffkit.Compose([ffkit.ResizeShortSide(40, 90), ffkit.PadToLargest(128, multiple=8)])
@@ -132,14 +157,27 @@ def test_masks_are_cut_with_padded_pictures(coco: tuple[ffkit.Dataset, list[list
                 expected = F.resize(tv_tensors.Mask(torch.from_numpy(np.stack(masks[record]))), size)
                 made = batch["masks"][i, :5] if padded else batch["masks"][offsets[i] : offsets[i + 1]]
                 assert torch.equal(made[:, : size[0], : size[1]], expected) and not made[:, size[0] :].any() and not made[:, :, size[1] :].any()
+                alone = batch.unpadded("masks")[i]
+                assert torch.equal(alone[:5], expected) and alone.shape[0] == (8 if padded else 5)
+        views = {"v": (steps, 2)}
+        for batch in _loader(data, None, views=views, padded=padded, batch_size=2):
+            height, width = batch["v"].shape[3:]
+            assert batch["masks"].shape == ((2, 2, 8, height, width) if padded else (20, height, width))
+            for i, record in enumerate(batch.record_indices):
+                for copy in range(2):
+                    size = batch.unpadded_sizes("v")[i, copy].tolist()
+                    expected = F.resize(tv_tensors.Mask(torch.from_numpy(np.stack(masks[record]))), size)
+                    made = batch["masks"][i, copy, :5] if padded else batch["masks"][10 * i + 5 * copy :][:5]
+                    assert torch.equal(made[:, : size[0], : size[1]], expected) and not made[:, size[0] :].any() and not made[:, :, size[1] :].any()
 
 
 def test_masks_are_the_same_for_any_number_of_threads_and_after_a_restore(coco: tuple[ffkit.Dataset, list[list[np.ndarray]]]) -> None:
     steps = ffkit.Compose([ffkit.RandomRotation(20), ffkit.RandomResizedCrop(48)])
 
-    def epoch(threads: int, restored: bool = False) -> list[np.ndarray]:
+    def epoch(threads: int, copies: int, restored: bool = False) -> list[np.ndarray]:
         def make() -> ffkit.Loader:
-            return _loader(coco[0], steps, batch_size=1, order="shuffle", num_threads=threads, arrays="numpy")
+            image, views = (None, {"views": {"v": (steps, copies)}}) if copies else (steps, {})
+            return _loader(coco[0], image, batch_size=1, order="shuffle", num_threads=threads, arrays="numpy", **views)
         loader, arrays = make(), []
         for batch in loader:
             arrays += [np.array(batch["masks"]), np.array(batch["boxes"])]
@@ -150,9 +188,10 @@ def test_masks_are_the_same_for_any_number_of_threads_and_after_a_restore(coco: 
                 return arrays + [np.array(batch[name]) for batch in loader for name in ("masks", "boxes")]
         return arrays
 
-    expected = epoch(1)
-    for made in (epoch(2), epoch(5), epoch(2, restored=True)):
-        assert len(made) == len(expected) and all(map(np.array_equal, made, expected))
+    for copies in (0, 2):
+        expected = epoch(1, copies)
+        for made in (epoch(2, copies), epoch(5, copies), epoch(2, copies, restored=True)):
+            assert len(made) == len(expected) and all(map(np.array_equal, made, expected))
 
 
 def test_bad_masks_are_bad_samples(tmp_path: pathlib.Path) -> None:

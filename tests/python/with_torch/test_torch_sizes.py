@@ -169,15 +169,36 @@ def test_grey_values_of_16_bits_stay(tmp_path: pathlib.Path) -> None:
 
 def test_a_resize_of_grey_values_of_16_bits_is_said_once(tmp_path: pathlib.Path) -> None:
     values = np.arange(48 * 40, dtype=np.uint16).reshape(40, 48) * 30
-    with ffkit.Writer(tmp_path / "data", schema={"image": "image", "mask": "image"}) as writer:
+    mask = encoded(Image.fromarray(values), "PNG")
+    with ffkit.Writer(tmp_path / "data", schema={"image": "image", "mask": "image", "frames": "list[image]"}) as writer:
         for _ in range(4):
-            writer.write({"image": np.zeros((40, 48, 3), np.uint8), "mask": encoded(Image.fromarray(values), "PNG")})
+            writer.write({"image": np.zeros((40, 48, 3), np.uint8), "mask": mask, "frames": [mask, mask]})
     for size, number in (((40, 48), 0), ((20, 24), 1)):
-        said: list[str] = []
-        field = ffkit.ImageField("mask", ffkit.ImageOptions(ffkit.Resize(size), dtype="i32"))
-        for _ in ffkit.Loader(ffkit.Dataset(tmp_path / "data", "train"), 1, image=ffkit.Resize(8), label_field=None, fields={"mask": field}, on_warning=said.append):
-            pass
-        assert len(said) == number and all("right for depths, wrong for ids of classes, which a MaskField keeps" in text for text in said)
+        options = ffkit.ImageOptions(ffkit.Resize(size), dtype="i32")
+        for field in (ffkit.ImageField("mask", options), ffkit.ImagesField(["mask", "mask"], options), ffkit.FramesField("frames", 2, image=options)):
+            said: list[str] = []
+            for _ in ffkit.Loader(ffkit.Dataset(tmp_path / "data", "train"), 1, image=None, label_field=None, fields={"mask": field}, on_warning=said.append):
+                pass
+            assert len(said) == number and all("right for depths, wrong for ids of classes, which a MaskField keeps" in text for text in said)
+
+
+def test_palettes_are_not_mixed(tmp_path: pathlib.Path) -> None:
+    sample = samples()[0]
+    with ffkit.Writer(tmp_path / "data", schema={"image": "image", "mask": "image", "frames": "list[image]"}) as writer:
+        writer.write({"image": sample["image"], "mask": sample["mask"], "frames": [sample["mask"]] * 2})
+    data = ffkit.Dataset(tmp_path / "data", "train")
+    for size, is_refused in (((61, 97), False), ((30, 48), True)):
+        options = ffkit.ImageOptions(ffkit.Resize(size))
+        for field in (ffkit.ImageField("mask", options), ffkit.ImagesField(["image", "mask"], options), ffkit.FramesField("frames", 2, image=options)):
+            loader = ffkit.Loader(data, 1, image=None, label_field=None, fields={"mask": field})
+            if not is_refused:
+                next(iter(loader))
+                continue
+            with pytest.raises(ffkit.UnsupportedError, match="record 0: .*a PNG with a palette, whose pixels are numbers"):
+                next(iter(loader))
+        # As the loader's picture, or beside it, it is one.
+        further = {"again": ffkit.PictureField("mask")}
+        next(iter(ffkit.Loader(data, 1, image=options, image_field="mask", label_field=None, fields=further)))
 
 
 def _colour_png_of_16_bits() -> bytes:

@@ -57,6 +57,20 @@ def test_a_random_resized_crop_is_torchvisions(data: ffkit.Dataset) -> None:
     assert mirrored == {False, True}
 
 
+def test_each_copy_is_torchvisions(data: ffkit.Dataset) -> None:
+    crop = ffkit.ImageOptions(ffkit.RandomResizedCrop(SIZE, scale=(0.05, 0.6), scaled_decode=False), dtype="u8")
+    batch = next(iter(ffkit.Loader(data, len(SIZES), views={"image": (crop, 3)}, fields=FIELDS, order="sequential", seed=11)))
+    assert batch.row_offsets("boxes").shape == (len(SIZES) * 3 + 1,)
+    counts = set()
+    for i, sample in enumerate(samples()):
+        for copy in range(3):
+            (top, left, height, width), flip = _crop(batch.geometry()[i, copy], SIZE)
+            made = [F.resized_crop(one, top, left, height, width, SIZE, antialias=True) for one in tv_inputs(sample)]
+            check(batch, i, *(F.horizontal_flip(one) if flip else one for one in made), copy=copy)
+            counts.add(int(np.diff(batch.row_offsets("boxes"))[i * 3 + copy]))
+    assert len(counts) > 2
+
+
 def test_fixed_transforms_are_torchvisions(data: ffkit.Dataset) -> None:
     for ours, theirs in (
         (ffkit.Resize(SIZE), v2.Resize(SIZE)),
@@ -123,12 +137,20 @@ VIEWS = {
 VIEW_FIELDS = {
     "mask": ffkit.MaskField("mask", view="global", dtype="i64"), "local_mask": ffkit.MaskField("mask", view="local"),
     "boxes": ffkit.BoxesField(view="eval", padded=True, max_boxes=7, format="cxcywh", relative=True), "labels": ffkit.BoxRowsField("labels"),
+    "local_boxes": ffkit.BoxesField(view="local"), "local_labels": ffkit.BoxRowsField("labels", boxes="local_boxes"), "local_points": ffkit.PointsField(num_points=4, boxes="local_boxes"),
+    "global_boxes": ffkit.BoxesField(view="global", padded=True, max_boxes=7), "global_points": ffkit.PointsField(num_points=4, boxes="global_boxes"),
 }
+ROWS = ["boxes", "labels", "local_boxes", "local_labels", "local_points", "global_boxes", "global_points"]
+
+
+def _all_of(batch: ffkit.Batch) -> dict:
+    offsets = {f"offsets of {name}": batch.row_offsets(name) for name in ROWS if name in batch}
+    return {**batch, **offsets, "geometry": batch.geometry("global"), "records": batch.record_indices}
 
 
 def _epoch(data: ffkit.Dataset, views: object = VIEWS, fields: object = VIEW_FIELDS, **options: object) -> list[dict]:
     loader = ffkit.Loader(data, 2, views=views, fields=fields, seed=4, **options)
-    return [{**batch, "geometry": batch.geometry("global"), "records": batch.record_indices} for batch in loader]
+    return [_all_of(batch) for batch in loader]
 
 
 def _same(a: list[dict], b: list[dict], names: list[str] | None = None) -> None:
@@ -146,6 +168,12 @@ def test_views_have_their_shapes_and_differ(data: ffkit.Dataset) -> None:
     assert batch["mask"].shape == (2, 2, 48, 48) and batch["mask"].dtype == torch.int64
     assert batch["local_mask"].shape == (2, 4, 24, 24)
     assert batch["boxes"].shape == (2, 7, 4) and batch["boxes"].max() <= 1
+    rows = batch["offsets of local_boxes"]
+    assert rows.shape == (2 * 4 + 1,) and batch["local_boxes"].shape == (rows[-1], 4)
+    assert batch["local_labels"].shape == (rows[-1],) and batch["local_points"].shape == (rows[-1], 4, 3)
+    assert batch["global_boxes"].shape == (2, 2, 7, 4) and batch["global_points"].shape == (2, 2, 7, 4, 3)
+    counts = np.diff(batch["offsets of global_boxes"]).reshape(2, 2)
+    assert ((batch["global_boxes"] != 0).any(-1).sum(-1).numpy() == counts).all()
     assert not np.array_equal(batch["geometry"][:, 0], batch["geometry"][:, 1])
     assert not torch.equal(batch["global"][:, 0], batch["global"][:, 1])
 
@@ -168,7 +196,7 @@ def test_views_go_on_after_a_restore(data: ffkit.Dataset) -> None:
     state = loader.state_dict()
     other = ffkit.Loader(data, 2, views=VIEWS, fields=VIEW_FIELDS, seed=4, copy=True, num_threads=1)
     other.load_state_dict(state)
-    rest = [{**batch, "geometry": batch.geometry("global"), "records": batch.record_indices} for batch in other]
+    rest = [_all_of(batch) for batch in other]
     _same(whole[1:], rest)
 
 
@@ -232,7 +260,6 @@ def test_options_that_do_not_fit_say_what_to_write(data: ffkit.Dataset) -> None:
         ({"fields": {"second": ffkit.ImageField("image", ffkit.ImageOptions(crop))}}, "would show the same crop; give `views`"),
         ({"views": views, "fields": {"mask": ffkit.MaskField("mask")}}, "does not say which view it follows; the loader has a, b"),
         ({"views": views, "fields": {"mask": ffkit.MaskField("mask", view="c")}}, "follows the view 'c', which the loader does not have; it has a, b"),
-        ({"views": views, "fields": {"boxes": ffkit.BoxesField(view="b")}}, "view 'b' has 2 copies, and boxes and points follow one picture"),
         ({"fields": {"labels": ffkit.BoxRowsField("labels")}}, "no BoxesField of that name"),
         ({"views": {"a": (crop, 0)}}, "view 'a' has 0 copies"),
         ({"views": views, "mixing": ffkit.Mixing(mixup=0.2)}, "mixing mixes the pictures of a loader without views"),
@@ -247,6 +274,27 @@ def test_options_that_do_not_fit_say_what_to_write(data: ffkit.Dataset) -> None:
     batch = next(iter(ffkit.Loader(data, 2)))
     with pytest.raises(ffkit.FieldNotFoundError, match="no view 'global'; there are: image"):
         batch.geometry("global")
+
+
+def test_pictures_without_boxes_have_copies_without_rows(tmp_path: pathlib.Path) -> None:
+    some = {"boxes": np.array([[4, 4, 8, 8]] * 3, np.float32), "keypoints": np.full((3, 2, 3), 5, np.float32)}
+    none = {"boxes": np.zeros((0, 4), np.float32), "keypoints": np.zeros((0, 2, 3), np.float32)}
+    with ffkit.Writer(tmp_path / "d", schema={"image": "image", "boxes": "tensor[f32]", "keypoints": "tensor[f32]"}) as writer:
+        for rows in (none, some, none):
+            writer.write({"image": np.zeros((20, 30, 3), np.uint8), **rows})
+    data = ffkit.Dataset(tmp_path / "d", "train")
+
+    def load(padded: bool, max_boxes: int, count: int = 3) -> ffkit.Batch:
+        fields = {"boxes": ffkit.BoxesField(padded=padded, max_boxes=max_boxes), "keypoints": ffkit.PointsField(num_points=2)}
+        return next(iter(ffkit.Loader(data.subset(range(count)), count, views={"v": (ffkit.Resize(40), 2)}, label_field=None, fields=fields, order="sequential")))
+    for padded in (False, True):
+        batch = load(padded, 4)
+        assert batch.row_offsets("boxes").tolist() == batch.row_offsets("keypoints").tolist() == [0, 0, 0, 3, 6, 6, 6]
+        assert batch["boxes"].shape == ((3, 2, 4, 4) if padded else (6, 4)) and batch["keypoints"].shape == ((3, 2, 4, 2, 3) if padded else (6, 2, 3))
+        nothing = load(padded, 4, 1)
+        assert nothing["boxes"].shape == ((1, 2, 4, 4) if padded else (0, 4)) and not nothing["boxes"].any()
+        with pytest.raises(ffkit.UnsupportedError, match="record 1: .*field 'boxes' has 3 boxes in copy 0 of the view 'v', more than max_boxes, which is 2"):
+            load(padded, 2)
 
 
 def test_masks_are_tensors_too_and_panoptic(tmp_path: pathlib.Path) -> None:

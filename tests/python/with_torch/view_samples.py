@@ -62,12 +62,13 @@ def tv_inputs(sample: dict) -> tuple:
     return image, mask, boxes
 
 
-def check(batch: ffkit.Batch, i: int, image: Image.Image, mask: torch.Tensor, boxes: torch.Tensor) -> None:
-    """What torchvision made of sample i is what the batch has."""
-    assert np.array_equal(batch["image"][i].permute(1, 2, 0).numpy(), np.asarray(image))
-    assert torch.equal(batch["mask"][i], mask)
+def check(batch: ffkit.Batch, i: int, image: Image.Image, mask: torch.Tensor, boxes: torch.Tensor, copy: int | None = None) -> None:
+    """What torchvision made of sample i, of a copy of it in a view with copies, is what the batch has."""
+    at, rows = (i, i) if copy is None else ((i, copy), i * batch["image"].shape[1] + copy)
+    assert np.array_equal(batch["image"][at].permute(1, 2, 0).numpy(), np.asarray(image))
+    assert torch.equal(batch["mask"][at], mask)
     boxes = F.convert_bounding_box_format(F.clamp_bounding_boxes(boxes), new_format="XYXY")
     kept = (boxes[:, 2] > boxes[:, 0]) & (boxes[:, 3] > boxes[:, 1])
-    begin, end = batch.row_offsets("boxes")[i : i + 2]
+    begin, end = batch.row_offsets("boxes")[rows : rows + 2]
     assert torch.equal(batch["labels"][begin:end] - 10 * i, torch.arange(5)[kept])
     assert torch.allclose(batch["boxes"][begin:end], boxes[kept].float(), atol=2e-3)

@@ -26,6 +26,7 @@
 #include "text/output.h"
 #include "tools/output_file.h"
 #include "views/record_marks.h"
+#include "views/run_transform.h"
 #include "views/view_sheet.h"
 #include "views/view_texts.h"
 
@@ -46,7 +47,7 @@ With --results of classes, the class that was found and its score stand under ea
 With --results of persons, each picture is what was cropped of it, with the true root in green and the found one in magenta; --json has root, found_root and
 distance of each.
 
-With --transform, the pictures are what a Loader over the whole split gives the network for --draw-seed and the epochs 0 .. --draws - 1, as bytes that are not
+With --transform or --config, the pictures are what a Loader over the whole split gives the network for --draw-seed and the epochs 0 .. --draws - 1, as bytes that are not
 normalised, drawn to fit --size. Masks (--mask), boxes and key points have followed them. With --json, samples have views: a list of [view, copy, epoch, width,
 height, geometry, num_boxes, problem], where geometry is the 3 x 3 matrix from pixels of the picture to those of the view, and num_boxes counts the boxes that are kept.
 Steps of geometry are done in their order, then augmentations, then RandomErasing. A TEXT has these transforms, with the names, parameters and defaults of Python's ffkit:
@@ -77,6 +78,7 @@ struct ViewOptions {
   double min_score = 0.3;
   bool min_score_is_given = false;
   std::vector<std::string> transforms;
+  std::string config;  // of a run, whose transforms stand for --transform
   int64_t draws = 1;
   uint64_t draw_seed = 0;
   bool columns_are_given = false;
@@ -218,24 +220,40 @@ int view_scene(const ViewOptions& options, const Dataset& dataset, int64_t index
   return 0;
 }
 
-// Refuses what --transform would leave without effect.
-void check_beside_transform(const ViewOptions& options) {
-  if (options.transforms.empty() || options.results.empty()) return;
-  throw CLI::ValidationError("--results",
-                             "what was found is drawn into whole pictures; leave it out, or "
-                             "--transform");
+// The option that asks for views; empty without one.
+std::string views_option(const ViewOptions& options) {
+  if (!options.config.empty()) return "--config";
+  return options.transforms.empty() ? "" : "--transform";
 }
 
-// What --transform asks for; nothing without it.
+// Refuses what would be without effect beside views, and what is without effect without them.
+void check_beside_views(const ViewOptions& options, const CLI::App& command) {
+  const std::string views = views_option(options);
+  if (!views.empty() && !options.results.empty()) {
+    throw CLI::ValidationError(
+        "--results", "what was found is drawn into whole pictures; leave it out, or " + views);
+  }
+  for (const char* name : {"--draws", "--draw-seed"}) {
+    if (views.empty() && command.count(name) > 0) {
+      throw CLI::RequiresError(name, "--transform or --config");
+    }
+  }
+}
+
+// What --transform or --config asks for; nothing without them.
 std::optional<ViewRequest> view_request(const ViewOptions& options, const Schema& schema,
                                         size_t image_field) {
-  if (options.transforms.empty()) return std::nullopt;
+  if (views_option(options).empty()) return std::nullopt;
   const std::string& field = schema.fields[image_field].name;
-  return ViewRequest{.image_field = field,
-                     .mask_field = options.mask,
-                     .wanted = parse_view_texts(options.transforms, field),
-                     .seed = options.draw_seed,
-                     .num_epochs = options.draws};
+  return ViewRequest{
+      .image_field = field,
+      .mask_field = options.mask,
+      .wanted = parse_view_texts(
+          options.config.empty() ? options.transforms
+                                 : std::vector<std::string>{shown_transform_of_run(options.config)},
+          field),
+      .seed = options.draw_seed,
+      .num_epochs = options.draws};
 }
 
 std::string title_of_views(const ViewRequest& request) {
@@ -245,7 +263,6 @@ std::string title_of_views(const ViewRequest& request) {
 }
 
 int view(const ViewOptions& options) {
-  check_beside_transform(options);
   if (options.output.empty() && options.target.json) {
     throw CLI::ValidationError("--json", "say with --output where the picture goes");
   }
@@ -255,12 +272,13 @@ int view(const ViewOptions& options) {
   const Dataset dataset = open_one_split(options.target);
   std::vector<std::filesystem::path> inputs = input_files(dataset, options.target);
   if (!options.results.empty()) inputs.emplace_back(options.results);
+  if (!options.config.empty()) inputs.emplace_back(options.config);
   require_no_input(options.output, inputs);
   std::optional<int64_t> chosen;
   if (options.record) chosen = find_record(dataset, *options.record);
   if (chosen && options.field.empty() && has_scenes(dataset.schema())) {
-    if (!options.transforms.empty()) {
-      throw CLI::ValidationError("--transform",
+    if (const std::string views_by = views_option(options); !views_by.empty()) {
+      throw CLI::ValidationError(views_by,
                                  "shows views of one picture, and a keyframe of nuScenes has "
                                  "several; say with --field of which");
     }
@@ -400,14 +418,17 @@ void add_view_command(CLI::App& app, Action& action) {
               "with a name and two copies, and may be given several times")
           ->option_text("TEXT")
           ->allow_extra_args(false);
+  command
+      ->add_option("--config", options->config,
+                   "The config.toml of a run of fftrain: its transforms instead of --transform")
+      ->option_text("FILE")
+      ->excludes(transform);
   command->add_option("--draws", options->draws, "Epochs to draw of each view, beside each other")
       ->check(CLI::Range(1, 1000))
-      ->capture_default_str()
-      ->needs(transform);
+      ->capture_default_str();
   command->add_option("--draw-seed", options->draw_seed, "The loader's seed, of all random numbers")
       ->check(CLI::NonNegativeNumber)
-      ->capture_default_str()
-      ->needs(transform);
+      ->capture_default_str();
   command->add_option("--columns", options->sheet.columns, "Pictures in a row")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
@@ -425,6 +446,7 @@ void add_view_command(CLI::App& app, Action& action) {
     options->size_is_given = command->count("--size") > 0;
     options->min_score_is_given = command->count("--min-score") > 0;
     options->columns_are_given = command->count("--columns") > 0;
+    check_beside_views(*options, *command);
     action = [options] { return view(*options); };
   });
 }

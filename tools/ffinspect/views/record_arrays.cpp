@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "loader/fields/array_bytes.h"
+#include "loader/fields/row_lists_decoder.h"
 
 namespace ffkit {
 
@@ -19,13 +20,20 @@ void RecordArrays::decode(const RecordView& record, const SampleKey& key) {
     FieldDecoder::Scratch* const scratch = scratch_[i].get();
     if (scratch != nullptr) scratch->record_index = key.record_index;
     RecordArray& array = arrays_[i];
-    const size_t sample_bytes = array_bytes(decoder.dtype(), decoder.shape());
-    if (const auto* rows = dynamic_cast<const RowsDecoder*>(&decoder); rows != nullptr) {
-      array.bytes.resize(sample_bytes * static_cast<size_t>(rows->max_rows()));
-      array.num_rows = rows->decode_rows(record, key, scratch, array.bytes.data());
-    } else {
-      array.bytes.resize(sample_bytes);
+    const size_t bytes = array_bytes(decoder.dtype(), decoder.shape());
+    const auto* rows = dynamic_cast<const RowListsDecoder*>(&decoder);
+    if (rows == nullptr) {
+      array.bytes.resize(bytes);
       decoder.decode(record, key, scratch, array.bytes.data());
+      continue;
+    }
+    array.max_rows = rows->max_rows();
+    array.num_rows.resize(static_cast<size_t>(rows->num_lists()));
+    const size_t list_bytes = bytes * static_cast<size_t>(array.max_rows);
+    array.bytes.resize(list_bytes * array.num_rows.size());
+    for (size_t list = 0; list < array.num_rows.size(); ++list) {
+      array.num_rows[list] = rows->decode_list(record, key, static_cast<int64_t>(list), scratch,
+                                               array.bytes.data() + list * list_bytes);
     }
   }
 }

@@ -21,7 +21,9 @@ namespace ffkit {
 // What one field of the batch has of a record.
 struct RecordArray {
   std::vector<std::byte> bytes;
-  int64_t num_rows = 0;  // of a field with rows
+  // Of a field with rows: of each copy; those of copy c begin at row c * max_rows.
+  std::vector<int64_t> num_rows;
+  int64_t max_rows = 0;
 
   template <typename T>
   std::span<const T> values() const {

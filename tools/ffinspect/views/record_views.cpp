@@ -83,22 +83,13 @@ ViewFollowers find_followers(const Dataset& dataset, const std::vector<int64_t>&
   return first.value_or(ViewFollowers{});
 }
 
-// Refuses a crop that looks at boxes where no boxes can follow its view.
+// Refuses a crop that looks at boxes where there are none.
 void check_crops(const Dataset& dataset, const ViewRequest& request,
                  const ViewFollowers& followers) {
   for (const View& view : request.wanted.views) {
-    if (!needs_boxes(view.image.transform)) continue;
-    if (!followers.have_boxes) {
-      throw dataset_error(
-          dataset.path(), ErrorCode::invalid_argument,
-          "has no field 'boxes' [n, 4], at which RandomIoUCrop looks; leave it out");
-    }
-    if (view.copies > 0) {
-      throw error_of(ErrorCode::invalid_argument,
-                     "the view '{}' has copies, and RandomIoUCrop looks at boxes, which follow one "
-                     "picture; make a view of its own name of each copy",
-                     view.name);
-    }
+    if (!needs_boxes(view.image.transform) || followers.have_boxes) continue;
+    throw dataset_error(dataset.path(), ErrorCode::invalid_argument,
+                        "has no field 'boxes' [n, 4], at which RandomIoUCrop looks; leave it out");
   }
 }
 
@@ -107,6 +98,7 @@ std::string follower_name(std::string_view what, std::string_view view) {
   return fmt::format("\n{} of {}", what, view);
 }
 
+// `view`: its name for a loader; `array_of`: that of its pictures' array.
 void add_boxes(std::vector<ViewField>& fields, const ViewFollowers& followers,
                const std::string& array_of, const std::string& view) {
   if (!followers.have_boxes) return;
@@ -122,42 +114,29 @@ void add_boxes(std::vector<ViewField>& fields, const ViewFollowers& followers,
   }
 }
 
-// The arrays of all views, as one Loader makes them; and of each view with copies the boxes and
-// points of one copy, which a Loader has only of views that are one picture.
-struct FieldsOfViews {
-  FieldsOfViews(const Schema& schema, const ViewRequest& request, const ViewFollowers& followers) {
-    LoaderOptions all{.image_field = request.image_field, .label_field = ""};
-    const std::vector<View>& views = request.wanted.views;
-    if (request.wanted.are_named) {
-      all.views = views;
-    } else {
-      all.image = views.front().image;
-    }
-    of_copy.resize(views.size());
-    for (size_t i = 0; i < views.size(); ++i) {
-      const View& view = views[i];
-      const std::string name = request.wanted.are_named ? view.name : std::string();
-      if (!request.mask_field.empty()) {
-        all.view_fields.push_back(
-            {follower_name("mask", view.name),
-             MaskField{.field = request.mask_field,
-                       .view = name,
-                       .mask = {.dtype = DType::i32, .numbers = followers.numbers}}});
-      }
-      if (view.copies == 0) {
-        add_boxes(all.view_fields, followers, view.name, name);
-        continue;
-      }
-      LoaderOptions one{.image_field = request.image_field, .image = view.image, .label_field = ""};
-      add_boxes(one.view_fields, followers, view.name, "");
-      of_copy[i] = batch_fields(schema, one);
-    }
-    together = batch_fields(schema, all);
+// The arrays of all views, as a Loader makes them.
+BatchFields fields_of_views(const Schema& schema, const ViewRequest& request,
+                            const ViewFollowers& followers) {
+  LoaderOptions options{.image_field = request.image_field, .label_field = ""};
+  const std::vector<View>& views = request.wanted.views;
+  if (request.wanted.are_named) {
+    options.views = views;
+  } else {
+    options.image = views.front().image;
   }
-
-  BatchFields together;
-  std::vector<BatchFields> of_copy;  // by view; without fields for one without copies
-};
+  for (const View& view : views) {
+    const std::string name = request.wanted.are_named ? view.name : std::string();
+    if (!request.mask_field.empty()) {
+      options.view_fields.push_back(
+          {follower_name("mask", view.name),
+           MaskField{.field = request.mask_field,
+                     .view = name,
+                     .mask = {.dtype = DType::i32, .numbers = followers.numbers}}});
+    }
+    add_boxes(options.view_fields, followers, view.name, name);
+  }
+  return batch_fields(schema, options);
+}
 
 std::vector<uint8_t> pixels_of(const RecordArray& array, const ImageOutput& output, int64_t copy,
                                const ImageSize& size) {
@@ -188,23 +167,28 @@ void cut_canvas(std::vector<T>& values, ImageSize canvas, ImageSize picture, int
   values.resize(static_cast<size_t>(picture.height * picture.width * channels));
 }
 
-void read_boxes_of_view(const RecordArrays& arrays, const std::string& view,
-                        const ViewFollowers& followers, RecordPicture& picture) {
+void read_boxes_of_view(const RecordArrays& arrays, const ViewFollowers& followers,
+                        RecordPicture& picture) {
   if (!followers.have_boxes) return;
+  const std::string& view = picture.view->name;
   std::vector<RecordPicture::Box>& boxes = picture.boxes.emplace();
   const RecordArray& rows = arrays.of(follower_name("boxes", view));
-  const std::span<const float> edges = rows.values<float>();
-  boxes.resize(static_cast<size_t>(rows.num_rows));
+  const auto copy = static_cast<size_t>(picture.copy);
+  const size_t first = copy * static_cast<size_t>(rows.max_rows);
+  const std::span<const float> edges = rows.values<float>().subspan(4 * first);
+  boxes.resize(static_cast<size_t>(rows.num_rows[copy]));
   for (size_t i = 0; i < boxes.size(); ++i) {
     std::copy_n(edges.begin() + static_cast<ptrdiff_t>(4 * i), 4, boxes[i].edges.begin());
   }
   if (followers.have_labels) {
-    const auto labels = arrays.of(follower_name("labels", view)).values<int64_t>();
+    const auto labels = arrays.of(follower_name("labels", view)).values<int64_t>().subspan(first);
     for (size_t i = 0; i < boxes.size(); ++i) boxes[i].label = labels[i];
   }
   if (followers.num_points == 0) return;
-  const auto points = arrays.of(follower_name("points", view)).values<float>();
-  const size_t count = boxes.size() * static_cast<size_t>(followers.num_points);
+  const auto per_box = static_cast<size_t>(followers.num_points);
+  const auto points =
+      arrays.of(follower_name("points", view)).values<float>().subspan(3 * per_box * first);
+  const size_t count = boxes.size() * per_box;
   for (size_t i = 0; i < count; ++i) {
     if (points[3 * i + 2] == 0) continue;
     picture.points.push_back(
@@ -215,56 +199,47 @@ void read_boxes_of_view(const RecordArrays& arrays, const std::string& view,
 // One thread's.
 class RecordViewDecoder {
  public:
-  RecordViewDecoder(const ViewRequest& request, const FieldsOfViews& fields,
+  RecordViewDecoder(const ViewRequest& request, const BatchFields& fields,
                     const ViewFollowers& followers)
-      : request_(request), followers_(followers), together_(fields.together) {
-    of_copy_.reserve(fields.of_copy.size());
-    for (const BatchFields& one : fields.of_copy) of_copy_.emplace_back(one);
-  }
+      : request_(request), followers_(followers), arrays_(fields) {}
 
   // Fills the pictures of one record in one epoch.
   void decode(const RecordView& record, const SampleKey& key, std::span<RecordPicture> pictures) {
-    together_.decode(record, key);
+    arrays_.decode(record, key);
     size_t view = 0;
     for (RecordPicture& picture : pictures) {
       while (&request_.wanted.views[view] != picture.view) ++view;
-      take(record, key, view, picture);
+      take(view, picture);
     }
   }
 
  private:
-  void take(const RecordView& record, const SampleKey& key, size_t at, RecordPicture& picture) {
+  void take(size_t at, RecordPicture& picture) {
     const View& view = *picture.view;
     const ImageSize size = image_size(view.image.transform);
-    picture.pixels = pixels_of(together_.of(view.name), view.image.output, picture.copy, size);
+    picture.pixels = pixels_of(arrays_.of(view.name), view.image.output, picture.copy, size);
     if (!request_.mask_field.empty()) {
       const auto count = static_cast<size_t>(size.height * size.width);
-      const auto mask = together_.of(follower_name("mask", view.name))
+      const auto mask = arrays_.of(follower_name("mask", view.name))
                             .values<int32_t>()
                             .subspan(static_cast<size_t>(picture.copy) * count, count);
       picture.mask.assign(mask.begin(), mask.end());
     }
-    if (const RecordArray* sizes = together_.unpadded_sizes(at); sizes != nullptr) {
+    if (const RecordArray* sizes = arrays_.unpadded_sizes(at); sizes != nullptr) {
       const auto pair = sizes->values<int64_t>().subspan(static_cast<size_t>(picture.copy) * 2, 2);
       picture.size = {pair[0], pair[1]};
       cut_canvas(picture.pixels, size, picture.size, 3);
       if (!request_.mask_field.empty()) cut_canvas(picture.mask, size, picture.size, 1);
     }
-    const auto geometry = together_.geometry(at).values<double>();
+    const auto geometry = arrays_.geometry(at).values<double>();
     std::copy_n(geometry.begin() + static_cast<ptrdiff_t>(picture.copy) * 9, 9,
                 picture.geometry.begin());
-    if (view.copies == 0) {
-      read_boxes_of_view(together_, view.name, followers_, picture);
-    } else if (followers_.have_boxes) {
-      of_copy_[at].decode(record, view_key(key, view.name, picture.copy));
-      read_boxes_of_view(of_copy_[at], view.name, followers_, picture);
-    }
+    read_boxes_of_view(arrays_, followers_, picture);
   }
 
   const ViewRequest& request_;
   const ViewFollowers& followers_;
-  RecordArrays together_;
-  std::vector<RecordArrays> of_copy_;
+  RecordArrays arrays_;
 };
 
 // Without what is decoded.
@@ -298,7 +273,7 @@ std::vector<std::vector<RecordPicture>> decode_views(const Dataset& dataset,
                                                      const ViewRequest& request) {
   const ViewFollowers followers = find_followers(dataset, records, request.mask_field);
   check_crops(dataset, request, followers);
-  const FieldsOfViews fields(dataset.schema(), request, followers);
+  const BatchFields fields = fields_of_views(dataset.schema(), request, followers);
   std::vector<std::vector<RecordPicture>> pictures(records.size(), planned_pictures(request));
   const auto per_epoch = static_cast<size_t>(request.num_pictures() / request.num_epochs);
   tbb::enumerable_thread_specific<RecordViewDecoder> decoders(

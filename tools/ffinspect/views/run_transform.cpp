@@ -2,74 +2,87 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-#include <map>
-#include <vector>
+#include <limits>
 
 #include <CLI/CLI.hpp>
 
+#include <ffkit/trainer/picture_options.h>
+
 #include "format/make_error.h"
+#include "tools/table_options.h"
 
 namespace ffkit {
 namespace {
 
-using RunOptions = std::map<std::string, std::vector<std::string>>;
-
-RunOptions read_run(const std::filesystem::path& config) {
-  std::ifstream in(config);
-  if (!in) throw error_at(config, ErrorCode::not_found, "cannot be opened");
-  RunOptions options;
+// Gives the options of the file to the table, as fftrain --config does; returns the run's task.
+std::string read_run(const std::filesystem::path& config, OptionTable& table) {
+  std::error_code no_file;
+  if (!std::filesystem::is_regular_file(config, no_file)) {
+    throw error_at(config, ErrorCode::not_found, "cannot be opened");
+  }
+  std::string task = "classification";
   try {
-    for (const CLI::ConfigItem& item : CLI::ConfigTOML().from_config(in)) {
-      options.insert_or_assign(item.name, item.inputs);
-    }
+    CLI::App app;
+    add_options_file(app, /*takes_all=*/true);
+    app.add_option("--task", task);
+    WhenParsed when_parsed;
+    for (Option& option : table.options()) add_table_option(app, option, when_parsed, true);
+    app.parse(std::vector<std::string>{"--config=" + config.string()});
+    for (const auto& finish : when_parsed) finish();
   } catch (const CLI::Error& error) {
     throw error_at(config, ErrorCode::invalid_argument, "is no file of options: {}", error.what());
   }
-  return options;
+  return task;
 }
 
-// The values of an option as the file has them, or those of `otherwise`.
-std::vector<std::string> values_of(const RunOptions& options, const std::string& name,
-                                   const std::vector<std::string>& otherwise) {
-  const auto at = options.find(name);
-  const bool is_there = at != options.end() && at->second.size() == otherwise.size();
-  return is_there ? at->second : otherwise;
-}
-
-bool is_zero(const std::string& number) {
-  return number.find_first_not_of("0.") == std::string::npos;
+// Values are checked when a table is made.
+void check_pictures(const std::filesystem::path& config, PictureOptions& options) {
+  OptionTable table;
+  describe_pictures(options, table, std::numeric_limits<int64_t>::max());
+  try {
+    table.check();
+  } catch (const Error& error) {
+    throw error_at(config, ErrorCode::invalid_argument, "{}",
+                   error.text(OptionStyle::command_line));
+  }
 }
 
 }  // namespace
 
-std::string transform_of_run(const std::filesystem::path& config) {
-  const RunOptions options = read_run(config);
-  if (!options.contains("image-size") && !options.contains("crop-scale")) {
+RunTransform transform_of_run(const std::filesystem::path& config) {
+  PictureOptions options;
+  OptionTable table;
+  describe_pictures(options, table, std::numeric_limits<int64_t>::max());
+  const std::string task = read_run(config, table);
+  if (task != "classification" ||
+      (!table.is_given("image-size") && !table.is_given("crop-scale"))) {
     throw error_at(config, ErrorCode::invalid_argument,
-                   "has neither image-size nor crop-scale: it is not of a run on pictures with "
-                   "labels, whose transforms can be shown");
+                   "is not of a run on pictures with labels, whose transforms can be shown: {}",
+                   task == "classification" ? "it has neither image-size nor crop-scale"
+                                            : fmt::format("its task is '{}'", task));
   }
-  const auto size = values_of(options, "image-size", {"224"});
-  const auto scale = values_of(options, "crop-scale", {"0.08", "1"});
-  const auto filter = values_of(options, "interpolation", {"bilinear"});
-  std::string text = fmt::format("RandomResizedCrop({}, scale=({}, {}), interpolation='{}')",
-                                 size[0], scale[0], scale[1], filter[0]);
-  const auto jitter = values_of(options, "color-jitter", {"0", "0", "0", "0"});
-  if (!std::ranges::all_of(jitter, is_zero)) {
-    text +=
-        fmt::format(", ColorJitter({}, {}, {}, {})", jitter[0], jitter[1], jitter[2], jitter[3]);
+  check_pictures(config, options);
+  RunTransform run{.text = training_transforms(options, options.image_size)};
+  if (options.mixup_alpha > 0 || options.cutmix_alpha > 0) {
+    run.left_out.emplace_back(
+        "MixUp and CutMix (mixup-alpha, cutmix-alpha) mix the pictures of a batch, which no single "
+        "picture shows");
   }
-  const std::string policy = values_of(options, "auto-augment", {"none"})[0];
-  if (policy == "randaugment") {
-    text += fmt::format(", RandAugment({}, {})", values_of(options, "randaugment-ops", {"2"})[0],
-                        values_of(options, "randaugment-magnitude", {"9"})[0]);
-  } else if (policy == "trivialaugment") {
-    text += ", TrivialAugmentWide()";
+  if (options.progressive_size > 0) {
+    run.left_out.push_back(
+        fmt::format("the first epochs have smaller pictures (progressive-size {}); the size here, "
+                    "{}, is that of the last ones",
+                    options.progressive_size, options.image_size));
   }
-  const std::string erasing = values_of(options, "random-erasing", {"0"})[0];
-  if (!is_zero(erasing)) text += fmt::format(", RandomErasing({})", erasing);
-  return text;
+  return run;
+}
+
+std::string shown_transform_of_run(const std::filesystem::path& config) {
+  RunTransform run = transform_of_run(config);
+  for (const std::string& sentence : run.left_out) {
+    fmt::print(stderr, "ffinspect: warning: {}: {}\n", config.string(), sentence);
+  }
+  return std::move(run.text);
 }
 
 }  // namespace ffkit

@@ -3,14 +3,23 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace ffkit {
 
-// What the network of a run of fftrain on pictures with labels sees, as a text of transforms:
-// "RandomResizedCrop(224, scale=(0.35, 1)), ColorJitter(0.4, 0.4, 0.4, 0.1)". An option that the
-// file lacks has fftrain's default. Mixing of pictures in a batch (MixUp, CutMix) and sizes that
-// grow from epoch to epoch are not in it. Throws Error(not_found) without the file,
-// Error(invalid_argument) for a file that is no such run's.
-std::string transform_of_run(const std::filesystem::path& config);
+struct RunTransform {
+  // What the network of a run of fftrain on pictures with labels sees, as a text of transforms
+  // (training_transforms()), at the size of the last epochs.
+  std::string text;
+  // What the run does beside it, a sentence each: pictures of a batch are mixed, sizes grow.
+  std::vector<std::string> left_out;
+};
+
+// An option that the file lacks has fftrain's default. Throws Error(not_found) without the file,
+// Error(invalid_argument) for a file that is no such run's, and for values that fftrain refuses.
+RunTransform transform_of_run(const std::filesystem::path& config);
+
+// The same; warns on stderr of what is left out.
+std::string shown_transform_of_run(const std::filesystem::path& config);
 
 }  // namespace ffkit

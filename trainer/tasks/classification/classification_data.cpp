@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <utility>
 
+#include <ffkit/image/transform_text.h>
 #include <ffkit/trainer/classification.h>
 
 #include "data/held_out.h"
@@ -19,25 +21,6 @@ LoaderOptions image_loader_options(const TrainOptions& options, const ProcessPla
                                    c10::Device device) {
   LoaderOptions out = common_loader_options(options, place, device);
   out.image.output.layout = classification(options).channels_last ? Layout::nhwc : Layout::nchw;
-  return out;
-}
-
-// In the order of torchvision's recipes: colours first, then the policy.
-std::vector<Augmentation> augmentations(const ClassificationOptions& o) {
-  std::vector<Augmentation> out;
-  out.reserve(2);
-  if (o.jitter_brightness > 0 || o.jitter_contrast > 0 || o.jitter_saturation > 0 ||
-      o.jitter_hue > 0) {
-    out.push_back(ColorJitter{.brightness = o.jitter_brightness,
-                              .contrast = o.jitter_contrast,
-                              .saturation = o.jitter_saturation,
-                              .hue = o.jitter_hue});
-  }
-  if (o.auto_augment == AutoAugmentMethod::randaugment) {
-    out.push_back(RandAugment{.num_ops = o.randaugment_ops, .magnitude = o.randaugment_magnitude});
-  } else if (o.auto_augment == AutoAugmentMethod::trivialaugment) {
-    out.push_back(TrivialAugmentWide{});
-  }
   return out;
 }
 
@@ -167,14 +150,10 @@ LoaderOptions train_loader_options(const TrainOptions& options, const ProcessPla
   set_training_order(options, out.sampler);
   out.sampler.mixture = training_mixture(options);
   out.sampler.tail = Tail::drop;
-  out.image.transform = RandomResizedCrop{.size = train_image_size(options, epoch),
-                                          .scale_min = own.crop_scale_min,
-                                          .scale_max = own.crop_scale_max,
-                                          .interpolation = own.interpolation};
-  out.image.augmentations = augmentations(own);
-  if (own.random_erasing > 0) {
-    out.image.erasing = RandomErasing{.probability = own.random_erasing};
-  }
+  ImageOptions seen = parse_transforms(training_transforms(own, train_image_size(options, epoch)));
+  out.image.transform = std::move(seen.transform);
+  out.image.augmentations = std::move(seen.augmentations);
+  out.image.erasing = seen.erasing;
   out.mixing = {.mixup_alpha = own.mixup_alpha, .cutmix_alpha = own.cutmix_alpha};
   if (device.is_cuda()) write_bytes(out);
   return out;

@@ -88,7 +88,9 @@ class Batch {
   [[nodiscard]] bool has_texts(size_t i) const;
   // [size + 1] offsets of a field made by a RowsDecoder or a TextDecoder (whose rows are bytes).
   // Sample i has offsets[i + 1] - offsets[i] rows. If rows are ragged, they are the rows offsets[i]
-  // .. offsets[i + 1] - 1 of the array. Throws Error(not_found), also for a field without rows.
+  // .. offsets[i + 1] - 1 of the array. Boxes of a view with copies, and what belongs to them, have
+  // rows for each copy, and [size * copies + 1] offsets: copy c of sample i stands at i * copies +
+  // c. Throws Error(not_found), also for a field without rows.
   [[nodiscard]] std::span<const int64_t> row_offsets(std::string_view name) const;
 
   // The texts of a field made by copy_string() or another TextDecoder, one for each sample. They

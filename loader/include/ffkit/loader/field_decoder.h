@@ -170,8 +170,8 @@ class TextDecoder : public FieldDecoder {
 std::shared_ptr<const FieldDecoder> decode_image(const Schema& schema, const std::string& field,
                                                  const ImageOptions& options);
 // Pictures of several fields, the cameras of a vehicle, as one array: [number of fields, 3, H, W]
-// or [.., H, W, 3]. Picture i draws what decode_image() would with image_key(key, i). Each picture
-// is a part.
+// or [.., H, W, 3]. Picture i is what decode_image() would make with image_key(key, i), bad samples
+// included. Each picture is a part.
 std::shared_ptr<const FieldDecoder> decode_images(const Schema& schema,
                                                   const std::vector<std::string>& fields,
                                                   const ImageOptions& options);

@@ -37,8 +37,9 @@ struct View {
 SampleKey view_key(const SampleKey& key, std::string_view view, int64_t copy = 0);
 
 // Each of these belongs to a view: `view` is its name; empty: the loader's only view. Arrays of a
-// view with copies have them behind N, as its pictures do. Boxes and points have no arrays of
-// copies: give each such view a name.
+// view with copies have them behind N, as its pictures do: [N, copies, ...]. Ragged rows of boxes
+// stand copy by copy, [boxes of all copies of all samples, ...]: Batch::row_offsets() says where
+// each copy's begin. Each copy keeps the boxes that it shows.
 
 // A view whose Compose ends with PadToLargest has arrays, those of MaskField, PictureField and
 // PixelMaskField too, that are as large as the largest picture of each batch.
@@ -83,10 +84,11 @@ struct BoxCoordinates {
   bool is_relative = false;
 };
 
-// Boxes: rows of four f32, [boxes of all samples, 4] or [N, max_boxes, 4]. The field is a tensor
-// [n, 4] of f32, f64, i32 or i64. A box is moved with the pixels, made upright where it is turned,
-// clipped to the view, and dropped if too little of it is left. A box that has a value that is no
-// number, or no area, makes a bad sample.
+// Boxes: rows of four f32, [boxes of all samples, 4] or, padded, [N, max_boxes, 4], which is [N,
+// copies, max_boxes, 4] of a view with copies. The field is a tensor [n, 4] of f32, f64, i32 or
+// i64. A box is moved with the pixels, made upright where it is turned, clipped to the view, and
+// dropped if too little of it is left. A box that has a value that is no number, or no area, makes
+// a bad sample.
 struct BoxesField {
   std::string field = "boxes";
   std::string view = {};
@@ -94,7 +96,7 @@ struct BoxesField {
   BoxCoordinates output = {};
   double min_size = 1;     // pixels of the view: a box with a shorter side is dropped
   double min_visible = 0;  // share of its area that must lie in the view, 0 .. 1
-  // A sample with more boxes than this, after the others were dropped, is bad.
+  // A sample with more boxes than this in one picture, after the others were dropped, is bad.
   int64_t max_boxes = 100;
   RowLayout layout = RowLayout::ragged;
 };
@@ -123,7 +125,7 @@ struct PointsField {
 // kept. The field is a list of tensors u32 [runs, 2], one for each box of the record: the pixels
 // [begin, end) of the object, counted along the rows of the picture, ascending and apart, as
 // ffconvert coco --segmentation masks makes them. There is room for the BoxesField's max_boxes rows
-// of each sample.
+// of each picture.
 struct InstanceMasksField {
   std::string field = "masks";
   std::string boxes = "boxes";  // the array of the BoxesField

@@ -80,3 +80,6 @@ run 0 "$FFINSPECT" view coco_ff --split val2017 --transform 'Resize(64), CenterC
 json '[[v["num_boxes"] for v in s["views"]] for s in d["samples"]] == [[0], [2]]'
 run 0 "$FFINSPECT" view coco_ff --split val2017 --transform 'two*2: Compose([RandomCrop(32, flip_probability=1), CenterCrop(8)])' --output boxes.png --json
 json '[v["num_boxes"] for v in d["samples"][1]["views"]] == [1, 1] and d["samples"][1]["num_boxes"] == 2'
+# A crop that looks at boxes does so for each copy.
+run 0 "$FFINSPECT" view coco_ff --split val2017 --transform 'two*3: RandomIoUCrop(), Resize(32)' --draws 4 --output boxes.png --json
+json 'all(v["num_boxes"] > 0 for v in d["samples"][1]["views"]) and len({str(v["geometry"]) for v in d["samples"][1]["views"]}) > 4'

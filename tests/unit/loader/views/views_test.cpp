@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstring>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -97,7 +98,7 @@ std::vector<int64_t> shape_of(const BatchArray& array) {
   return {array.shape.begin(), array.shape.end()};
 }
 
-// All bytes of the first epoch, with the geometry.
+// All bytes of the first epoch, with the places of rows and the geometry.
 std::vector<std::vector<std::byte>> epoch_of(const Dataset& dataset, const LoaderOptions& options) {
   std::vector<std::vector<std::byte>> all;
   Loader loader(dataset, options);
@@ -105,6 +106,9 @@ std::vector<std::vector<std::byte>> epoch_of(const Dataset& dataset, const Loade
   while (std::optional<Batch> batch = loader.next()) {
     for (size_t i = 0; i < batch->num_fields(); ++i) {
       all.push_back(values_of<std::byte>(batch->field(i)));
+      if (!batch->has_rows(i)) continue;
+      const auto offsets = std::as_bytes(batch->row_offsets(batch->field_name(i)));
+      all.emplace_back(offsets.begin(), offsets.end());
     }
     for (const std::string& view : batch->views()) {
       all.push_back(values_of<std::byte>(batch->geometry(view)));
@@ -170,11 +174,14 @@ TEST_F(ViewsTest, ALoaderWithoutAPictureHasNoViews) {
 // Decoders with parts make threads share the arrays of a sample, so that not all of a picture's
 // views are decoded by one thread.
 TEST_F(ViewsTest, AreTheSameForAnyNumberOfThreads) {
-  LoaderOptions options =
-      options_of(kTwoViews, {{"mask", MaskField{.field = "mask", .view = "local"}},
-                             {"boxes", BoxesField{.view = "local", .min_size = 0}},
-                             {"labels", BoxRowsField{.field = "labels"}},
-                             {"points", PointsField{.field = "points", .num_points = 2}}});
+  LoaderOptions options = options_of(
+      kTwoViews,
+      {{"mask", MaskField{.field = "mask", .view = "local"}},
+       {"boxes", BoxesField{.view = "local", .min_size = 0}},
+       {"labels", BoxRowsField{.field = "labels"}},
+       {"points", PointsField{.field = "points", .num_points = 2}},
+       {"boxes of copies", BoxesField{.view = "global"}},
+       {"labels of copies", BoxRowsField{.field = "labels", .boxes = "boxes of copies"}}});
   options.fields = {
       {"cameras", decode_images(schema(), {"image", "depth"}, {.transform = Resize{.size = 10}})}};
   options.num_threads = 1;
@@ -274,11 +281,112 @@ TEST_F(ViewsTest, BoxesAreMovedClippedAndDroppedWithTheirNumbers) {
   }
 }
 
+// The boxes, labels and points of one picture.
+struct RowsOfPicture {
+  std::vector<float> boxes;
+  std::vector<int64_t> labels;
+  std::vector<float> points;
+  bool operator==(const RowsOfPicture&) const = default;
+};
+
+// Of picture `i`, with the copies of a sample behind each other, whose rows begin at `begin`.
+RowsOfPicture rows_of(const Batch& batch, int64_t i, int64_t begin) {
+  const auto offsets = batch.row_offsets("boxes");
+  const int64_t num_rows = offsets[static_cast<size_t>(i) + 1] - offsets[static_cast<size_t>(i)];
+  const auto rows = [&]<typename T>(const char* name, int64_t row_size, std::vector<T>& to) {
+    EXPECT_THAT(batch.row_offsets(name), ::testing::ElementsAreArray(offsets));
+    const T* from = static_cast<const T*>(batch.field(name).data) + begin * row_size;
+    to.assign(from, from + num_rows * row_size);
+  };
+  RowsOfPicture of;
+  rows("boxes", 4, of.boxes);
+  rows("labels", 1, of.labels);
+  rows("points", 6, of.points);
+  return of;
+}
+
+// Each copy has the rows that a loader of one view has whose numbers are those of the copy.
+TEST_F(ViewsTest, EachCopyHasItsBoxes) {
+  constexpr int64_t kCopies = 3;
+  constexpr int64_t kMaxBoxes = 5;
+  const ImageOptions crop{.transform = RandomResizedCrop{.size = 24, .scale_max = 0.3}};
+  const auto first_batch = [&](std::vector<View> views, uint64_t seed, RowLayout layout) {
+    LoaderOptions options = options_of(
+        std::move(views),
+        {{"boxes", BoxesField{.min_visible = 0.3, .max_boxes = kMaxBoxes, .layout = layout}},
+         {"labels", BoxRowsField{.field = "labels"}},
+         {"points", PointsField{.field = "points", .num_points = 2, .mirrored = {{0, 1}}}}});
+    options.batch_size = kNumRecords;
+    options.image = options.views.empty() ? crop : ImageOptions();
+    options.sampler.seed = seed;
+    Loader loader(dataset(), options);
+    loader.start_epoch(0);
+    return *loader.next();
+  };
+  const std::vector<View> copies = {{"v", crop, kCopies}};
+  const Batch ragged = first_batch(copies, 7, RowLayout::ragged);
+  const Batch padded = first_batch(copies, 7, RowLayout::padded);
+  const auto offsets = ragged.row_offsets("boxes");
+  ASSERT_EQ(offsets.size(), static_cast<size_t>(kNumRecords * kCopies + 1));
+  EXPECT_EQ(shape_of(ragged.field("boxes")), (std::vector<int64_t>{offsets.back(), 4}));
+  EXPECT_EQ(shape_of(ragged.field("points")), (std::vector<int64_t>{offsets.back(), 2, 3}));
+  EXPECT_EQ(shape_of(padded.field("boxes")),
+            (std::vector<int64_t>{kNumRecords, kCopies, kMaxBoxes, 4}));
+  EXPECT_EQ(shape_of(padded.field("labels")),
+            (std::vector<int64_t>{kNumRecords, kCopies, kMaxBoxes}));
+  EXPECT_EQ(shape_of(padded.field("points")),
+            (std::vector<int64_t>{kNumRecords, kCopies, kMaxBoxes, 2, 3}));
+  std::set<int64_t> counts;
+  for (int64_t copy = 0; copy < kCopies; ++copy) {
+    const Batch single = first_batch({}, view_key({.seed = 7}, "v", copy).seed, RowLayout::ragged);
+    for (int64_t i = 0; i < kNumRecords; ++i) {
+      const int64_t picture = i * kCopies + copy;
+      const RowsOfPicture expected =
+          rows_of(single, i, single.row_offsets("boxes")[static_cast<size_t>(i)]);
+      EXPECT_EQ(rows_of(ragged, picture, offsets[static_cast<size_t>(picture)]), expected);
+      EXPECT_EQ(rows_of(padded, picture, picture * kMaxBoxes), expected);
+      counts.insert(std::ssize(expected.labels));
+    }
+  }
+  EXPECT_TRUE(counts.contains(0)) << "no copy is without boxes";
+  EXPECT_GT(counts.size(), 2U);
+  // Behind the rows are zeros.
+  const std::vector<int64_t> labels = values_of<int64_t>(padded.field("labels"));
+  for (int64_t picture = 0; picture < kNumRecords * kCopies; ++picture) {
+    const auto at = static_cast<size_t>(picture);
+    for (int64_t row = offsets[at + 1] - offsets[at]; row < kMaxBoxes; ++row) {
+      EXPECT_EQ(labels[static_cast<size_t>(picture * kMaxBoxes + row)], 0);
+    }
+  }
+  const Batch copy = ragged.copy();
+  EXPECT_THAT(copy.row_offsets("boxes"), ::testing::ElementsAreArray(offsets));
+  EXPECT_EQ(values_of<float>(copy.field("points")), values_of<float>(ragged.field("points")));
+}
+
 TEST_F(ViewsTest, MoreBoxesThanMaxBoxesMakeABadSample) {
-  Loader loader(dataset(), options_of({{"v", {.transform = Resize{.size = 40}}}},
-                                      {{"boxes", BoxesField{.max_boxes = 3}}}));
+  for (const int64_t copies : {0, 2}) {
+    Loader loader(dataset(), options_of({{"v", {.transform = Resize{.size = 40}}, copies}},
+                                        {{"boxes", BoxesField{.max_boxes = 3}}}));
+    loader.start_epoch(0);
+    EXPECT_ERROR(loader.next(), unsupported, .record = 0, .subject = sample);
+  }
+}
+
+// A RandomIoUCrop plans each copy by the boxes.
+TEST_F(ViewsTest, CropsThatNeedBoxesMayHaveCopies) {
+  const Compose steps{{RandomIoUCrop{}, Resize{.size = 24}}};
+  Loader loader(dataset(), options_of({{"v", {.transform = steps}, 4}},
+                                      {{"boxes", BoxesField{.layout = RowLayout::padded}}}));
   loader.start_epoch(0);
-  EXPECT_ERROR(loader.next(), unsupported, .record = 0, .subject = sample);
+  const std::optional<Batch> batch = loader.next();
+  EXPECT_EQ(shape_of(batch->field("boxes")), (std::vector<int64_t>{3, 4, 100, 4}));
+  const std::vector<double> matrices = values_of<double>(batch->geometry("v"));
+  std::set<std::vector<double>> different;
+  for (auto at = matrices.begin(); at != matrices.end(); at += 9) different.emplace(at, at + 9);
+  EXPECT_GT(different.size(), 3U);
+  for (size_t i = 0; i < 12; ++i) {
+    EXPECT_GT(batch->row_offsets("boxes")[i + 1], batch->row_offsets("boxes")[i]);
+  }
 }
 
 TEST_F(ViewsTest, WhatDoesNotFitIsRefused) {
@@ -288,7 +396,6 @@ TEST_F(ViewsTest, WhatDoesNotFitIsRefused) {
   };
   refused(kTwoViews, {{"mask", MaskField{.field = "mask"}}});
   refused(kTwoViews, {{"mask", MaskField{.field = "mask", .view = "other"}}});
-  refused(kTwoViews, {{"boxes", BoxesField{.view = "global"}}});
   refused({}, {{"mask", MaskField{.field = "boxes"}}});
   refused({}, {{"boxes", BoxesField{.field = "mask", .min_visible = 1.5}}});
   refused({}, {{"boxes", BoxesField{.min_size = -1}}});

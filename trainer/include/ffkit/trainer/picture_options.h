@@ -1,0 +1,62 @@
+// PictureOptions: what a training on pictures with labels does to them, as torchvision's and FFCV's
+// recipes have it. A plain value. Needs no libtorch, so that ffinspect shows what a run sees.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <ffkit/format/option_table.h>
+#include <ffkit/image/interpolation.h>
+
+namespace ffkit {
+
+enum class AutoAugmentMethod {
+  none,
+  randaugment,     // torchvision's RandAugment
+  trivialaugment,  // torchvision's TrivialAugmentWide
+};
+std::string_view to_string(AutoAugmentMethod policy);
+AutoAugmentMethod parse_auto_augment(std::string_view name);
+
+struct PictureOptions {
+  int64_t image_size = 224;  // side of the pictures in training, pixels, >= 1
+  // Progressive resizing: pictures have this side until epoch progressive_from (counted from 0),
+  // then grow by steps of 32 pixels, and have image_size from epoch progressive_to on. 0:
+  // image_size from the beginning.
+  int64_t progressive_size = 0;
+  int64_t progressive_from = 0;  // 0 <= progressive_from < progressive_to <= epochs
+  int64_t progressive_to = 0;
+  double crop_scale_min = 0.08;  // share of the area that a training crop has: 0 < min <= max <= 1
+  double crop_scale_max = 1.0;
+  int64_t eval_size = 0;    // side of the central crop in validation; 0: image_size
+  int64_t eval_resize = 0;  // short side of the picture before that crop; 0: eval_size * 256 / 224
+  Interpolation interpolation = Interpolation::bilinear;     // of all resizing
+  AutoAugmentMethod auto_augment = AutoAugmentMethod::none;  // of training pictures
+  int randaugment_ops = 2;        // randaugment only: operations a picture, 0 .. 100
+  int randaugment_magnitude = 9;  // randaugment only: their strength, 0 .. 30
+  // Brightness, contrast and saturation of training pictures are multiplied by 1 - x .. 1 + x, x >=
+  // 0. Their hue is turned by -jitter_hue .. jitter_hue, 0 <= jitter_hue <= 0.5.
+  double jitter_brightness = 0;
+  double jitter_contrast = 0;
+  double jitter_saturation = 0;
+  double jitter_hue = 0;
+  // Probability that a rectangle of a training picture is erased, 0 .. 1.
+  double random_erasing = 0;
+  double mixup_alpha = 0;   // MixUp: weights ~ Beta(alpha, alpha), 0 .. 1000; 0: none
+  double cutmix_alpha = 0;  // the same for CutMix; with both, each batch takes one of them
+
+  // Their values, or the defaults for 0.
+  int64_t resolved_eval_size() const;
+  int64_t resolved_eval_resize() const;
+};
+
+// The options' lines in a table; `epochs` is the most that progressive_to may be.
+void describe_pictures(PictureOptions& options, OptionTable& table, int64_t epochs);
+
+// What is done to each training picture of `size` pixels, as a text for parse_transforms():
+// "RandomResizedCrop(224, scale=(0.35, 1), interpolation='bilinear'), RandAugment(2, 9)". MixUp and
+// CutMix, which need a batch, are not in it.
+std::string training_transforms(const PictureOptions& options, int64_t size);
+
+}  // namespace ffkit
