@@ -435,12 +435,7 @@ class RowSource final : public ListedSource {
       return record.set_list(position, std::span<const TensorView>(value.tensors));
     }
     if (field.item == FieldType::string) {
-      std::vector<std::string_view> texts;
-      texts.reserve(value.items.size());
-      for (const std::span<const std::byte> item : value.items) {
-        require_utf8(item);
-        texts.push_back(row_text(item));
-      }
+      const std::vector<std::string_view> texts = row_texts(value.items);
       return record.set_list(position, std::span<const std::string_view>(texts));
     }
     std::vector<std::span<const std::byte>> items = value.items;
