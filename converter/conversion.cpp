@@ -9,16 +9,18 @@
 
 #include "finished_conversion.h"
 #include "format/make_error.h"
-#include "input/cancel.h"
+#include "groups/files_there.h"
+#include "groups/grouped_split.h"
 #include "output/column_totals.h"
 #include "output/destination_checks.h"
-#include "output/gather.h"
+#include "output/make_shards.h"
 #include "output/record_comparison.h"
 #include "output/split_writer.h"
 #include "output/store_parts.h"
 #include "pack/packer.h"
 #include "pack/report.h"
 #include "places/place_address.h"
+#include "plan/group_plan.h"
 #include "plan/plan_fingerprint.h"
 #include "plan/split_plan.h"
 #include "storage/reader/places.h"
@@ -74,7 +76,8 @@ class Conversion {
     std::vector<Destination::Shards> shards;
     shards.reserve(plans_.size());
     for (const SplitPlan& split : plans_) {
-      shards.push_back({split.manifest.split, split.begin_shard, split.end_shard});
+      const int64_t each = split.is_of_files ? kShardsOfGroup : 1;
+      shards.push_back({split.manifest.split, each * split.begin_shard, each * split.end_shard});
     }
     claimed_.set_shards(std::move(shards), shared_plan);
     require_space();
@@ -82,7 +85,10 @@ class Conversion {
     // It was written when all shards had been, and what it was made of may be gone in part.
     const bool has_report = claimed_.goes_on() && is_file_at(claimed_.report_path());
     ReportFile report(claimed_.report_path());
-    for (const SplitPlan& split : plans_) summary.splits.push_back(convert_split(split, report));
+    for (const SplitPlan& split : plans_) {
+      summary.splits.push_back(split.is_of_files ? convert_groups(split, report)
+                                                 : convert_split(split, report));
+    }
     if (!has_report) report.finish();
     put_into(summary, has_report ? counts_of(claimed_.report_path()) : report.counts());
     for (const SplitPlan& split : plans_) {
@@ -94,11 +100,19 @@ class Conversion {
 
   // True when what was found in the folder is of another conversion.
   bool is_refused() const { return is_refused_; }
-  // Shards that are planned; 0 before there is a plan.
-  int64_t num_shards() const {
-    int64_t num_shards = 0;
-    for (const SplitPlan& plan : plans_) num_shards += plan.end_shard - plan.begin_shard;
-    return num_shards;
+  // What is planned, and how much of it is there: "3 of 12 shards are finished". Groups of files are
+  // planned one by one. Empty before there is a plan.
+  std::string finished_of_planned(int64_t num_finished) const {
+    int64_t num_planned = 0;
+    bool are_groups = false;
+    for (const SplitPlan& plan : plans_) {
+      num_planned += plan.end_shard - plan.begin_shard;
+      are_groups = are_groups || plan.is_of_files;
+    }
+    if (num_planned == 0) return {};
+    if (!are_groups) return fmt::format("{} of {} shards are finished", num_finished, num_planned);
+    return fmt::format("of {} groups of files, {} {} finished", num_planned, num_finished,
+                       num_finished == 1 ? "shard is" : "shards are");
   }
 
  private:
@@ -127,7 +141,12 @@ class Conversion {
     put_into(summary, counts_of(claimed_.report_path()));
     for (const SplitPlan& plan : plans_) {
       const fs::path folder = claimed_.folder() / plan.manifest.split;
-      summary.splits.push_back(summary_of(plan, read_manifest(folder / "manifest.json")));
+      const Manifest manifest = read_manifest(folder / "manifest.json");
+      const int64_t num_samples =
+          plan.is_of_files
+              ? manifest.num_records() + num_left_out(claimed_.report_path(), plan.manifest.split)
+              : plan.num_samples();
+      summary.splits.push_back(summary_of(plan, manifest, num_samples));
     }
     claimed_.keep();
     note(fmt::format("part {} of {} has finished already; nothing was written", options_.part.index,
@@ -135,10 +154,11 @@ class Conversion {
     return summary;
   }
 
-  static SplitSummary summary_of(const SplitPlan& plan, const Manifest& manifest) {
+  static SplitSummary summary_of(const SplitPlan& plan, const Manifest& manifest,
+                                 int64_t num_samples) {
     return {.split = plan.manifest.split,
             .num_records = manifest.num_records(),
-            .num_skipped = plan.num_samples() - manifest.num_records(),
+            .num_skipped = num_samples - manifest.num_records(),
             .num_shards = static_cast<int64_t>(manifest.shards.size()),
             .file_bytes = manifest.file_bytes(),
             .fingerprint = manifest.fingerprint()};
@@ -173,8 +193,7 @@ class Conversion {
     note(kContentsNote);
     for (const SplitPlan& plan : plans_) {
       const fs::path folder = claimed_.shards_folder(plan.manifest.split);
-      const auto changed =
-          first_changed_sample(source_, plan, folder, MissingShards::unwritten, options_);
+      const auto changed = first_changed(source_, plan, folder, MissingShards::unwritten, options_);
       if (changed) {
         return fmt::format("the content of '{}', of split '{}'", *changed, plan.manifest.split);
       }
@@ -191,6 +210,12 @@ class Conversion {
     int64_t num_bytes = 0;
     for (const SplitPlan& plan : plans_) {
       const fs::path folder = path_of_place(claimed_.shards_folder(plan.manifest.split).native());
+      if (plan.is_of_files) {
+        // Shards take about what their files do.
+        num_bytes += plan.estimated_bytes();
+        for (const auto& [name, size] : files_there(folder)) num_bytes -= size;
+        continue;
+      }
       std::vector<PackUnit> units = plan.units();
       std::erase_if(units, [&folder](const PackUnit& unit) {
         return fs::exists(folder / shard_file_name(unit.number));
@@ -199,14 +224,6 @@ class Conversion {
     }
     require_free_space(options_.read == ReadMode::gather ? 2 * num_bytes : num_bytes,
                        path_of_place(claimed_.folder().native()));
-  }
-
-  static int64_t bytes_of(const SplitPlan& plan, std::span<const PackUnit> units) {
-    int64_t num_bytes = 0;
-    for (const PackUnit& unit : units) {
-      num_bytes += plan.shard_bytes[static_cast<size_t>(unit.number)];
-    }
-    return num_bytes;
   }
 
   SplitSummary convert_split(const SplitPlan& plan, ReportFile& report) {
@@ -227,86 +244,34 @@ class Conversion {
                        writer.num_finished(), plan.end_shard - plan.begin_shard));
     }
     const auto on_progress = progress_of(options_, plan, num_before, record_noun(source_));
-    const fs::path gather_folder = path_of_place(folder.native());
-    if (reads_by_gathering(plan, units, gather_folder)) {
-      if (!is_address(gather_folder)) fs::create_directories(gather_folder);
-      gather_samples(source_, plan, units, gather_folder, options_, writer, on_progress);
-    } else {
-      pack_samples(source_, plan.split, units, options_, plan.compression, writer, on_progress);
-      throw_if_cancelled(options_.cancel);
-    }
+    ConvertOptions options = options_;
+    options.note = [this](const std::string& sentence) { note(sentence); };
+    make_shards(source_, plan, units, path_of_place(folder.native()), options, writer, on_progress);
     const Manifest manifest = plan.finished(source_, writer.finish(), options_);
-    if (manifest.shards.empty()) {
-      throw Error(ErrorCode::corrupt,
-                  fmt::format("split '{}': none of the {} {} could be read, the first being {}",
-                              plan.manifest.split, plan.num_samples(), record_noun(source_),
-                              source_.describe(plan.split, plan.order.front())),
-                  {.subject = ErrorSubject::source});
-    }
+    require_records(plan, manifest, plan.num_samples());
     claimed_.require_held();
     write_manifest(folder / "manifest.json", manifest);
     writer.add_lines_to(report);
-    return summary_of(plan, manifest);
+    return summary_of(plan, manifest, plan.num_samples());
   }
 
-  // `folder`: a path, or the address of a store.
-  bool reads_by_gathering(const SplitPlan& plan, std::span<const PackUnit> units,
-                          const fs::path& folder) const {
-    if (units.empty()) return false;
-    if (options_.read != ReadMode::automatic) return options_.read == ReadMode::gather;
-    if (!is_address(folder) && is_gathered(folder)) return true;
-    if (source_.reads_in_order()) return must_gather(plan, units, folder);
-    if (!dislikes_scattered_reads(source_, plan.split, units)) return false;
-    if (is_address(folder)) {
-      note(fmt::format(
-          "{}: scattered reads are slow on the disk of {}, but a store has no place for the files "
-          "through which it would be read once; it is read where the pictures lie",
-          plan.manifest.split, source_.archive(plan.split).string()));
-      return false;
-    }
-    const int64_t needed = 2 * bytes_of(plan, units);
-    if (const int64_t num_free = free_space(folder); needed > num_free) {
-      note(fmt::format(
-          "{}: scattered reads are slow on the disk of {}, but reading it once would take {} MB "
-          "for a while and {} MB are free; it is read where the pictures lie",
-          plan.manifest.split, source_.archive(plan.split).string(), needed / 1'000'000,
-          num_free / 1'000'000));
-      return false;
-    }
-    note(fmt::format(
-        "{}: scattered reads are slow on the disk of {}; it is read once, front to back, "
-        "through files beside the shards",
-        plan.manifest.split, source_.archive(plan.split).string()));
-    return true;
+  SplitSummary convert_groups(const SplitPlan& plan, ReportFile& report) {
+    GroupedSplit split(*as_grouped(source_), plan, claimed_, name_, options_);
+    const Manifest manifest = split.make();
+    require_records(plan, manifest, split.num_samples());
+    claimed_.require_held();
+    write_manifest(claimed_.folder() / plan.manifest.split / "manifest.json", manifest);
+    split.add_lines_to(report);
+    return summary_of(plan, manifest, split.num_samples());
   }
 
-  // Of a source whose samples are read in their order alone.
-  bool must_gather(const SplitPlan& plan, std::span<const PackUnit> units,
-                   const fs::path& folder) const {
-    if (!is_scattered(source_, plan.split, units)) return false;
-    const std::string in_order = option_set("order", "source");
-    if (is_address(folder)) {
-      throw Error(
-          ErrorCode::invalid_argument,
-          fmt::format("split '{}' is shuffled, and its samples are read in their order alone, "
-                      "through temporary files, for which a store has no place; convert to "
-                      "a folder and copy the result, or keep the order with {}",
-                      plan.manifest.split, in_order),
-          {.path = folder.string(), .subject = ErrorSubject::destination});
-    }
-    const int64_t needed = 2 * bytes_of(plan, units);
-    if (const int64_t num_free = free_space(folder); needed > num_free) {
-      throw Error(
-          ErrorCode::io,
-          fmt::format("split '{}' is shuffled through temporary files, which take {} MB for "
-                      "a while with its shards, and {} MB are free; make room, or keep the "
-                      "order with {}",
-                      plan.manifest.split, needed / 1'000'000, num_free / 1'000'000, in_order),
-          {.path = folder.string(), .subject = ErrorSubject::destination});
-    }
-    note(fmt::format("{}: read once, front to back, and shuffled through files beside the shards",
-                     plan.manifest.split));
-    return true;
+  void require_records(const SplitPlan& plan, const Manifest& manifest, int64_t num_samples) const {
+    if (!manifest.shards.empty()) return;
+    throw Error(ErrorCode::corrupt,
+                fmt::format("split '{}': none of the {} {} could be read, the first being {}",
+                            plan.manifest.split, num_samples, record_noun(source_),
+                            source_.describe(plan.split, plan.order.front())),
+                {.subject = ErrorSubject::source});
   }
 
   static void remove_temporary_files(const fs::path& folder) {
@@ -362,15 +327,14 @@ class Conversion {
   } else if (!is_of_system) {
     throw Error(error);  // of what was written, or of the source as a whole: it stays so
   }
-  if (conversion.num_shards() == 0) throw Error(error);
+  if (conversion.finished_of_planned(0).empty()) throw Error(error);
   const std::string own = error.context().remedy;
-  throw error.with_remedy(fmt::format(
-      "{}{}: {}run it again with {} to go on", own.empty() ? "" : own + "; ",
-      !num_shards ? "what is finished stays"
-      : *num_shards == 0
-          ? "the archive has been read and all of it is kept"
-          : fmt::format("{} of {} shards are finished", *num_shards, conversion.num_shards()),
-      first.empty() ? "" : first + ", then ", with));
+  throw error.with_remedy(
+      fmt::format("{}{}: {}run it again with {} to go on", own.empty() ? "" : own + "; ",
+                  !num_shards        ? "what is finished stays"
+                  : *num_shards == 0 ? "the archive has been read and all of it is kept"
+                                     : conversion.finished_of_planned(*num_shards),
+                  first.empty() ? "" : first + ", then ", with));
 }
 
 // The shards of a part in a store are not where its manifest is.

@@ -9,8 +9,10 @@
 #include <ffkit/format/dataset.h>
 
 #include "format/make_error.h"
+#include "groups/grouped_split.h"
 #include "output/destination.h"
 #include "output/record_comparison.h"
+#include "plan/group_plan.h"
 #include "plan/merge_plan.h"
 #include "plan/part_range.h"
 #include "plan/plan_fingerprint.h"
@@ -54,6 +56,7 @@ std::string difference_of_part(const Manifest& found, const ConvertPart& part) {
 }
 
 std::string difference_of_shards(const Dataset& found, const SplitPlan& plan) {
+  if (plan.is_of_files) return {};  // they follow from the files, the groups and the options
   int64_t next = 0;
   for (int64_t shard = plan.begin_shard; shard < plan.end_shard; ++shard) {
     const auto num_samples = static_cast<int64_t>(plan.samples(shard).size());
@@ -111,7 +114,7 @@ std::string difference_of_facts(const Dataset& found, const SplitPlan& plan, con
         difference_of_on_error(bad, options.on_error)}) {
     if (!words.empty()) return words;
   }
-  if (found.num_records() + bad.left_out != plan.num_samples()) {
+  if (!plan.is_of_files && found.num_records() + bad.left_out != plan.num_samples()) {
     return fmt::format("the number of samples ({} then, {} now)",
                        found.num_records() + bad.left_out, plan.num_samples());
   }
@@ -122,7 +125,7 @@ std::string difference_of_facts(const Dataset& found, const SplitPlan& plan, con
 std::string difference_of_contents(const Source& source, const SplitPlan& plan,
                                    const fs::path& folder, const ConvertOptions& options) {
   if (options.note) options.note(fmt::format("{}: {}", folder.string(), kContentsNote));
-  const auto changed = first_changed_sample(source, plan, folder, MissingShards::left_out, options);
+  const auto changed = first_changed(source, plan, folder, MissingShards::left_out, options);
   if (!changed) return {};
   return fmt::format("the content of '{}', of split '{}'", *changed, plan.manifest.split);
 }
@@ -166,6 +169,18 @@ FinishedReport read_finished(const fs::path& path) {
 }
 
 }  // namespace
+
+int64_t num_left_out(const fs::path& report, const std::string& split) {
+  return read_finished(report).bad[split].left_out;
+}
+
+std::optional<std::string> first_changed(const Source& source, const SplitPlan& plan,
+                                         const fs::path& folder, MissingShards missing,
+                                         const ConvertOptions& options) {
+  return plan.is_of_files
+             ? first_changed_in_groups(*as_grouped(source), plan, folder, missing, options)
+             : first_changed_sample(source, plan, folder, missing, options);
+}
 
 void put_into(ConvertSummary& summary, const ReportCounts& counts) {
   summary.num_reported = counts.num_lines;

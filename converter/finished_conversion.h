@@ -1,11 +1,15 @@
 // A conversion that is to go on, and finds the data set finished.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include <ffkit/converter/convert.h>
 
+#include "output/record_comparison.h"
 #include "pack/report.h"
 #include "plan/split_plan.h"
 
@@ -26,5 +30,13 @@ bool holds_finished_data_set(const std::filesystem::path& folder);
 ConvertSummary finished_conversion(const std::filesystem::path& folder, const Source& source,
                                    const std::vector<SplitPlan>& plans,
                                    const ConvertOptions& options);
+
+// Samples of a split that a report says were left out.
+int64_t num_left_out(const std::filesystem::path& report, const std::string& split);
+
+// first_changed_sample(), or first_changed_in_groups() of a plan of files.
+std::optional<std::string> first_changed(const Source& source, const SplitPlan& plan,
+                                         const std::filesystem::path& folder, MissingShards missing,
+                                         const ConvertOptions& options);
 
 }  // namespace ffkit

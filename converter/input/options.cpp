@@ -13,6 +13,7 @@
 namespace ffkit {
 
 constexpr std::string_view kPartOfEnvironment = "auto";
+constexpr std::string_view kAutomatic = "auto";  // of by_files
 
 constexpr EnumName<RecordOrder> kRecordOrderNames[] = {{RecordOrder::shuffled, "shuffled"},
                                                        {RecordOrder::source, "source"}};
@@ -63,6 +64,20 @@ ConvertPart parse_part(std::string_view text) {
   throw error_of(ErrorCode::invalid_argument,
                  "the part is '{}'; it must be i/n with i from 1 to n, as 2/8, or {}", text,
                  kPartOfEnvironment);
+}
+
+int64_t parse_by_files(std::string_view text) {
+  if (text == kAutomatic) return 0;
+  int64_t num_files = 0;
+  const char* const end = text.data() + text.size();
+  const auto [last, error] = std::from_chars(text.data(), end, num_files);
+  if (error == std::errc{} && last == end && num_files >= 1) return num_files;
+  throw error_of(ErrorCode::invalid_argument,
+                 "the files of a group are '{}'; give a number from 1 on, or {}", text, kAutomatic);
+}
+
+std::string by_files_text(int64_t by_files) {
+  return by_files == 0 ? std::string(kAutomatic) : std::to_string(by_files);
 }
 
 void describe(ConvertOptions& options, OptionTable& table) {
@@ -120,6 +135,21 @@ void describe(ConvertOptions& options, OptionTable& table) {
                 ": all parts have the same DST, and the last one to end joins them to what one "
                 "machine would have made");
   table
+      .add_words(
+          "by-files",
+          [&options] {
+            return options.by_files ? by_files_text(*options.by_files) : std::string();
+          },
+          [&options](const std::string& text) { options.by_files = parse_by_files(text); },
+          "For sources of very many samples in many files: lists the files alone and converts them "
+          "in groups of so many files, or, with auto, of about 128 MiB, or " +
+              option_name("shard_size") +
+              " where that is less; memory is that of one group. What is shuffled is the files, "
+              "and the samples of a "
+              "group. Fields are those of the first group")
+      .set_type_name("auto|N")
+      .set_default("all samples are listed at once");
+  table
       .add("only", options.only,
            "Converts only the samples with these ids: a text file with one id on each line, as the "
            "field 'id' of the records has them. Ids that no sample has are counted")
@@ -146,6 +176,16 @@ void validate(const ConvertOptions& options) {
   if (part.count < 1 || part.index < 1 || part.index > part.count) {
     throw argument_error("part", fmt::format("the part is {}/{}; it must be i/n with i from 1 to n",
                                              part.index, part.count));
+  }
+  if (options.by_files && *options.by_files < 0) {
+    throw argument_error(
+        "by_files", fmt::format("a group has {} files; it must have 1 or more", *options.by_files));
+  }
+  if (options.by_files && (!options.only.empty() || options.only_ids)) {
+    throw argument_error(
+        "by_files", fmt::format("{} and {} do not go together: ids are looked for in a list of all "
+                                "samples; leave one of them out",
+                                option_name("by_files"), option_name("only")));
   }
   if (!options.only.empty() && options.only_ids) {
     throw argument_error("only", "give the ids, or a file with them, not both");

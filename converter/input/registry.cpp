@@ -8,6 +8,7 @@
 
 #include "format/file/file.h"
 #include "format/make_error.h"
+#include "input/grouped_source.h"
 
 namespace ffkit {
 
@@ -72,11 +73,26 @@ std::unique_ptr<Source> KindConversion::open(const std::filesystem::path& path,
                                              bool is_dry_run) const {
   // What is no address and no path says what it is: "az://container", "s3:/bucket".
   if (is_local(path) && !std::filesystem::exists(path)) require_local(path);
-  return own_->open({.path = path,
-                     .conversion = options_,
-                     .is_dry_run = is_dry_run,
-                     .temporary_folder = destination,
-                     .images = images_});
+  SourceArguments arguments{.path = path,
+                            .conversion = options_,
+                            .is_dry_run = is_dry_run,
+                            .temporary_folder = destination,
+                            .images = images_};
+  if (!options_.by_files) return own_->open(arguments);
+  std::optional<FileListing> listing = own_->list_files(arguments);
+  if (!listing) {
+    throw argument_error("by_files",
+                         fmt::format("'{}' is not converted by groups of files; leave {} out",
+                                     kind_.name, option_name("by_files")));
+  }
+  const auto open_group = [this, arguments](const GroupOfFiles& group) {
+    SourceArguments of_group = arguments;
+    of_group.group = &group;
+    std::unique_ptr<Source> source = own_->open(of_group);
+    require_as_listed(group.files);
+    return source;
+  };
+  return std::make_unique<GroupedSource>(path, *std::move(listing), open_group, options_);
 }
 
 }  // namespace ffkit

@@ -25,4 +25,10 @@ inline Error source_io_error(const std::filesystem::path& path, const std::strin
   return io_error_at(shown_place(path), message, errno_value).with_subject(ErrorSubject::source);
 }
 
+// Of files without a sample. A group of files may be such (ConvertOptions::by_files).
+class NoSamples : public Error {
+ public:
+  explicit NoSamples(const Error& error) : Error(error) {}
+};
+
 }  // namespace ffkit

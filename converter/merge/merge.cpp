@@ -73,7 +73,7 @@ Manifest bring_shards(const PlannedSplit& split, const fs::path& folder, ShardMo
   auto number = static_cast<int64_t>(split.manifest.shards.size());
   for (const SourceShards& source : split.sources) {
     for (const ManifestShard& shard : source.manifest.shards) {
-      std::string name = shard_file_name(number++);
+      std::string name = split.is_of_groups ? shard.file : shard_file_name(number++);
       // An interrupted addition may have left shards that no manifest lists.
       while (fs::exists(folder / name)) name = shard_file_name(number++);
       mover.bring(source.folder / shard.file, folder / name);

@@ -9,16 +9,15 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 #include <utility>
 #include <vector>
 
 #include <ffkit/format/dataset.h>
-#include <ffkit/format/dataset_writer.h>
 #include <ffkit/format/error.h>
 
 #include "format/make_error.h"
 #include "output/destination_place.h"
+#include "output/own_names.h"
 #include "output/store_claim.h"
 #include "output/store_parts.h"
 #include "storage/reader/places.h"
@@ -203,11 +202,11 @@ class DestinationStore : public DestinationPlace {
     std::vector<fs::path> there;
     for (const Destination::Shards& shards : own_shards_) {
       const fs::path folder = data_set_ / shards.split;
-      const std::vector<std::string> files = names_in_folder(folder).files;
-      const std::set<std::string> names(files.begin(), files.end());
-      for (int64_t number = shards.begin; number < shards.end; ++number) {
-        const std::string name = shard_file_name(number);
-        if (names.contains(name)) there.push_back(folder / name);
+      for (const std::string& name : names_in_folder(folder).files) {
+        const std::optional<int64_t> number = number_of_shard(name);
+        if (number && *number >= shards.begin && *number < shards.end) {
+          there.push_back(folder / name);
+        }
       }
     }
     return there;

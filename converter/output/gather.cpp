@@ -201,6 +201,11 @@ bool is_gathered(const fs::path& folder) {
   return fs::exists(state_path(folder));
 }
 
+void remove_gathered(const fs::path& folder, std::span<const PackUnit> units) {
+  fs::remove(state_path(folder));  // first: it vouches for the others
+  for (const PackUnit& unit : units) fs::remove(gather_path(folder, unit.number));
+}
+
 PackProgress gather_samples(const Source& source, const SplitPlan& plan,
                             std::span<const PackUnit> units, const fs::path& folder,
                             const ConvertOptions& options, SplitWriter& writer,

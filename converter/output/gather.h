@@ -35,6 +35,9 @@ PackProgress gather_samples(const Source& source, const SplitPlan& plan,
                             const ConvertOptions& options, SplitWriter& writer,
                             const std::function<void(const PackProgress&)>& on_progress);
 
+// Removes what gather_samples() has left of `units`: for whoever gathers others in the same folder.
+void remove_gathered(const std::filesystem::path& folder, std::span<const PackUnit> units);
+
 // Whether the samples of `units` are in another order than they lie in (Source::position()).
 bool is_scattered(const Source& source, size_t split, std::span<const PackUnit> units);
 

@@ -1,8 +1,12 @@
 #include "output/own_names.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <filesystem>
+#include <system_error>
 
 #include <ffkit/format/dataset.h>
 
@@ -57,10 +61,24 @@ bool is_shard_name(std::string_view name) {
   return behind_number(name) == ".ffr";
 }
 
+std::optional<int64_t> number_of_shard(std::string_view name) {
+  constexpr std::string_view kShard = "shard-";
+  int64_t number = 0;
+  if (!is_shard_name(name)) return std::nullopt;
+  name.remove_prefix(kShard.size());
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  if (error != std::errc() || *end != '.') return std::nullopt;
+  return number;
+}
+
+std::string report_name(int64_t shard) {
+  return fmt::format("shard-{:05}.report.tmp", shard);
+}
+
 bool is_temporary_name(std::string_view name) {
   const std::string_view rest = behind_number(name);
-  return rest == ".report.tmp" || rest == ".gather.tmp" || rest == ".ffr.tmp" ||
-         std::ranges::find(kTemporary, name) != kTemporary.end();
+  return rest == ".report.tmp" || rest == ".gather.tmp" || rest == ".group.tmp" ||
+         rest == ".ffr.tmp" || std::ranges::find(kTemporary, name) != kTemporary.end();
 }
 
 bool is_marker_name(std::string_view name) {

@@ -8,6 +8,7 @@
 #include <ffkit/format/error.h>
 #include <ffkit/format/shard_reader.h>
 
+#include "output/own_names.h"
 #include "storage/reader/places.h"
 #include "storage/stores/object_store.h"
 #include "storage/writer/file_sink.h"
@@ -89,11 +90,11 @@ void SplitWriter::append(std::span<const std::byte> record, const StoredRecord& 
   report_ += report;
   if (record.empty()) return;
   if (writer_ == nullptr) {
-    writer_ = std::make_unique<ShardWriter>(
-        path_of(shard_), plan_.manifest.schema,
-        ShardWriterOptions{.uuid = plan_.uuid(shard_),
-                           .compression = plan_.compression,
-                           .expected_bytes = plan_.shard_bytes[static_cast<size_t>(shard_)]});
+    writer_ =
+        std::make_unique<ShardWriter>(path_of(shard_), plan_.manifest.schema,
+                                      ShardWriterOptions{.uuid = plan_.uuid(shard_),
+                                                         .compression = plan_.compression,
+                                                         .expected_bytes = plan_.bytes_of(shard_)});
   }
   writer_->append(record, stored);
 }
@@ -142,11 +143,16 @@ std::vector<ManifestShard> SplitWriter::finish() {
   return shards;
 }
 
-void SplitWriter::add_lines_to(ReportFile& report) const {
+std::vector<int64_t> SplitWriter::reports() const {
+  std::vector<int64_t> reports;
   for (int64_t shard = plan_.begin_shard; shard < plan_.end_shard; ++shard) {
-    const fs::path path = report_path_of(shard);
-    if (is_there(path)) report.add(read_report(path));
+    if (is_there(report_path_of(shard))) reports.push_back(shard);
   }
+  return reports;
+}
+
+void SplitWriter::add_lines_to(ReportFile& report) const {
+  for (const int64_t shard : reports()) report.add(read_report(report_path_of(shard)));
 }
 
 fs::path SplitWriter::path_of(int64_t shard) const {
@@ -154,7 +160,7 @@ fs::path SplitWriter::path_of(int64_t shard) const {
 }
 
 fs::path SplitWriter::report_path_of(int64_t shard) const {
-  return reports_ / fmt::format("shard-{:05}.report.tmp", shard);
+  return reports_ / report_name(shard);
 }
 
 }  // namespace ffkit

@@ -31,4 +31,7 @@ struct SampleListing {
 // texts.
 SampleListing list_samples(const Source& source, size_t split, std::span<const int64_t> order);
 
+// SampleListing::samples of two sets of samples together; an empty one adds nothing.
+std::string joined_samples(const std::string& a, const std::string& b);
+
 }  // namespace ffkit

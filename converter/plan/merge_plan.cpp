@@ -227,9 +227,9 @@ void join_parts(PlannedSplit& split) {
   const auto require_up_to = [&](int64_t begin) {
     if (begin > next) {
       refuse_source(first.folder,
-                    fmt::format("shards {} to {} of split '{}' are missing: give all parts of "
+                    fmt::format("{} {} to {} of split '{}' are missing: give all parts of "
                                 "the conversion",
-                                next, begin - 1, split.name));
+                                part_range(first).noun(), next, begin - 1, split.name));
     }
   };
   for (const SourceShards& part : split.sources) {
@@ -245,6 +245,15 @@ void join_parts(PlannedSplit& split) {
   split.manifest = first.manifest;
   erase_part(split.manifest.options);
   split.manifest.shards.clear();
+  split.is_of_groups = part_range(first).are_groups;
+  if (!split.is_of_groups) return;
+  std::string samples;  // each part knows those of its own groups alone
+  for (const SourceShards& part : split.sources) {
+    for (const std::string& some : listed_samples(part.manifest)) {
+      samples = joined_samples(samples, some);
+    }
+  }
+  if (!samples.empty()) split.manifest.source[kSamples] = samples;
 }
 
 // Numbers of tokens mean the same in all data sets.

@@ -27,6 +27,8 @@ struct PlannedSplit {
   std::vector<SourceShards> sources;  // in order; at least one in a plan's splits()
   // The sources are the parts of one conversion (ConvertOptions::part), in their order.
   bool is_conversion = false;
+  // And their shards are numbered by groups of files, whichever part makes them.
+  bool is_of_groups = false;
 
   // The destination's manifest with the sources' shards, called `shard_names`, behind its own.
   Manifest joined(const std::vector<std::string>& shard_names) const;

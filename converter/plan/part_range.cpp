@@ -10,7 +10,7 @@
 namespace ffkit {
 
 std::string PartRange::text() const {
-  return fmt::format("{}/{}: shards {} to {} of {}", part.index, part.count, begin_shard,
+  return fmt::format("{}/{}: {} {} to {} of {}", part.index, part.count, noun(), begin_shard,
                      end_shard - 1, num_shards);
 }
 
@@ -29,7 +29,8 @@ std::optional<PartRange> parse_part_range(std::string_view text) {
   const PartRange range{.part = {.index = index, .count = count},
                         .begin_shard = first,
                         .end_shard = last + 1,
-                        .num_shards = num_shards};
+                        .num_shards = num_shards,
+                        .are_groups = text.find("groups") != std::string_view::npos};
   // The words between the numbers are the same as well.
   if (range.text() != text) return std::nullopt;
   return range;

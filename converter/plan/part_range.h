@@ -1,5 +1,6 @@
 // PartRange: which shards of a split one part of a conversion has (ConvertOptions::part), as the
-// part's manifest says it: "2/8: shards 10 to 19 of 80".
+// part's manifest says it: "2/8: shards 10 to 19 of 80". Where shards are made by groups of files
+// (ConvertOptions::by_files), the same of groups: "2/8: groups 10 to 19 of 80".
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,9 @@ struct PartRange {
   int64_t begin_shard = 0;
   int64_t end_shard = 0;   // behind the part's last one
   int64_t num_shards = 0;  // of all parts
+  bool are_groups = false;
 
+  const char* noun() const { return are_groups ? "groups" : "shards"; }
   std::string text() const;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <set>
@@ -15,6 +16,7 @@
 #include "format/printable.h"
 #include "input/cancel.h"
 #include "pack/sample_encoder.h"
+#include "plan/group_plan.h"
 #include "plan/merge_plan.h"
 #include "plan/part_range.h"
 #include "plan/plan_fingerprint.h"
@@ -82,10 +84,18 @@ std::vector<int64_t> given_shard_ends(const Source& source, size_t split) {
   return ends;
 }
 
-void plan_shards(const Source& source, const ConvertOptions& options, SplitPlan& plan) {
+}  // namespace
+
+void cut_into_shards(const Source& source, const ConvertOptions& options, bool are_even,
+                     SplitPlan& plan) {
   const SizeEstimate estimate(source, plan, options);
   const std::vector<int64_t> ends = given_shard_ends(source, plan.split);
-  const auto full = static_cast<double>(options.shard_bytes);
+  auto full = static_cast<double>(options.shard_bytes);
+  if (are_even) {
+    double all = 0;
+    for (const int64_t sample : plan.order) all += estimate.of(sample);
+    full = all / std::max(1.0, std::round(all / full));
+  }
   plan.first = {0};
   double num_bytes = 0;
   for (size_t i = 0; i < plan.order.size(); ++i) {
@@ -99,6 +109,8 @@ void plan_shards(const Source& source, const ConvertOptions& options, SplitPlan&
     num_bytes = 0;
   }
 }
+
+namespace {
 
 void note_compression(Manifest& manifest, const ConvertOptions& options) {
   if (options.zstd_level == 0) return;
@@ -145,14 +157,27 @@ Manifest make_manifest(const Source& source, size_t split, const ConvertOptions&
 
 }  // namespace
 
+Manifest planned_manifest(const Source& source, size_t split, const ConvertOptions& options,
+                          const CompressionOptions& compression) {
+  Manifest manifest = make_manifest(source, split, options);
+  if (options.zstd_level != 0 && compression.dictionary.empty()) {
+    manifest.options["zstd_dictionary_bytes"] = "0";
+  }
+  return manifest;
+}
+
 std::span<const int64_t> SplitPlan::samples(int64_t shard) const {
-  const auto begin = static_cast<size_t>(first.at(static_cast<size_t>(shard)));
-  const auto end = static_cast<size_t>(first.at(static_cast<size_t>(shard) + 1));
+  const auto begin = static_cast<size_t>(first.at(static_cast<size_t>(shard - base)));
+  const auto end = static_cast<size_t>(first.at(static_cast<size_t>(shard - base) + 1));
   return std::span(order).subspan(begin, end - begin);
 }
 
 std::array<uint8_t, 16> SplitPlan::uuid(int64_t shard) const {
   return shard_uuid(manifest, shard);
+}
+
+int64_t SplitPlan::bytes_of(int64_t shard) const {
+  return shard_bytes.at(static_cast<size_t>(shard - base));
 }
 
 Manifest SplitPlan::finished(const Source& source, std::vector<ManifestShard> shards,
@@ -168,7 +193,8 @@ Manifest SplitPlan::finished(const Source& source, std::vector<ManifestShard> sh
     const PartRange range{.part = options.part,
                           .begin_shard = begin_shard,
                           .end_shard = end_shard,
-                          .num_shards = num_shards()};
+                          .num_shards = num_shards(),
+                          .are_groups = is_of_files};
     finished.options[MergePlan::kPart] = range.text();
     finished.options[MergePlan::kPartPlan] = shared_plan;
     finished.options[MergePlan::kPartOnError] = describe_on_error(options);
@@ -185,12 +211,13 @@ std::vector<PackUnit> SplitPlan::units() const {
 }
 
 int64_t SplitPlan::num_samples() const {
-  return first[static_cast<size_t>(end_shard)] - first[static_cast<size_t>(begin_shard)];
+  return first[static_cast<size_t>(end_shard - base)] -
+         first[static_cast<size_t>(begin_shard - base)];
 }
 
 int64_t SplitPlan::estimated_bytes() const {
-  return std::accumulate(shard_bytes.begin() + begin_shard, shard_bytes.begin() + end_shard,
-                         int64_t{0});
+  return std::accumulate(shard_bytes.begin() + (begin_shard - base),
+                         shard_bytes.begin() + (end_shard - base), int64_t{0});
 }
 
 namespace {
@@ -224,26 +251,34 @@ void require_class_names(const Source& source) {
 
 }  // namespace
 
+void SplitPlan::take_part(const ConvertPart& part) {
+  begin_shard = num_shards() * (part.index - 1) / part.count;
+  end_shard = num_shards() * part.index / part.count;
+}
+
+std::vector<SplitPlan> plan_samples(const Source& source, size_t first_split,
+                                    const ConvertOptions& options) {
+  std::vector<SplitPlan> plans;
+  for (size_t split = first_split; split < source.splits().size(); ++split) {
+    const CompressionOptions compression = split_compression(source, split, options);
+    SplitPlan plan{.split = split,
+                   .manifest = planned_manifest(source, split, options, compression),
+                   .compression = compression,
+                   .order = record_order(source.splits()[split], options)};
+    plan.listing = list_samples(source, split, plan.order);
+    cut_into_shards(source, options, /*are_even=*/false, plan);
+    plan.take_part(options.part);
+    plans.push_back(std::move(plan));
+  }
+  return plans;
+}
+
 std::vector<SplitPlan> plan_all_splits(const Source& source, const ConvertOptions& options) {
   require_split_names(source);
   require_class_names(source);
-  std::vector<SplitPlan> plans;
   const ConvertPart part = options.part;
-  for (size_t split = 0; split < source.splits().size(); ++split) {
-    SplitPlan plan{.split = split,
-                   .manifest = make_manifest(source, split, options),
-                   .compression = split_compression(source, split, options),
-                   .order = record_order(source.splits()[split], options)};
-    if (options.zstd_level != 0 && plan.compression.dictionary.empty()) {
-      plan.manifest.options["zstd_dictionary_bytes"] = "0";
-    }
-    plan.listing = list_samples(source, split, plan.order);
-    plan_shards(source, options, plan);
-    const int64_t num_shards = plan.num_shards();
-    plan.begin_shard = num_shards * (part.index - 1) / part.count;
-    plan.end_shard = num_shards * part.index / part.count;
-    plans.push_back(std::move(plan));
-  }
+  std::vector<SplitPlan> plans = plan_groups(source, options);
+  std::ranges::move(plan_samples(source, plans.size(), options), std::back_inserter(plans));
   const std::string shared_plan = part.count > 1 ? plan_fingerprint(plans) : "";
   for (SplitPlan& plan : plans) plan.shared_plan = shared_plan;
   return plans;
@@ -251,11 +286,15 @@ std::vector<SplitPlan> plan_all_splits(const Source& source, const ConvertOption
 
 std::string keep_plans_with_shards(std::vector<SplitPlan>& plans, const ConvertPart& part) {
   int64_t most_shards = 0;
-  for (const SplitPlan& plan : plans) most_shards = std::max(most_shards, plan.num_shards());
+  bool are_groups = false;
+  for (const SplitPlan& plan : plans) {
+    most_shards = std::max(most_shards, plan.num_shards());
+    are_groups = are_groups || plan.is_of_files;
+  }
   std::erase_if(plans, [](const SplitPlan& plan) { return plan.begin_shard == plan.end_shard; });
   if (!plans.empty()) return {};
-  return fmt::format("part {}/{} has nothing to do: no split has more than {} shards", part.index,
-                     part.count, most_shards);
+  return fmt::format("part {}/{} has nothing to do: no split has more than {} {}", part.index,
+                     part.count, most_shards, are_groups ? "groups of files" : "shards");
 }
 
 std::vector<SplitPlan> plan_splits(const Source& source, const ConvertOptions& options) {

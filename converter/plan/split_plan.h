@@ -36,10 +36,14 @@ struct SplitPlan {
   size_t split = 0;   // of the source
   Manifest manifest;  // without shards
   CompressionOptions compression;
-  std::vector<int64_t> order;        // samples in record order
-  SampleListing listing;             // of these samples
-  std::vector<int64_t> first;        // shard k holds order[first[k]] .. order[first[k+1]-1]
+  std::vector<int64_t> order;  // samples in record order
+  SampleListing listing;       // of these samples
+  // Shard base + k holds order[first[k]] .. order[first[k+1]-1].
+  std::vector<int64_t> first;
   std::vector<int64_t> shard_bytes;  // estimated
+  int64_t base = 0;
+  // Samples are files, and shards are groups of them (group_plan.h).
+  bool is_of_files = false;
   // Shards to be made: all, or those of ConvertOptions::part.
   int64_t begin_shard = 0;
   int64_t end_shard = 0;
@@ -47,9 +51,12 @@ struct SplitPlan {
   // conversion is shared.
   std::string shared_plan;
 
+  // Sets begin_shard and end_shard.
+  void take_part(const ConvertPart& part);
   int64_t num_shards() const { return static_cast<int64_t>(first.size()) - 1; }
   std::span<const int64_t> samples(int64_t shard) const;
   std::array<uint8_t, 16> uuid(int64_t shard) const;
+  int64_t bytes_of(int64_t shard) const;
   // What the split's manifest says when `shards` are written: `manifest`, what the source listed
   // (kListing, kSamples), and which part of the conversion it is. uuids are made without these: the
   // shards are those that one machine would make, from any copy of the source.
@@ -61,7 +68,19 @@ struct SplitPlan {
   int64_t estimated_bytes() const;
 };
 
-// The plans of all splits; one may have no shards in options.part. A shard ends when it is
+// The split's manifest, without shards. `compression`: that of the plan.
+Manifest planned_manifest(const Source& source, size_t split, const ConvertOptions& options,
+                          const CompressionOptions& compression);
+// Which samples of plan.order are in which shard. `are_even`: all shards of about the same size,
+// so that none is left over, of source data that give no shards.
+void cut_into_shards(const Source& source, const ConvertOptions& options, bool are_even,
+                     SplitPlan& plan);
+// Of the splits from number `first_split` on, the samples of which the source lists.
+std::vector<SplitPlan> plan_samples(const Source& source, size_t first_split,
+                                    const ConvertOptions& options);
+
+// The plans of all splits; one may have no shards in options.part. Those of a GroupedSource are of
+// files (group_plan.h), and what is said here is then so of each group. A shard ends when it is
 // estimated to hold options.shard_bytes; the estimate is made from the samples' sizes and from
 // encoding the split's first records. Reads those, and those that a dictionary is trained on.
 // Throws as split_compression() does.

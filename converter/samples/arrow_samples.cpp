@@ -354,12 +354,7 @@ struct ArrowSamples::Impl {
       return record.set_list(column.field, std::span<const TensorView>(value.tensors));
     }
     if (field.item == FieldType::string) {
-      std::vector<std::string_view> texts;
-      texts.reserve(value.items.size());
-      for (const std::span<const std::byte> item : value.items) {
-        require_utf8(item);
-        texts.push_back(row_text(item));
-      }
+      const std::vector<std::string_view> texts = row_texts(value.items);
       return record.set_list(column.field, std::span<const std::string_view>(texts));
     }
     if (field.item == FieldType::image) {

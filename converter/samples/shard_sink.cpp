@@ -12,6 +12,7 @@
 
 #include "format/file/file.h"
 #include "format/make_error.h"
+#include "groups/files_there.h"
 #include "output/destination.h"
 #include "output/destination_checks.h"
 #include "output/own_names.h"
@@ -24,24 +25,6 @@ namespace ffkit {
 namespace {
 
 namespace fs = std::filesystem;
-
-// The files of a split's folder, and their lengths.
-std::map<std::string, int64_t> files_there(const fs::path& folder) {
-  std::map<std::string, int64_t> files;
-  if (is_address(folder)) {
-    for (const ListedObject& object :
-         store_of(folder.native())->list(folder.native(), /*recursive=*/false).objects) {
-      files[fs::path(object.address).filename()] = object.facts.num_bytes;
-    }
-    return files;
-  }
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    std::error_code gone;  // a temporary file of an attempt that ends
-    const auto size = entry.file_size(gone);
-    if (!gone) files[entry.path().filename()] = static_cast<int64_t>(size);
-  }
-  return files;
-}
 
 void require_shards_there(const fs::path& folder, const std::vector<ManifestShard>& shards,
                           const std::map<std::string, int64_t>& files) {

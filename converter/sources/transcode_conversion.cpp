@@ -16,12 +16,15 @@ TranscodeConversion::TranscodeConversion() {
   table_.find("shard-size")->set_default("the shards of SRC");
   table_.find("zstd")->set_default("as SRC");
   // Not offered; still known, to say why they are refused.
-  for (const char* name : {"order", "seed", "read"}) table_.find(name)->is_offered = false;
+  for (const char* name : {"order", "seed", "read", "by-files"})
+    table_.find(name)->is_offered = false;
 }
 
 void TranscodeConversion::check() {
   table_.refuse({"order", "seed", "read"},
                 "has no effect: the records keep the order of SRC; leave it out");
+  table_.refuse({"by-files"},
+                "has no effect: the list of a data set's records is short; leave it out");
   if (!table_.is_given("store")) {
     throw argument_error("store",
                          "say what pictures become, by " + option_name("store") + ": jpeg or dct");

@@ -285,7 +285,7 @@ bool are_v1(const std::vector<Dataset>& splits, const fs::path& path) {
 
 void take_over(V1Options& options, const ConvertOptions& conversion, const OptionTable& table) {
   table.refuse({"threads", "order", "seed", "on-error", "zstd", "zstd-dictionary", "part",
-                "merge-when-complete", "read", "resume", "only"},
+                "merge-when-complete", "read", "resume", "only", "by-files"},
                "is for reading FFRecord v1; SRC is a data set of ffkit");
   if (conversion.only_ids) {
     throw argument_error(

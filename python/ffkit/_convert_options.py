@@ -55,6 +55,7 @@ class ConvertOptions(TypedDict, total=False):
     read: Read
     part: str | None
     merge_when_complete: bool
+    by_files: str | None
     only: str | os.PathLike[str] | Iterable[str] | None
     max_record: int | str
     resume: bool

@@ -31,7 +31,7 @@ FOLDERS = {
     'text/loader': [''],
     'converter': ['places', 'input', 'sources/archives', 'sources/pictures', 'sources/files', 'sources/numbers', 'sources/imagenet', 'sources/folder', 'sources/pairs', 'sources/coco', 'sources/persons',
                   'sources/webdataset', 'sources/jsonl', 'sources/text', 'sources/rows', 'sources/tfrecord', 'sources/parquet/module', 'sources/arrow', 'sources/parquet', 'sources/mds', 'sources/litdata', 'sources/recordio', 'sources/beton', 'sources/lmdb', 'sources/demo_nuscenes', 'sources/demo', 'sources/nuscenes/tables', 'sources/nuscenes',
-                  'sources', 'pack', 'plan', 'output', 'samples', 'merge', 'copy', 'leftovers',
+                  'sources', 'pack', 'plan', 'output', 'groups', 'samples', 'merge', 'copy', 'leftovers',
                   'v1', ''],
     'trainer': ['launch', 'model', 'tasks', 'options', 'device', 'distributed', 'ops', 'models/blocks', 'models', 'data', 'optim', 'files', 'report',
                 'checkpoint', 'step', 'tasks/classification', 'tasks/bevformer/loss', 'tasks/bevformer/network',

@@ -24,6 +24,7 @@
 #include "places/place.h"
 #include "sources/archives/tar_index.h"
 #include "sources/files/corpus_files.h"
+#include "sources/files/file_listing.h"
 #include "sources/files/text_files.h"
 #include "sources/jsonl/json_fields.h"
 #include "sources/jsonl/line_index.h"
@@ -68,15 +69,24 @@ dom::object object_of(dom::parser& parser, std::string_view text) {
   throw error_of(ErrorCode::corrupt, "is no JSON: {}", simdjson::error_message(error));
 }
 
+ShardListing json_files(const fs::path& path) {
+  return errors_only(path, [&] { return find_corpus(path, {.takes_texts = false}).listing; });
+}
+
 class Jsonl : public ListedSource {
  public:
   Jsonl(const fs::path& path, const JsonlOptions& options) : path_(path), options_(options) {
     check_options(options);
-    Corpus corpus = errors_only(path, [&] { return find_corpus(path, {.takes_texts = false}); });
-    notes_ = std::move(corpus.listing.notes);
-    for (ShardSplit& split : corpus.listing.splits) add_split(std::move(split));
-    find_fields();
-    settle_types();
+    ShardListing listing = files_to_take(options.group, [&] { return json_files(path); });
+    notes_ = std::move(listing.notes);
+    for (ShardSplit& split : listing.splits) add_split(std::move(split));
+    if (const auto* const fields = found_before<std::vector<JsonField>>(options.group)) {
+      fields_ = *fields;
+    } else {
+      find_fields();
+      settle_types();
+      keep_found(options.group, fields_);
+    }
     for (const JsonField& field : fields_) schema_.fields.push_back(field.field());
   }
 
@@ -152,8 +162,8 @@ class Jsonl : public ListedSource {
     split.first_line.push_back(split.lines.size());
     info.num_samples = std::ssize(split.lines);
     if (split.lines.empty()) {
-      throw source_error(split.files.paths().front(), ErrorCode::not_found,
-                         "split '{}': there are no lines in it", listed.name);
+      throw NoSamples(source_error(split.files.paths().front(), ErrorCode::not_found,
+                                   "split '{}': there are no lines in it", listed.name));
     }
     if (const std::string note = split.files.note(); !note.empty()) {
       notes_.push_back(fmt::format("{}: {}", listed.name, note));
@@ -217,10 +227,11 @@ class Jsonl : public ListedSource {
       for (const std::vector<SeenKinds>& range : seen) all.add(range[field]);
       fields_[field].kind = all.settled();
       if (fields_[field].is_known()) continue;
-      throw source_error(path_, ErrorCode::invalid_argument,
-                         "'{}' is null or empty in all lines, which does not tell its type; put a "
-                         "value into one, or leave it out",
-                         fields_[field].name);
+      throw source_error(
+          path_, ErrorCode::invalid_argument,
+          "'{}' is null or empty in all lines{}, which does not tell its type; put a "
+          "value into one, or leave it out",
+          fields_[field].name, options_.group == nullptr ? "" : " of the first files");
     }
   }
 
@@ -328,6 +339,11 @@ class Jsonl : public ListedSource {
 std::unique_ptr<Source> open_jsonl(const fs::path& path, const JsonlOptions& options) {
   const PlacesListed listed;
   return std::make_unique<Jsonl>(path, options);
+}
+
+FileListing jsonl_files(const fs::path& path, const JsonlOptions& /*options*/) {
+  const PlacesListed listed;
+  return file_listing(json_files(path));
 }
 
 }  // namespace ffkit

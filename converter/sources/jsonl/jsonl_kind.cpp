@@ -1,4 +1,5 @@
 #include <memory>
+#include <optional>
 
 #include <ffkit/converter/registry.h>
 #include <ffkit/converter/sources.h>
@@ -29,7 +30,12 @@ class JsonlKind final : public SourceOptions {
     options.temporary_folder = arguments.temporary_folder;
     options.num_threads = arguments.conversion.num_threads;
     options.cancel = arguments.conversion.cancel;
+    options.group = arguments.group;
     return open_jsonl(arguments.path, options);
+  }
+
+  std::optional<FileListing> list_files(const SourceArguments& arguments) const override {
+    return jsonl_files(arguments.path, options_);
   }
 
  private:

@@ -8,6 +8,7 @@
 
 #include <charconv>
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -18,6 +19,7 @@
 #include "format/make_error.h"
 #include "input/source_error.h"
 #include "places/place.h"
+#include "sources/files/file_listing.h"
 #include "sources/mds/mds_encoding.h"
 #include "sources/rows/file_hash.h"
 #include "sources/rows/indexed_rows.h"
@@ -75,13 +77,55 @@ std::vector<MdsColumn> columns_of(const IndexValue& shard) {
   return columns;
 }
 
+void require_mds(const IndexFile& index) {
+  if (index.root().find("chunks")) {
+    throw index.root().error(ErrorCode::unsupported,
+                             "is an index of LitData; convert the folder as the kind 'litdata'");
+  }
+}
+
+void require_shard(const IndexValue& shard) {
+  const int64_t version = shard.at("version").count();
+  const std::string format = shard.at("format").text();
+  if (version != 2 || format != "mds") {
+    throw shard.error(
+        ErrorCode::unsupported,
+        fmt::format("is of the format '{}', version {}; mds, version 2, is read, so write it "
+                    "with a newer MosaicML Streaming, or with its MDSWriter",
+                    format, version));
+  }
+}
+
+IndexedFile file_of(const fs::path& folder, const IndexValue& shard) {
+  require_shard(shard);
+  const IndexValue raw = shard.at("raw_data");
+  IndexedFile file{.path = folder / raw.at("basename").relative_path(),
+                   .num_rows = shard.at("samples").count(),
+                   .num_bytes = raw.at("bytes").count()};
+  if (const auto hashes = raw.find("hashes")) file.hashes = hashes->texts();
+  const auto zip = shard.find("zip_data");
+  if (!zip) return file;
+  file.compressed = folder / zip->at("basename").relative_path();
+  const std::string compression = shard.at("compression").text();
+  const std::string name = compression.substr(0, compression.find(':'));
+  if (name != "zstd" && name != "gz" && name != "bz2") {
+    file.refused_compression = fmt::format(
+        "is compressed by '{}', which is not read; read the folder once with MosaicML's "
+        "StreamingDataset(local=...), which leaves decompressed shards there",
+        name);
+  }
+  return file;
+}
+
 class MdsRows final : public IndexedRows {
  public:
   MdsRows(const fs::path& path, const RowOptions& options) : IndexedRows("mds", path, options) {
     for (const IndexedFolder& folder : find_indexed_folders(path, "MosaicML Streaming", notes_)) {
-      read_index(folder);
+      if (options.group != nullptr && options.group->split != folder.split) continue;
+      read_index(folder, options);
     }
     set_columns(options);
+    keep_found(options.group, columns_);
     note_hashes(options.check_hashes);
   }
 
@@ -102,23 +146,22 @@ class MdsRows final : public IndexedRows {
   }
 
  private:
-  void read_index(const IndexedFolder& folder) {
+  // Of all files, or of those of a group.
+  static bool is_taken(const IndexedFile& file, const std::set<fs::path>& taken) {
+    return taken.empty() || taken.contains(file.path) ||
+           (file.compressed && taken.contains(*file.compressed));
+  }
+
+  void read_index(const IndexedFolder& folder, const RowOptions& options) {
+    std::set<fs::path> taken;
+    if (options.group != nullptr) {
+      for (fs::path& path : paths_of(*options.group)) taken.insert(std::move(path));
+    }
     const IndexFile index(folder.folder);
     std::vector<IndexedFile> files;
-    if (index.root().find("chunks")) {
-      throw index.root().error(ErrorCode::unsupported,
-                               "is an index of LitData; convert the folder as the kind 'litdata'");
-    }
+    require_mds(index);
     for (const IndexValue& shard : index.root().at("shards").list()) {
-      const int64_t version = shard.at("version").count();
-      const std::string format = shard.at("format").text();
-      if (version != 2 || format != "mds") {
-        throw shard.error(
-            ErrorCode::unsupported,
-            fmt::format("is of the format '{}', version {}; mds, version 2, is read, so write it "
-                        "with a newer MosaicML Streaming, or with its MDSWriter",
-                        format, version));
-      }
+      IndexedFile file = file_of(folder.folder, shard);
       std::vector<MdsColumn> columns = columns_of(shard);
       if (!has_columns_) mds_columns_ = columns;
       has_columns_ = true;
@@ -127,30 +170,11 @@ class MdsRows final : public IndexedRows {
                           "has other columns than the first shard; convert the folders with equal "
                           "columns one by one");
       }
-      files.push_back(file_of(folder.folder, shard));
+      if (!is_taken(file, taken)) continue;
+      for (const auto& [algorithm, digits] : file.hashes) ++num_hashes_[algorithm];
+      files.push_back(std::move(file));
     }
     add_indexed_split(folder, index, files);
-  }
-
-  IndexedFile file_of(const fs::path& folder, const IndexValue& shard) {
-    const IndexValue raw = shard.at("raw_data");
-    IndexedFile file{.path = folder / raw.at("basename").relative_path(),
-                     .num_rows = shard.at("samples").count(),
-                     .num_bytes = raw.at("bytes").count()};
-    if (const auto hashes = raw.find("hashes")) file.hashes = hashes->texts();
-    for (const auto& [algorithm, digits] : file.hashes) ++num_hashes_[algorithm];
-    const auto zip = shard.find("zip_data");
-    if (!zip) return file;
-    file.compressed = folder / zip->at("basename").relative_path();
-    const std::string compression = shard.at("compression").text();
-    const std::string name = compression.substr(0, compression.find(':'));
-    if (name != "zstd" && name != "gz" && name != "bz2") {
-      file.refused_compression = fmt::format(
-          "is compressed by '{}', which is not read; read the folder once with MosaicML's "
-          "StreamingDataset(local=...), which leaves decompressed shards there",
-          name);
-    }
-    return file;
   }
 
   void note_hashes(bool are_checked) {
@@ -195,7 +219,7 @@ class MdsRows final : public IndexedRows {
       positions_.emplace_back();
       if (encoding.kind == MdsKind::refused) continue;
       if (encoding.kind == MdsKind::array && !encoding.dtype) {
-        encoding.field.dtype = first_dtype(i);
+        encoding.field.dtype = first_dtype(i, options);
         notes_.push_back(fmt::format(
             "{}: the column '{}' does not say what its arrays are of; they are {}, as in the first "
             "sample",
@@ -211,7 +235,12 @@ class MdsRows final : public IndexedRows {
   }
 
   // Of the arrays in a column, by the first sample that can be read.
-  DType first_dtype(size_t column) const {
+  DType first_dtype(size_t column, const RowOptions& options) const {
+    if (const auto* const found = found_before<std::vector<RowColumn>>(options.group)) {
+      for (const RowColumn& before : *found) {
+        if (before.field.name == mds_columns_[column].name) return before.field.dtype;
+      }
+    }
     return by_first_row([&](std::span<const std::byte> row, SampleBuffers&) {
       DType dtype = DType::u8;
       for_each_cell(row, [&](size_t i, std::span<const std::byte> cell) {
@@ -296,6 +325,25 @@ class MdsRows final : public IndexedRows {
 
 std::unique_ptr<Source> open_mds(const fs::path& path, const RowOptions& options) {
   return make_row_source(std::make_unique<MdsRows>(path, options), options);
+}
+
+FileListing mds_files(const fs::path& path, const RowOptions& /*options*/) {
+  const PlacesListed listed;
+  FileListing all;
+  for (const IndexedFolder& folder : find_indexed_folders(path, "MosaicML Streaming", all.notes)) {
+    const IndexFile index(folder.folder);
+    require_mds(index);
+    std::vector<IndexedFile> files;
+    for (const IndexValue& shard : index.root().at("shards").list()) {
+      files.push_back(file_of(folder.folder, shard));
+    }
+    all.splits.push_back(listed_files(folder, files));
+    if (all.splits.back().files.empty()) {
+      throw source_error(index.path(), ErrorCode::not_found,
+                         "lists no samples; give a folder that has some");
+    }
+  }
+  return all;
 }
 
 }  // namespace ffkit

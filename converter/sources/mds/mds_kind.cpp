@@ -5,7 +5,7 @@
 namespace ffkit {
 namespace {
 
-class MdsKindOptions final : public RowSourceOptions<open_mds> {
+class MdsKindOptions final : public RowSourceOptions<open_mds, mds_files> {
  public:
   void describe(OptionTable& table) override {
     table.add("check-hashes", options_.check_hashes,

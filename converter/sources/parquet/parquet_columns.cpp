@@ -37,6 +37,12 @@ bool unite(Field& mine, Field other) {
 
 }  // namespace
 
+void ParquetColumns::begin_with(std::vector<ArrowColumn> columns) {
+  columns_ = std::move(columns);
+  first_files_.assign(columns_.size(), "the first files");
+  num_files_.assign(columns_.size(), 0);
+}
+
 size_t ParquetColumns::match(ArrowColumn& column, const fs::path& path) {
   const std::string& name = column.column.field.name;
   const auto found = std::ranges::find(

@@ -19,6 +19,8 @@ namespace ffkit {
 
 class ParquetColumns {
  public:
+  // As if a file with these columns had been there: all that come must fit to it.
+  void begin_with(std::vector<ArrowColumn> columns);
   // Of a file with rows; files in the order of their splits. Throws source_error() for columns that
   // are not those of the files before, or have other names of classes.
   void add_file(ArrowColumns columns, const std::filesystem::path& path, size_t split, size_t file);

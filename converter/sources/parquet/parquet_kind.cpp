@@ -1,6 +1,7 @@
 #include <ffkit/converter/row_sources.h>
 
 #include "places/place.h"
+#include "sources/parquet/parquet_groups.h"
 #include "sources/parquet/parquet_rows.h"
 #include "sources/rows/row_source.h"
 
@@ -11,11 +12,16 @@ std::unique_ptr<Source> open_parquet(const std::filesystem::path& path, const Ro
   return make_row_source(list_parquet_rows(path, options), options);
 }
 
+FileListing parquet_files(const std::filesystem::path& path, const RowOptions& /*options*/) {
+  const PlacesListed listed;
+  return list_parquet_source(path);
+}
+
 SourceKind parquet_kind() {
   return {.name = "parquet",
           .description = "parquet: files of Hugging Face's datasets, or of any columns",
           .example = "hf://datasets/ylecun/mnist/mnist /fast/mnist",
-          .options = make_source_options<RowSourceOptions<open_parquet>>,
+          .options = make_source_options<RowSourceOptions<open_parquet, parquet_files>>,
           .pictures = PictureUse::store,
           .takes_exif = true,
           .place = 32};

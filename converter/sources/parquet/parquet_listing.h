@@ -1,6 +1,7 @@
 // Which parquet files are at a path, and what the end of one says.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <vector>
 
@@ -21,6 +22,21 @@ struct ParquetHead {
   FileStamp stamp;
   ArrowColumns columns;
   std::vector<RowGroup> groups;
+};
+
+// A row group, in the order of its split.
+struct ListedGroup {
+  RowGroup described;
+  size_t file = 0;
+  int64_t number = 0;         // in the file
+  int64_t first_row = 0;      // in the split
+  int64_t first_in_file = 0;  // the same, in the file
+};
+
+struct ParquetSplit {
+  std::vector<fs::path> files;
+  std::vector<FileStamp> stamps;
+  std::vector<ListedGroup> groups;
 };
 
 // Throws source_error(): unsupported for a file that is something else, by its name.

@@ -20,8 +20,10 @@
 #include "sources/arrow/arrow_columns.h"
 #include "sources/arrow/row_batches.h"
 #include "sources/files/file_group.h"
+#include "sources/files/file_listing.h"
 #include "sources/files/shard_files.h"
 #include "sources/parquet/parquet_columns.h"
+#include "sources/parquet/parquet_groups.h"
 #include "sources/parquet/parquet_listing.h"
 #include "sources/parquet/partition_columns.h"
 #include "sources/rows/row_contents.h"
@@ -31,35 +33,33 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A row group, in the order of its split.
-struct ListedGroup {
-  RowGroup described;
-  size_t file = 0;
-  int64_t number = 0;         // in the file
-  int64_t first_row = 0;      // in the split
-  int64_t first_in_file = 0;  // the same, in the file
-};
-
-struct ParquetSplit {
-  std::vector<fs::path> files;
-  std::vector<FileStamp> stamps;
-  std::vector<ListedGroup> groups;
-};
-
 class ParquetRows final : public RowTable {
  public:
   ParquetRows(const fs::path& path, const RowOptions& options)
       : path_(path), max_row_bytes_(options.max_sample_bytes), cancel_(options.cancel) {
-    ShardListing listing = list_parquet_files(path);
+    ShardListing listing = files_to_take(options.group, [&] { return list_parquet_files(path); });
     notes_ = std::move(listing.notes);
+    const auto* const found = found_before<FoundParquet>(options.group);
+    const bool is_settled = found != nullptr && !found->settled.empty();
+    if (is_settled) arrow_.begin_with(found->columns);
     for (ShardSplit& split : listing.splits) add_split(split);
     append(notes_, arrow_.finish(path_));
-    find_pictures(options);
-    settle_nested();
+    PartitionTexts partitions;
+    if (found != nullptr) partitions = found->partitions;
+    if (is_settled) {
+      settle_as(*found, arrow_);
+    } else {
+      const std::vector<ArrowColumn> columns = arrow_.columns();
+      find_pictures(options);
+      settle_nested();
+      if (!arrow_.columns().empty()) {
+        keep_found(options.group, FoundParquet{partitions, columns, arrow_.columns()});
+      }
+    }
     for (const ArrowColumn& column : arrow_.columns()) columns_.push_back(column.column);
     std::vector<std::vector<fs::path>> files;
     for (const ParquetSplit& split : splits_) files.push_back(split.files);
-    partitions_ = PartitionColumns(path_, files, columns_, options);
+    partitions_ = PartitionColumns(path_, files, columns_, options, partitions);
     append(notes_, partitions_.notes());
     append(columns_, partitions_.columns());
     const bool has_rows =

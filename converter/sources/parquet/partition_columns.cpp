@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
-#include <set>
 
 #include "input/source_error.h"
 #include "places/place.h"
@@ -36,7 +35,8 @@ std::optional<int64_t> plain_number(const std::string& text) {
 
 PartitionColumns::PartitionColumns(const fs::path& root,
                                    const std::vector<std::vector<fs::path>>& files,
-                                   const std::vector<RowColumn>& own, const RowOptions& options) {
+                                   const std::vector<RowColumn>& own, const RowOptions& options,
+                                   const PartitionTexts& all) {
   std::optional<std::vector<std::string>> keys;
   for (const std::vector<fs::path>& of_split : files) {
     values_.emplace_back();
@@ -59,7 +59,7 @@ PartitionColumns::PartitionColumns(const fs::path& root,
   }
   if (!keys) return;
   for (const std::string& key : *keys) columns_.push_back({.field = {key, FieldType::string}});
-  for (size_t i = 0; i < columns_.size(); ++i) settle(i, options);
+  for (size_t i = 0; i < columns_.size(); ++i) settle(i, options, all);
   // Those that the files have themselves.
   for (size_t i = columns_.size(); i-- > 0;) {
     const std::string& name = columns_[i].field.name;
@@ -86,10 +86,12 @@ PartitionColumns::PartitionColumns(const fs::path& root,
   }
 }
 
-void PartitionColumns::settle(size_t column, const RowOptions& options) {
+void PartitionColumns::settle(size_t column, const RowOptions& options, const PartitionTexts& all) {
   RowColumn& settled = columns_[column];
   std::set<std::string> texts;
+  if (all.contains(settled.field.name)) texts = all.at(settled.field.name);
   bool are_numbers = true;
+  for (const std::string& text : texts) are_numbers = are_numbers && plain_number(text);
   for (auto& split : values_) {
     for (auto& file : split) {
       Value& value = file[column];

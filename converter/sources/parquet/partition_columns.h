@@ -4,6 +4,8 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,14 +17,19 @@
 
 namespace ffkit {
 
+// The values in folders' names, by column.
+using PartitionTexts = std::map<std::string, std::set<std::string>>;
+
 class PartitionColumns {
  public:
   PartitionColumns() = default;
   // `files`: by split. `own`: the columns in the files, which count where both have one; a note
-  // says so. Throws source_error() where one file lies in folders of other columns than another.
+  // says so. `all`: the values of other files, which decide about types and classes as well. Throws
+  // source_error() where one file lies in folders of other columns than another.
   PartitionColumns(const std::filesystem::path& root,
                    const std::vector<std::vector<std::filesystem::path>>& files,
-                   const std::vector<RowColumn>& own, const RowOptions& options);
+                   const std::vector<RowColumn>& own, const RowOptions& options,
+                   const PartitionTexts& all = {});
 
   const std::vector<RowColumn>& columns() const { return columns_; }
   const std::vector<std::string>& notes() const { return notes_; }
@@ -35,7 +42,7 @@ class PartitionColumns {
     std::string text;
     int64_t number = 0;
   };
-  void settle(size_t column, const RowOptions& options);
+  void settle(size_t column, const RowOptions& options, const PartitionTexts& all);
 
   std::vector<RowColumn> columns_;
   std::vector<std::string> notes_;

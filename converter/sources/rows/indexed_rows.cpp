@@ -66,6 +66,21 @@ FoundFiles find_files(const fs::path& folder, const std::vector<const IndexedFil
 
 }  // namespace
 
+FilesOfSplit listed_files(const IndexedFolder& folder, const std::vector<IndexedFile>& files) {
+  std::vector<const IndexedFile*> with_rows;
+  for (const IndexedFile& file : files) {
+    if (file.num_rows > 0) with_rows.push_back(&file);
+  }
+  const FoundFiles found = find_files(folder.folder, with_rows);
+  FilesOfSplit listed{.name = folder.split, .is_training = folder.is_training};
+  listed.files.reserve(found.paths.size());
+  for (size_t i = 0; i < found.paths.size(); ++i) {
+    listed.files.push_back(
+        {found.paths[i], found.stamps[i].num_bytes, found.stamps[i].modified_ns});
+  }
+  return listed;
+}
+
 IndexedRows::IndexedRows(std::string kind, const fs::path& path, const RowOptions& options)
     : FileRows(std::move(kind), path,
                {.max_row_bytes = options.max_sample_bytes,

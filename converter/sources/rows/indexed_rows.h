@@ -41,6 +41,9 @@ struct RefusedColumn {
   std::string reason;
 };
 
+// Those of `files` that have rows, where they are. Throws as IndexedRows::add_indexed_split().
+FilesOfSplit listed_files(const IndexedFolder& folder, const std::vector<IndexedFile>& files);
+
 class IndexedRows : public FileRows {
  public:
   // The files, and the index.

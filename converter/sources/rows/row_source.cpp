@@ -39,7 +39,7 @@ class RowSource final : public ListedSource {
     make_schema();
     find_classes(options);
     note_columns();
-    note_labels();
+    note_labels(options.group);
   }
 
   std::map<std::string, std::string> facts(size_t split) const override {
@@ -125,8 +125,8 @@ class RowSource final : public ListedSource {
       }
     }
     if (infos_.empty()) {
-      throw source_error(path(), ErrorCode::not_found, "split '{}': there are no samples in it",
-                         splits.front().name);
+      throw NoSamples(source_error(path(), ErrorCode::not_found,
+                                   "split '{}': there are no samples in it", splits.front().name));
     }
   }
   const Field& column(size_t i) const { return table_->columns()[i].field; }
@@ -314,8 +314,8 @@ class RowSource final : public ListedSource {
     notes_.push_back(std::move(note));
   }
 
-  // What may be meant otherwise than it is taken.
-  void note_labels() {
+  // What may be meant otherwise than it is taken. `group`: there may be labels in other files.
+  void note_labels(const GroupOfFiles* group) {
     is_unlabelled_.assign(taken_.size(), false);
     if (!label_) return note_no_label();
     const RowColumn& label = table_->columns()[*label_];
@@ -325,12 +325,15 @@ class RowSource final : public ListedSource {
       is_unlabelled_[split] = true;
       unlabelled.push_back(infos_[split].name);
     }
-    if (!unlabelled.empty() && unlabelled.size() < taken_.size()) {
+    const bool is_of_test = group != nullptr && !group->is_training;
+    if (!unlabelled.empty() && (unlabelled.size() < taken_.size() || is_of_test)) {
       notes_.push_back(fmt::format("{}: no row of '{}' has a label; theirs is -1, none",
                                    path().string(), fmt::join(unlabelled, "', '")));
     }
     // Then each row says so.
-    if (unlabelled.size() == taken_.size()) is_unlabelled_.assign(taken_.size(), false);
+    if (unlabelled.size() == taken_.size() && !is_of_test) {
+      is_unlabelled_.assign(taken_.size(), false);
+    }
     if (classes_.empty() && label_offset_ == 0 && label.least.value_or(0) > 0) {
       notes_.push_back(
           fmt::format("{}: the smallest label is {}; where labels count from 1, "
@@ -435,12 +438,7 @@ class RowSource final : public ListedSource {
       return record.set_list(position, std::span<const TensorView>(value.tensors));
     }
     if (field.item == FieldType::string) {
-      std::vector<std::string_view> texts;
-      texts.reserve(value.items.size());
-      for (const std::span<const std::byte> item : value.items) {
-        require_utf8(item);
-        texts.push_back(row_text(item));
-      }
+      const std::vector<std::string_view> texts = row_texts(value.items);
       return record.set_list(position, std::span<const std::string_view>(texts));
     }
     std::vector<std::span<const std::byte>> items = value.items;

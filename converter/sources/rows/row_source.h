@@ -11,6 +11,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include <ffkit/converter/registry.h>
 #include <ffkit/converter/row_sources.h>
@@ -24,8 +25,9 @@ namespace ffkit {
 std::unique_ptr<Source> make_row_source(std::unique_ptr<RowTable> table, const RowOptions& options);
 
 // The options of a kind whose sources are opened by `kOpen`(path, RowOptions), in its file
-// <name>_kind.cpp: make_source_options<RowSourceOptions<open_tfrecord>>.
-template <auto kOpen>
+// <name>_kind.cpp: make_source_options<RowSourceOptions<open_tfrecord>>. `kFiles`(path, RowOptions):
+// their files, where some of them will do.
+template <auto kOpen, auto kFiles = nullptr>
 class RowSourceOptions : public SourceOptions {
  public:
   void describe(OptionTable& table) override { ffkit::describe(options_, table); }
@@ -37,7 +39,16 @@ class RowSourceOptions : public SourceOptions {
     options.num_threads = arguments.conversion.num_threads;
     options.temporary_folder = arguments.temporary_folder;
     options.cancel = arguments.conversion.cancel;
+    options.group = arguments.group;
     return kOpen(arguments.path, options);
+  }
+
+  std::optional<FileListing> list_files(const SourceArguments& arguments) const override {
+    if constexpr (kFiles == nullptr) {
+      return std::nullopt;
+    } else {
+      return kFiles(arguments.path, options_);
+    }
   }
 
  protected:

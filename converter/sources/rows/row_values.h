@@ -8,6 +8,7 @@
 #include <limits>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include <ffkit/format/schema.h>
 
@@ -52,6 +53,17 @@ inline void require_utf8(std::span<const std::byte> bytes) {
   if (!simdjson::validate_utf8(row_text(bytes))) {
     throw Error(ErrorCode::corrupt, "is no UTF-8 text");
   }
+}
+
+// The items of a list of texts; throws as require_utf8().
+inline std::vector<std::string_view> row_texts(std::span<const std::span<const std::byte>> items) {
+  std::vector<std::string_view> texts;
+  texts.reserve(items.size());
+  for (const std::span<const std::byte> item : items) {
+    require_utf8(item);
+    texts.push_back(row_text(item));
+  }
+  return texts;
 }
 
 }  // namespace ffkit

@@ -17,6 +17,7 @@
 #include "places/brace_list.h"
 #include "places/place.h"
 #include "sources/files/corpus_files.h"
+#include "sources/files/file_listing.h"
 #include "sources/files/json_documents.h"
 #include "sources/files/text_files.h"
 #include "sources/text/block_tokens.h"
@@ -60,6 +61,10 @@ TokenRules rules_of(const TextOptions& options, bool is_json) {
 }
 
 Corpus corpus_of(const fs::path& path, const TextOptions& options) {
+  if (const bool* const is_json = found_before<bool>(options.group)) {
+    return {.is_json = *is_json,
+            .listing = files_to_take(options.group, [] { return ShardListing(); })};
+  }
   return errors_only(path, [&] { return find_corpus(path, {.ending = options.ending}); });
 }
 
@@ -429,6 +434,15 @@ std::unique_ptr<Source> open_text(const fs::path& path, const TextOptions& optio
   const PlacesListed listed;
   validate(options);
   return std::make_unique<Text>(path, options);
+}
+
+FileListing text_files(const fs::path& path, const TextOptions& options) {
+  const PlacesListed listed;
+  validate(options);
+  Corpus corpus = corpus_of(path, options);
+  FileListing files = file_listing(std::move(corpus.listing));
+  files.found = corpus.is_json;
+  return files;
 }
 
 }  // namespace ffkit

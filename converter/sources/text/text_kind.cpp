@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
 
 #include <ffkit/converter/registry.h>
 #include <ffkit/converter/sources.h>
@@ -56,7 +57,12 @@ class TextKind final : public SourceOptions {
     TextOptions options = options_;
     options.temporary_folder = arguments.temporary_folder;
     options.cancel = arguments.conversion.cancel;
+    options.group = arguments.group;
     return open_text(arguments.path, options);
+  }
+
+  std::optional<FileListing> list_files(const SourceArguments& arguments) const override {
+    return text_files(arguments.path, options_);
   }
 
  private:

@@ -180,8 +180,8 @@ TextSplit list_text_blocks(ShardSplit listed, const BlockRules& rules) {
     list_files(split, rules.block_bytes, rules.max_document_bytes);
   }
   if (split.blocks.empty()) {
-    throw source_error(split.files.paths().front(), ErrorCode::not_found,
-                       "split '{}': its files are empty", split.name);
+    throw NoSamples(source_error(split.files.paths().front(), ErrorCode::not_found,
+                                 "split '{}': its files are empty", split.name));
   }
   return split;
 }

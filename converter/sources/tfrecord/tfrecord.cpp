@@ -14,6 +14,7 @@
 
 #include <ffkit/converter/row_sources.h>
 #include <ffkit/format/machine.h>
+#include <ffkit/format/option_names.h>
 
 #include "format/errors_only.h"
 #include "format/printable.h"
@@ -24,6 +25,7 @@
 #include "input/split_name.h"
 #include "input/thread_limit.h"
 #include "places/place.h"
+#include "sources/files/file_listing.h"
 #include "sources/files/shard_files.h"
 #include "sources/rows/file_rows.h"
 #include "sources/rows/row_contents.h"
@@ -139,6 +141,18 @@ std::optional<std::string> tfrecord_stem(std::string name) {
   return name;
 }
 
+ShardListing find_tfrecords(const fs::path& path) {
+  return find_shards(path, {.stem = tfrecord_stem,
+                            .noun = "TFRecord files (*.tfrecord, *-00000-of-00010)",
+                            .example = "train/*.tfrecord"});
+}
+
+// Of the first group of files.
+struct FoundFeatures {
+  std::vector<RowColumn> columns;
+  std::vector<std::vector<int64_t>> shapes;
+};
+
 class TfRecordRows final : public FileRows {
  public:
   TfRecordRows(const fs::path& path, const RowOptions& options)
@@ -146,10 +160,7 @@ class TfRecordRows final : public FileRows {
                  {.max_row_bytes = options.max_sample_bytes,
                   .temporary_folder = options.temporary_folder,
                   .cancel = options.cancel}) {
-    ShardListing listing =
-        find_shards(path, {.stem = tfrecord_stem,
-                           .noun = "TFRecord files (*.tfrecord, *-00000-of-00010)",
-                           .example = "train/*.tfrecord"});
+    ShardListing listing = files_to_take(options.group, [&] { return find_tfrecords(path); });
     notes_ = std::move(listing.notes);
     std::vector<std::pair<size_t, size_t>> places;  // split and file
     for (ShardSplit& split : listing.splits) {
@@ -179,9 +190,14 @@ class TfRecordRows final : public FileRows {
       num_seen += scanned[i].num_seen;
       if (!row_error) row_error = std::move(scanned[i].row_error);
     }
+    if (const auto* const found = found_before<FoundFeatures>(options.group)) {
+      take_columns(*found, seen, num_seen, options);
+      return;
+    }
     if (num_seen == 0 && row_error) throw Error(*row_error);
     make_columns(seen, num_seen);
-    compare_counts();
+    if (options.group == nullptr) compare_counts();
+    keep_found(options.group, FoundFeatures{columns_, shapes_});
   }
 
   bool lacks(size_t split, size_t column) const override {
@@ -279,9 +295,31 @@ class TfRecordRows final : public FileRows {
       note_feature(name, feature, num_seen);
     }
     if (columns_.empty()) {
-      throw source_error(
-          path(), ErrorCode::not_found,
-          num_seen == 0 ? "there are no records in it" : "its records hold no features");
+      if (num_seen == 0) {
+        throw NoSamples(source_error(path(), ErrorCode::not_found, "there are no records in it"));
+      }
+      throw source_error(path(), ErrorCode::not_found, "its records hold no features");
+    }
+  }
+
+  // Of a group of files that is not the first.
+  void take_columns(const FoundFeatures& found, const SeenFeatures& seen, int64_t num_seen,
+                    const RowOptions& options) {
+    columns_ = found.columns;
+    shapes_ = found.shapes;
+    for (const auto& [name, feature] : seen) {
+      const bool is_known = std::ranges::any_of(
+          columns_, [&](const RowColumn& column) { return column.field.name == name; });
+      if (is_known) {
+        note_feature(name, feature, num_seen);
+      } else if (feature.num_rows > 0 && options.columns.empty()) {
+        throw source_error(
+            files(0).paths().front(), ErrorCode::unsupported,
+            "the feature '{}' is in {} of {} samples of this group of files, and in none of the "
+            "first group; name the columns to take with {}, or convert without {}",
+            printable(name), feature.num_rows, num_seen, option_name("columns"),
+            option_name("by_files"));
+      }
     }
   }
 
@@ -377,6 +415,11 @@ class TfRecordRows final : public FileRows {
     if (feature.kind != kind_of(field)) {
       throw Error(ErrorCode::invalid_argument, "is of another type than in the first sample");
     }
+    const bool is_list = field.type == FieldType::list || field.type == FieldType::tensor;
+    if (feature.num_values > 1 && !is_list) {
+      throw error_of(ErrorCode::invalid_argument, "has {} values, and one in the first files",
+                     feature.num_values);
+    }
     if (feature.kind == TfKind::bytes) {
       value.is_null = false;
       if (field.type == FieldType::list) {
@@ -430,6 +473,19 @@ class TfRecordRows final : public FileRows {
 std::unique_ptr<Source> open_tfrecord(const fs::path& path, const RowOptions& options) {
   const PlacesListed listed;
   return make_row_source(std::make_unique<TfRecordRows>(path, options), options);
+}
+
+FileListing tfrecord_files(const fs::path& path, const RowOptions& /*options*/) {
+  const PlacesListed listed;
+  FileListing files = file_listing(find_tfrecords(path));
+  const fs::path folder = files.splits.front().files.front().path.parent_path();
+  if (is_there(folder / "dataset_info.json")) {
+    files.notes.push_back(fmt::format(
+        "{}: the numbers of samples in dataset_info.json are not compared, since no more than a "
+        "group of files is looked at",
+        shown_place(path)));
+  }
+  return files;
 }
 
 }  // namespace ffkit

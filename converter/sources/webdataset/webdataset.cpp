@@ -22,6 +22,7 @@
 #include "sources/files/class_list.h"
 #include "sources/files/decompressed_files.h"
 #include "sources/files/file_group.h"
+#include "sources/files/file_listing.h"
 #include "sources/files/shard_files.h"
 #include "sources/numbers/npy_header.h"
 #include "sources/webdataset/webdataset_fields.h"
@@ -82,25 +83,6 @@ std::string in_lower_case(std::string text) {
   return text;
 }
 
-// Extensions of pictures that share a sample with a picture that would be the same field.
-void find_rivals(const WebDatasetShard& shard, std::set<std::string>& rivals) {
-  size_t begin = 0;
-  for (const WebDatasetSample& sample : shard.samples) {
-    for (size_t i = begin; i < begin + sample.num_members; ++i) {
-      const std::string& a = shard.extensions[shard.members[i].extension];
-      if (kind_of_extension(a) != WebDatasetKind::image) continue;
-      for (size_t j = begin; j < i; ++j) {
-        const std::string& b = shard.extensions[shard.members[j].extension];
-        if (kind_of_extension(b) == WebDatasetKind::image &&
-            field_of_extension(a, false) == field_of_extension(b, false)) {
-          rivals.insert({a, b});
-        }
-      }
-    }
-    begin += sample.num_members;
-  }
-}
-
 class WebDataset : public ListedSource {
  public:
   WebDataset(const fs::path& path, const WebDatasetOptions& options)
@@ -109,7 +91,8 @@ class WebDataset : public ListedSource {
         takes_frames_(options.numbered_frames),
         id_member_(in_lower_case(options.id_member)),
         storer_(as_they_are(options.store, options.exif)) {
-    ShardListing listing = find_shards(path, names_ending_in(".tar"));
+    ShardListing listing =
+        files_to_take(options.group, [&] { return find_shards(path, names_ending_in(".tar")); });
     notes_ = std::move(listing.notes);
     if (!options.classes.empty()) classes_ = read_class_list(options.classes);
     std::vector<std::vector<WebDatasetShard>> shards;
@@ -126,13 +109,24 @@ class WebDataset : public ListedSource {
         find_rivals(shard, rivals);
       }
     }
-    make_fields(extensions, rivals);
+    const auto* const found = found_before<FoundMembers>(options.group);
+    if (found != nullptr) {
+      fields_ = found->fields;
+      names_ = names_as_before(*found, {extensions, id_member_, takes_frames_},
+                               paths_of(*options.group));
+      has_several_images_ = std::ranges::count_if(fields_, has_pictures) > 1;
+    } else {
+      if (options.group != nullptr && extensions.empty()) throw no_samples(options.group->split);
+      make_fields(extensions, rivals);
+    }
     for (size_t i = 0; i < listing.splits.size(); ++i) {
       add_split(listing.splits[i], std::move(files[i]), std::exchange(shards[i], {}),
                 std::move(decompressed[i]));
     }
     require_all_fields(options.allow_missing);
+    if (found != nullptr) return;
     find_dtypes();
+    keep_found(options.group, FoundMembers{fields_, names_});
   }
 
   Schema schema() const override {
@@ -336,6 +330,11 @@ class WebDataset : public ListedSource {
     });
   }
 
+  NoSamples no_samples(const std::string& split) const {
+    return NoSamples(
+        source_error(path_, ErrorCode::not_found, "split '{}': there are no samples in it", split));
+  }
+
   void add_split(const ShardSplit& listed, FileGroup files, std::vector<WebDatasetShard> shards,
                  DecompressedFiles decompressed) {
     if (!decompressed.note().empty()) {
@@ -380,10 +379,7 @@ class WebDataset : public ListedSource {
                       path_.string(), split.name, num_ignored));
     }
     info.num_samples = std::ssize(split.samples);
-    if (info.num_samples == 0) {
-      throw source_error(path_, ErrorCode::not_found, "split '{}': there are no samples in it",
-                         split.name);
-    }
+    if (info.num_samples == 0) throw no_samples(split.name);
     note_equal_keys(split);
     infos_.push_back(std::move(info));
     splits_.push_back(std::move(split));
@@ -484,6 +480,11 @@ class WebDataset : public ListedSource {
 std::unique_ptr<Source> open_webdataset(const fs::path& path, const WebDatasetOptions& options) {
   const PlacesListed listed;
   return std::make_unique<WebDataset>(path, options);
+}
+
+FileListing webdataset_files(const fs::path& path, const WebDatasetOptions& /*options*/) {
+  const PlacesListed listed;
+  return file_listing(find_shards(path, names_ending_in(".tar")));
 }
 
 }  // namespace ffkit

@@ -7,7 +7,10 @@
 #include <charconv>
 #include <string_view>
 
+#include <ffkit/format/option_names.h>
+
 #include "format/make_error.h"
+#include "input/source_error.h"
 #include "sources/numbers/npy_header.h"
 #include "sources/pictures/image_sample.h"
 
@@ -98,6 +101,47 @@ Field WebDatasetField::field() const {
       break;
   }
   return {name, FieldType::bytes};
+}
+
+void find_rivals(const WebDatasetShard& shard, std::set<std::string>& rivals) {
+  size_t begin = 0;
+  for (const WebDatasetSample& sample : shard.samples) {
+    for (size_t i = begin; i < begin + sample.num_members; ++i) {
+      const std::string& a = shard.extensions[shard.members[i].extension];
+      if (kind_of_extension(a) != WebDatasetKind::image) continue;
+      for (size_t j = begin; j < i; ++j) {
+        const std::string& b = shard.extensions[shard.members[j].extension];
+        if (kind_of_extension(b) == WebDatasetKind::image &&
+            field_of_extension(a, false) == field_of_extension(b, false)) {
+          rivals.insert({a, b});
+        }
+      }
+    }
+    begin += sample.num_members;
+  }
+}
+
+std::map<std::string, std::string> names_as_before(const FoundMembers& found,
+                                                   const LaterMembers& later,
+                                                   const std::vector<std::filesystem::path>& tars) {
+  std::map<std::string, std::string> names = found.names;
+  for (const std::string& extension : later.extensions) {
+    if (extension == later.id_member || names.contains(extension)) continue;
+    const auto frame = later.takes_frames ? frame_of_extension(extension) : std::nullopt;
+    const bool is_known =
+        frame && std::ranges::any_of(found.fields, [&](const auto& field) {
+          return field.name == frame->field && field.kind == WebDatasetKind::frames;
+        });
+    if (is_known) {
+      names[extension] = frame->field;
+      continue;
+    }
+    throw source_error(tars.front(), ErrorCode::unsupported,
+                       "this group of tars has members '.{}', which no sample of the first group "
+                       "has; convert without {}",
+                       extension, option_name("by_files"));
+  }
+  return names;
 }
 
 void set_webdataset_field(RecordBuilder& record, size_t position, const WebDatasetField& field,

@@ -14,11 +14,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <ffkit/converter/source.h>
+
+#include "sources/webdataset/webdataset_shard.h"
 
 namespace ffkit {
 
@@ -45,6 +51,26 @@ struct WebDatasetField {
 
   Field field() const;
 };
+
+// Adds the extensions of pictures that share a sample with a picture that would be the same field.
+void find_rivals(const WebDatasetShard& shard, std::set<std::string>& rivals);
+
+// Of the first group of tars (ConvertOptions::by_files).
+struct FoundMembers {
+  std::vector<WebDatasetField> fields;
+  std::map<std::string, std::string> names;  // extension to field
+};
+// What there is in later ones.
+struct LaterMembers {
+  const std::set<std::string>& extensions;
+  const std::string& id_member;
+  bool takes_frames = false;
+};
+// found.names, with those of frames that only later tars have. Throws Error(unsupported) for an
+// extension that is of no field.
+std::map<std::string, std::string> names_as_before(const FoundMembers& found,
+                                                   const LaterMembers& later,
+                                                   const std::vector<std::filesystem::path>& tars);
 
 // Sets field `position`, which is no list, of `record` from a member's bytes, or from those that
 // are stored of a picture, which must live until the record is encoded. `num_classes`: labels must

@@ -1,4 +1,5 @@
 #include <memory>
+#include <optional>
 
 #include <ffkit/converter/registry.h>
 #include <ffkit/converter/sources.h>
@@ -35,7 +36,12 @@ class WebDatasetSourceKind final : public SourceOptions {
     options.exif = arguments.images.exif;
     options.temporary_folder = arguments.temporary_folder;
     options.cancel = arguments.conversion.cancel;
+    options.group = arguments.group;
     return open_webdataset(arguments.path, options);
+  }
+
+  std::optional<FileListing> list_files(const SourceArguments& arguments) const override {
+    return webdataset_files(arguments.path, options_);
   }
 
  private:

@@ -370,3 +370,40 @@ def test_the_largest_sample_counts_lists(tmp_path):
         ffkit.convert.parquet(tmp_path / "set.parquet", tmp_path / "out", order="source", max_sample_bytes=1024)
     ffkit.convert.parquet(tmp_path / "set.parquet", tmp_path / "out", order="source", max_sample_bytes=1024, on_error="skip")
     assert [record["x"] for record in ffkit.Dataset(tmp_path / "out", split="train")] == [1, 4]
+
+
+@pytest.mark.parametrize("by_files", ["1", "2", "auto"])
+def test_groups_of_files_give_the_same_records(files, tmp_path, by_files):
+    ffkit.convert.parquet(files, tmp_path / "all", order="source")
+    ffkit.convert.parquet(files, tmp_path / "groups", order="source", by_files=by_files)
+    for split in ("train", "val"):
+        at_once, by_groups = (ffkit.Dataset(tmp_path / name, split=split) for name in ("all", "groups"))
+        assert at_once.schema == by_groups.schema and list(at_once.classes) == list(by_groups.classes)
+        assert len(at_once) == len(by_groups)
+        for number in range(len(at_once)):
+            check(by_groups[number], sample(number if split == "train" else NUM_SAMPLES + number))
+            assert by_groups[number]["id"] == at_once[number]["id"]
+    ffkit.convert.parquet(files, tmp_path / "mixed", by_files=by_files)
+    numbers = [int(record["image/path"].split()[1].split(".")[0]) for record in ffkit.Dataset(tmp_path / "mixed", split="train")]
+    assert numbers != sorted(numbers) and sorted(numbers) == list(range(NUM_SAMPLES))
+
+
+def test_groups_know_the_folders_of_others(tmp_path):
+    kinds = ["cat", "dog", "eel"]
+    rows = pyarrow.table({"number": list(range(90)), "label": [kinds[i % 3] for i in range(90)], "place": [None if i % 6 == 0 else str(i % 2) for i in range(90)]})
+    pyarrow.parquet.write_to_dataset(rows, tmp_path / "src", partition_cols=["label", "place"])
+    splits, _ = converted(tmp_path / "src", tmp_path / "all")
+    groups, _ = converted(tmp_path / "src", tmp_path / "groups", by_files="1")
+    assert list(groups["train"].classes) == list(splits["train"].classes) == kinds
+    fields = ("number", "label", "place", "id")
+    assert [[record[name] for name in fields] for record in groups["train"]] == [[record[name] for name in fields] for record in splits["train"]]
+
+
+def test_a_split_without_the_labels_of_the_first_group_has_none(tmp_path):
+    write(tmp_path / "src/data/train-00000-of-00002.parquet", labelled(3, [0, 1, 1]), CATS)
+    write(tmp_path / "src/data/train-00001-of-00002.parquet", labelled(2, [1, 1]), CATS)
+    write(tmp_path / "src/data/test-00000-of-00001.parquet", {"image": labelled(2, [0, 0])["image"]}, {"image": CATS["image"]})
+    splits, notes = converted(tmp_path / "src", tmp_path / "set", by_files="1")
+    assert [record["label"] for record in splits["test"]] == [-1, -1]
+    assert sorted(record["label"] for record in splits["train"]) == [0, 1, 1, 1, 1]
+    assert "no row of 'test' has a label" in notes

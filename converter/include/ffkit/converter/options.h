@@ -114,7 +114,17 @@ struct ConvertOptions {
   std::filesystem::path only = {};
   // The same, without a file; one of the two.
   std::optional<std::vector<std::string>> only_ids = {};
+  // Of sources of many files: lists the files alone, and opens them group by group, each with
+  // shards of its own, so that memory is that of one group: of so many files, or, for 0, as many
+  // as hold 128 MiB, or shard_bytes where that is less. Shuffles the files, and the samples of a
+  // group among each other. Nothing: all samples are listed beforehand.
+  std::optional<int64_t> by_files = {};
 };
+
+// "auto" (0) or a number of files from 1 on; throws Error(invalid_argument).
+int64_t parse_by_files(std::string_view text);
+// Inverse of parse_by_files().
+std::string by_files_text(int64_t by_files);
 
 // Declares what a user may set; `options` must outlive `table`.
 void describe(ConvertOptions& options, OptionTable& table);

@@ -11,6 +11,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -30,6 +31,8 @@ struct SourceArguments {
   // empty: $TMPDIR or /tmp.
   std::filesystem::path temporary_folder;
   ImageStorage images;  // for kinds that have pictures, or take a part of it
+  // For kinds that list_files(): the source is to be made of these alone.
+  const GroupOfFiles* group = nullptr;
 };
 
 // The options of one call of a kind, beside those that all conversions have. Not thread-safe.
@@ -44,6 +47,11 @@ class SourceOptions {
   // Source::has_record_references(): not shuffled, nothing left out.
   virtual bool keeps_order() const { return false; }
   virtual std::unique_ptr<Source> open(const SourceArguments& arguments) const = 0;
+  // The files that the source is made of, without a look into them; nothing for kinds that cannot
+  // be made of some of their files. Throws as open().
+  virtual std::optional<FileListing> list_files(const SourceArguments& /*arguments*/) const {
+    return std::nullopt;
+  }
 };
 
 template <typename Options>
@@ -85,7 +93,8 @@ class KindConversion {
   // Settles the order of the records, and throws Error(invalid_argument) for wrong use. Opens
   // nothing.
   void check();
-  // After check(). `destination` is where the data set will be.
+  // After check(). `destination` is where the data set will be. With ConvertOptions::by_files, what
+  // is returned refers to this object.
   std::unique_ptr<Source> open(const std::filesystem::path& path,
                                const std::filesystem::path& destination, bool is_dry_run) const;
 

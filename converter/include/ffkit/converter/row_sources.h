@@ -45,8 +45,11 @@ struct RowOptions {
   const std::atomic<bool>* cancel = nullptr;  // once set, listing ends with Error(cancelled)
   // Of open_mds(): reads all shards once before, and compares them with the hashes of their index.
   bool check_hashes = false;
+  // Of open_tfrecord(), open_parquet() and open_mds(): the files that are taken, of those that are
+  // there; null: all.
+  const GroupOfFiles* group = nullptr;
 };
-// Declares those that a user gives of every kind: all but store, exif and the last four.
+// Declares those that a user gives of every kind: all but store, exif and the last five.
 void describe(RowOptions& options, OptionTable& table);
 
 // TFRecord files of tf.train.Example: a folder of them, of folders of them, or one file. Their
@@ -63,6 +66,8 @@ void describe(RowOptions& options, OptionTable& table);
 // shapes and *.labels.txt the classes.
 std::unique_ptr<Source> open_tfrecord(const std::filesystem::path& path,
                                       const RowOptions& options = {});
+// The files of it, for RowOptions::group; also below.
+FileListing tfrecord_files(const std::filesystem::path& path, const RowOptions& options = {});
 
 // Parquet files, by Arrow's library (parquet_module.h, or Python's pyarrow): a folder of them, of
 // folders of them, or one file. Columns are those of the schema:
@@ -79,6 +84,7 @@ std::unique_ptr<Source> open_tfrecord(const std::filesystem::path& path,
 // Throws Error(unsupported) where nothing reads parquet files.
 std::unique_ptr<Source> open_parquet(const std::filesystem::path& path,
                                      const RowOptions& options = {});
+FileListing parquet_files(const std::filesystem::path& path, const RowOptions& options = {});
 
 // Shards of MosaicML Streaming (MDS), version 2: a folder with index.json, which is the split
 // 'train', or a folder of such folders, which are splits. The order is the index's. Compressed
@@ -95,6 +101,7 @@ std::unique_ptr<Source> open_parquet(const std::filesystem::path& path,
 // shards that are there in Brotli or Snappy alone. Sizes are checked always, hashes of the index
 // with options.check_hashes: Error(corrupt) for a shard with another one. xxHash is not known here.
 std::unique_ptr<Source> open_mds(const std::filesystem::path& path, const RowOptions& options = {});
+FileListing mds_files(const std::filesystem::path& path, const RowOptions& options = {});
 
 // Chunks of LitData: folders as for open_mds(). Chunks may be compressed by zstd, as files, in
 // frames or by sample. Each leaf of the samples' structure is a column: "a/b" of dictionaries, "0"

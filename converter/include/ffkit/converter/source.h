@@ -8,6 +8,7 @@
 // One's own needs splits(), schema(), describe() and read(); examples/custom_source is one.
 #pragma once
 
+#include <any>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -107,6 +108,38 @@ struct SourceInput {
   int64_t num_bytes = 0;
   std::optional<uint32_t> crc32c;  // of its bytes, where the source has read them all
   int64_t modified_ns = 0;         // counts where there is no crc32c
+};
+
+// A file of a source that is made of many (ConvertOptions::by_files), as it was listed.
+struct SourceFile {
+  std::filesystem::path path;
+  int64_t num_bytes = 0;
+  int64_t modified_ns = 0;  // or a number of the object's version
+
+  bool operator==(const SourceFile&) const = default;
+};
+
+struct FilesOfSplit {
+  std::string name;
+  bool is_training = false;
+  std::vector<SourceFile> files;  // in the order of their samples
+};
+
+// All files of a source.
+struct FileListing {
+  std::vector<FilesOfSplit> splits;
+  std::vector<std::string> notes;  // as Source::notes()
+  std::any found;                  // GroupOfFiles::found, as the list tells it
+};
+
+// Some of the files of a split, of which a source is made as if there were no others.
+struct GroupOfFiles {
+  std::string split;
+  bool is_training = false;
+  std::vector<SourceFile> files;
+  // What the samples' fields are, in a form that only the kind knows. The first source that is made
+  // finds it out and puts it here; the others take it as it is.
+  std::any* found = nullptr;
 };
 
 class Source {

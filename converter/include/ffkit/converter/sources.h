@@ -164,9 +164,12 @@ struct WebDatasetOptions {
   // The extension, "id.txt", of the members whose text is the sample's id, and that are no field. A
   // sample without one has its key. Empty: all ids are keys.
   std::string id_member;
+  const GroupOfFiles* group = nullptr;  // the tars that are taken; null: all
 };
 std::unique_ptr<Source> open_webdataset(const std::filesystem::path& path,
                                         const WebDatasetOptions& options = {});
+FileListing webdataset_files(const std::filesystem::path& path,
+                             const WebDatasetOptions& options = {});
 
 // COCO: path/annotations/instances_<split>.json (or person_keypoints_<split>.json) with the
 // pictures in path/<split>/, path/images/<split>/ or path/images/. One record a picture, in the
@@ -289,10 +292,12 @@ struct JsonlOptions {
   std::filesystem::path temporary_folder;     // for decompressed text; empty: $TMPDIR or /tmp
   int num_threads = 0;                        // that settle the types; 0: one for each core
   const std::atomic<bool>* cancel = nullptr;  // once set, listing ends with Error(cancelled)
+  const GroupOfFiles* group = nullptr;        // the files that are taken; null: all
 };
 void describe(JsonlOptions& options, OptionTable& table);
 std::unique_ptr<Source> open_jsonl(const std::filesystem::path& path,
                                    const JsonlOptions& options = {});
+FileListing jsonl_files(const std::filesystem::path& path, const JsonlOptions& options = {});
 
 // Texts as tokens: a file, or a folder of files at any depth, whose documents become blocks
 // (ffkit/text/token_data.h), a record each, of about `block_bytes` of text. With a tokenizer there
@@ -328,11 +333,13 @@ struct TextOptions {
   int64_t max_document_bytes = 64 << 20;      // 1 KiB .. 1 GiB
   std::filesystem::path temporary_folder;     // for decompressed text; empty: $TMPDIR or /tmp
   const std::atomic<bool>* cancel = nullptr;  // once set, listing ends with Error(cancelled)
+  const GroupOfFiles* group = nullptr;        // the files that are taken; null: all
 };
 void describe(TextOptions& options, OptionTable& table);
 // Throws Error(invalid_argument) for options that no data could make right.
 void validate(const TextOptions& options);
 std::unique_ptr<Source> open_text(const std::filesystem::path& path, const TextOptions& options);
+FileListing text_files(const std::filesystem::path& path, const TextOptions& options);
 
 // nuScenes: path/<version>/*.json (the tables) with the files they name below `path`. The official
 // splits of the version whose scenes are there become one split each, of keyframes, with
