@@ -55,7 +55,7 @@ class ConvertOptions(TypedDict, total=False):
     read: Read
     part: str | None
     merge_when_complete: bool
-    by_files: str | None
+    by_files: int | str | None
     only: str | os.PathLike[str] | Iterable[str] | None
     max_record: int | str
     resume: bool
@@ -93,6 +93,8 @@ def given_options(options: Any, table: str) -> dict[str, Any]:
             raise TypeError(f"there is no option '{name}'; expected one of {', '.join(names)}")
     if not isinstance(only := given.get("only", ""), (str, os.PathLike)):
         given["only"] = _listed_ids(only)
+    if isinstance(given.get("by_files"), int):
+        given["by_files"] = str(given["by_files"])
     return given
 
 
@@ -195,7 +197,7 @@ def document_options(options: type, table: str) -> None:
 
 
 # What Python takes besides.
-_ALSO = {"only": "; or an iterable of the ids"}
+_ALSO = {"only": "; or an iterable of the ids", "by_files": "; the number may be an int"}
 
 # Those of Python alone: default, meaning.
 _OWN: dict[str, tuple[Any, str]] = {

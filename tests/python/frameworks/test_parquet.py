@@ -372,7 +372,7 @@ def test_the_largest_sample_counts_lists(tmp_path):
     assert [record["x"] for record in ffkit.Dataset(tmp_path / "out", split="train")] == [1, 4]
 
 
-@pytest.mark.parametrize("by_files", ["1", "2", "auto"])
+@pytest.mark.parametrize("by_files", [1, 2, "auto"])
 def test_groups_of_files_give_the_same_records(files, tmp_path, by_files):
     ffkit.convert.parquet(files, tmp_path / "all", order="source")
     ffkit.convert.parquet(files, tmp_path / "groups", order="source", by_files=by_files)
@@ -393,7 +393,7 @@ def test_groups_know_the_folders_of_others(tmp_path):
     rows = pyarrow.table({"number": list(range(90)), "label": [kinds[i % 3] for i in range(90)], "place": [None if i % 6 == 0 else str(i % 2) for i in range(90)]})
     pyarrow.parquet.write_to_dataset(rows, tmp_path / "src", partition_cols=["label", "place"])
     splits, _ = converted(tmp_path / "src", tmp_path / "all")
-    groups, _ = converted(tmp_path / "src", tmp_path / "groups", by_files="1")
+    groups, _ = converted(tmp_path / "src", tmp_path / "groups", by_files=1)
     assert list(groups["train"].classes) == list(splits["train"].classes) == kinds
     fields = ("number", "label", "place", "id")
     assert [[record[name] for name in fields] for record in groups["train"]] == [[record[name] for name in fields] for record in splits["train"]]
@@ -403,7 +403,7 @@ def test_a_split_without_the_labels_of_the_first_group_has_none(tmp_path):
     write(tmp_path / "src/data/train-00000-of-00002.parquet", labelled(3, [0, 1, 1]), CATS)
     write(tmp_path / "src/data/train-00001-of-00002.parquet", labelled(2, [1, 1]), CATS)
     write(tmp_path / "src/data/test-00000-of-00001.parquet", {"image": labelled(2, [0, 0])["image"]}, {"image": CATS["image"]})
-    splits, notes = converted(tmp_path / "src", tmp_path / "set", by_files="1")
+    splits, notes = converted(tmp_path / "src", tmp_path / "set", by_files=1)
     assert [record["label"] for record in splits["test"]] == [-1, -1]
     assert sorted(record["label"] for record in splits["train"]) == [0, 1, 1, 1, 1]
     assert "no row of 'test' has a label" in notes
