@@ -147,6 +147,18 @@ class AnswersTest(ServedDemo):
         self.assertEqual(result.returncode, 1)
         self.assertIn('neither image-size nor crop-scale', result.stderr)
 
+    def test_classes_without_readable_names(self):
+        folder = pathlib.Path(self.folder.name)
+        for name in 'cat', 'dog':
+            (folder / 'animals/train' / name).mkdir(parents=True)
+            (folder / 'animals/train' / name / 'a.png').write_bytes(png(20, 20, (1, 2, 3)))
+        run(FFCONVERT, 'folder', folder / 'animals', folder / 'animal-set', '--quiet')
+        with Server(folder / 'animal-set') as server:
+            self.assertEqual(server.api('set')['splits'][0]['classes'], [{'id': 'cat', 'name': 'cat'}, {'id': 'dog', 'name': 'dog'}])
+            for answer in [server.api('rows', split='train')['rows'][0], server.api('histogram', split='train')['bins'][0], server.api('record', split='train', record=0)]:
+                self.assertIn(answer['class'], ['cat', 'dog'])
+                self.assertIsNone(answer['class_name'])
+
     def test_only_the_chosen_records_are_served(self):
         with Server(self.data, '--where', 'label == 1') as server:
             self.assertEqual([split['num_records'] for split in server.api('set')['splits']], [120, 20])
