@@ -14,6 +14,7 @@
 #include "http/request.h"
 #include "serve/columns.h"
 #include "serve/findings.h"
+#include "views/run_transform.h"
 
 namespace ffkit::serve {
 
@@ -53,7 +54,7 @@ struct ServedSet {
   std::string path;
   std::vector<ServedSplit> splits;
   std::string results_file;
-  std::string transform;  // of --config
+  RunTransform run;  // of --config
 
   // The split of the parameter 'split'. Throws Error(not_found).
   [[nodiscard]] const ServedSplit& split_of(const http::Request& request) const;

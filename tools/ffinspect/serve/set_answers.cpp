@@ -191,7 +191,8 @@ http::Response answer_set(SiteState& state, const http::Request&) {
                         {"splits", splits},
                         {"results", results},
                         {"transforms", transform_signatures()},
-                        {"transform", state.set.transform}});
+                        {"transform", state.set.run.text},
+                        {"left_out", state.set.run.left_out}});
 }
 
 http::Response answer_find(SiteState& state, const http::Request& request) {

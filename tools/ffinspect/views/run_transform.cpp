@@ -4,6 +4,7 @@
 
 #include <fstream>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -41,9 +42,32 @@ bool is_zero(const std::string& number) {
   return number.find_first_not_of("0.") == std::string::npos;
 }
 
+// What no record's picture shows: it is of a batch, or of an epoch.
+std::vector<std::string> left_out_of(const RunOptions& options, const std::string& size) {
+  std::vector<std::string> mixed;
+  for (const auto& [option, name] :
+       {std::pair{"mixup-alpha", "MixUp"}, {"cutmix-alpha", "CutMix"}}) {
+    const std::string alpha = values_of(options, option, {"0"})[0];
+    if (!is_zero(alpha)) mixed.push_back(fmt::format("{} ({} = {})", name, option, alpha));
+  }
+  std::vector<std::string> sentences;
+  if (!mixed.empty()) {
+    sentences.push_back(
+        fmt::format("The run also mixes the pictures of a batch by {}, which is not shown here.",
+                    fmt::join(mixed, " or ")));
+  }
+  const std::string first_size = values_of(options, "progressive-size", {"0"})[0];
+  if (!is_zero(first_size)) {
+    sentences.push_back(fmt::format(
+        "The first epochs of the run have smaller pictures, from {} pixels on. Here all have {}.",
+        first_size, size));
+  }
+  return sentences;
+}
+
 }  // namespace
 
-std::string transform_of_run(const std::filesystem::path& config) {
+RunTransform transform_of_run(const std::filesystem::path& config) {
   const RunOptions options = read_run(config);
   if (!options.contains("image-size") && !options.contains("crop-scale")) {
     throw error_at(config, ErrorCode::invalid_argument,
@@ -69,7 +93,7 @@ std::string transform_of_run(const std::filesystem::path& config) {
   }
   const std::string erasing = values_of(options, "random-erasing", {"0"})[0];
   if (!is_zero(erasing)) text += fmt::format(", RandomErasing({})", erasing);
-  return text;
+  return {std::move(text), left_out_of(options, size[0])};
 }
 
 }  // namespace ffkit
