@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "draw/contact_sheet.h"
@@ -27,6 +28,9 @@ Json number_or_null(double value);
 // Adds boxes, joints and key points of a record, and what was found in it.
 void add_marks(const ServedSplit& split, int64_t number, const RecordView& record,
                SheetEntry& entry);
+
+// page_answer.cpp: the page, with what api/set answers and its first screen written into it.
+std::string make_page(SiteState& state);
 
 // set_answers.cpp: the set, and choices of its records.
 http::Response answer_set(SiteState& state, const http::Request& request);

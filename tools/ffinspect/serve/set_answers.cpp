@@ -52,9 +52,7 @@ Json split_json(const ServedSplit& split) {
           {"classes", split.has_labels() ? class_list(manifest) : Json()},
           {"orders", orders_of(split)},
           {"searched", searched_columns(split)},
-          {"has_boxes", split.schema().index_of("boxes") >= 0},
-          {"has_joints",
-           split.schema().index_of("joints") >= 0 || split.schema().index_of("keypoints") >= 0},
+          {"has_marks", split.has_marks()},
           {"warnings", split.whole().warnings()}};
 }
 
@@ -189,6 +187,7 @@ http::Response answer_set(SiteState& state, const http::Request&) {
   return json_response({{"path", state.set.path},
                         {"version", FFKIT_VERSION},
                         {"splits", splits},
+                        {"first", state.set.first_split().name()},
                         {"results", results},
                         {"transforms", transform_signatures()},
                         {"transform", state.set.run.text},
