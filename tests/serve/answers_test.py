@@ -142,10 +142,27 @@ class AnswersTest(ServedDemo):
             text = server.api('set')['transform']
             self.assertEqual(text, "RandomResizedCrop(48, scale=(0.35, 1.0), interpolation='bicubic'), ColorJitter(0.4, 0.3, 0.2, 0.1), RandAugment(3, 7), RandomErasing(0.25)")
             self.assertEqual(png_size(server.get('view', split='val', record=1).body), (48, 48))
+            self.assertEqual(server.api('set')['left_out'], [])
+        config.write_text('image-size = 48\nprogressive-size = 32\nmixup-alpha = 0.2\ncutmix-alpha = 1.0\n')
+        with Server(self.data, '--config', config) as server:
+            self.assertEqual(server.api('set')['left_out'], ['The run also mixes the pictures of a batch by MixUp (mixup-alpha = 0.2) or CutMix (cutmix-alpha = 1), which is not shown here.',
+                                                             'The first epochs of the run have smaller pictures, from 32 pixels on. Here all have 48.'])
         config.write_text('lr = 0.1\n')
         result = subprocess.run([FFINSPECT, 'serve', self.data, '--config', config], capture_output=True, text=True, timeout=20)
         self.assertEqual(result.returncode, 1)
         self.assertIn('neither image-size nor crop-scale', result.stderr)
+
+    def test_classes_without_readable_names(self):
+        folder = pathlib.Path(self.folder.name)
+        for name in 'cat', 'dog':
+            (folder / 'animals/train' / name).mkdir(parents=True)
+            (folder / 'animals/train' / name / 'a.png').write_bytes(png(20, 20, (1, 2, 3)))
+        run(FFCONVERT, 'folder', folder / 'animals', folder / 'animal-set', '--quiet')
+        with Server(folder / 'animal-set') as server:
+            self.assertEqual(server.api('set')['splits'][0]['classes'], [{'id': 'cat', 'name': 'cat'}, {'id': 'dog', 'name': 'dog'}])
+            for answer in [server.api('rows', split='train')['rows'][0], server.api('histogram', split='train')['bins'][0], server.api('record', split='train', record=0)]:
+                self.assertIn(answer['class'], ['cat', 'dog'])
+                self.assertIsNone(answer['class_name'])
 
     def test_only_the_chosen_records_are_served(self):
         with Server(self.data, '--where', 'label == 1') as server:

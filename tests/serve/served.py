@@ -14,7 +14,10 @@ FFINSPECT = os.environ['FFINSPECT']
 
 
 def run(*command):
-    return subprocess.run([str(word) for word in command], check=True, capture_output=True, text=True).stdout
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+    if done.returncode:
+        raise AssertionError(f'{pathlib.Path(command[0]).name} {command[1]}: {done.stderr}')
+    return done.stdout
 
 
 class Answer:

@@ -70,7 +70,7 @@ int serve_data(const ServeOptions& options) {
     }
   }
   if (!options.results.empty()) serve::read_results(set, options.results);
-  if (!options.config.empty()) set.transform = shown_transform_of_run(options.config);
+  if (!options.config.empty()) set.run = transform_of_run(options.config);
   const std::filesystem::path hashes =
       options.hashes.empty() ? default_hash_folder() : std::filesystem::path(options.hashes);
   serve::Site site(std::move(set), hashes);

@@ -46,7 +46,8 @@ export function note(place) {
 // What the server is asked. Its addresses are in tools/ffinspect/serve/README.md; all of them are
 // relative to the page, which does not know its token.
 
-export const set = {splits: [], results: null, transforms: [], transform: '', path: ''};
+// What api/set answers; the server writes it into the page.
+export const set = JSON.parse(document.getElementById('set').textContent);
 
 const kept = new Map();  // answers by address, the oldest first
 const MAX_KEPT = 80;
@@ -63,18 +64,13 @@ export function address(name, values) {
 export async function ask(name, values = {}, {signal, keep = true} = {}) {
 	const place = address(name, values);
 	if (keep && kept.has(place)) return kept.get(place);
-	const answer = await answerOf(place, signal);
-	if (keep) kept.set(place, answer);
-	if (kept.size > MAX_KEPT) kept.delete(kept.keys().next().value);
-	return answer;
-}
-
-async function answerOf(place, signal) {
 	try {
 		const response = await fetch(place, {signal});
 		const answer = await response.json();
-		if (response.ok) return answer;
-		throw new Error(answer.error);
+		if (!response.ok) throw new Error(answer.error);
+		if (keep) kept.set(place, answer);
+		if (kept.size > MAX_KEPT) kept.delete(kept.keys().next().value);
+		return answer;
 	} catch (error) {
 		if (error instanceof TypeError) throw new Error('ffinspect serve does not answer any more. Start it again and open the address that it prints.');
 		throw error;
@@ -89,9 +85,6 @@ export async function reasonOf(place, signal, shown = 'The browser cannot show t
 	return response.ok ? shown : (await response.json()).error;
 }
 
-export async function open() {
-	Object.assign(set, await answerOf('api/set'));
-}
 
 // What was found, in words. `of` has found and found_name.
 export const foundName = (split, of) => splitOf(split).classes?.[of.found]?.name ?? of.found_name ?? of.found;

@@ -13,8 +13,7 @@ export function sizeFor(pixels) {
 
 // The address of a record's thumbnail. `shown` has marks and mask, as the place has them.
 export function thumbnail(split, record, size, shown = {}) {
-	const {has_boxes, has_joints} = splitOf(split);
-	const marks = has_boxes || has_joints ? shown.marks !== '0' : false;
+	const marks = splitOf(split).has_marks && shown.marks !== '0';
 	return address('thumbnail', {split, record, size, field: shown.field, marks, mask: shown.mask});
 }
 
@@ -61,6 +60,7 @@ export class Cell {
 
 	load(source) {
 		this.source = this.image.src = source;
+		if (this.image.complete && this.image.naturalWidth) this.element.classList.add('shown');
 	}
 
 	async broken() {

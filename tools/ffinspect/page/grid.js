@@ -253,14 +253,14 @@ export function gridView(start) {
 	}
 
 	function showControls() {
-		const {has_boxes, has_joints, masks, orders, pictures} = split();
+		const {has_marks, masks, orders, pictures} = split();
 		const change = values => go({...place, at: '', ...values});
 		const named = names => names.map(name => [name, name]);
 		put(controls,
 			choose('Sort by', orders.map(order => [order, order === 'record' ? 'in order' : `by ${order}`]), place.sort || 'record', sort => change({sort: sort === 'record' ? '' : sort})),
 			toggle(place.descending ? '↓' : '↑', 'Largest first', Boolean(place.descending), on => change({descending: on})),
 			pictures.length > 1 && choose('Picture', named(pictures), place.field || pictures[0], field => change({field})),
-			(has_boxes || has_joints) && toggle('Marks', 'Boxes and joints on the thumbnails', place.marks !== '0', on => change({marks: on ? '' : '0'})),
+			has_marks && toggle('Marks', 'Boxes and joints on the thumbnails', place.marks !== '0', on => change({marks: on ? '' : '0'})),
 			masks.length > 0 && choose('Mask', [['', 'no mask'], ...named(masks)], place.mask || '', mask => change({mask})),
 			pictures.length > 0 && [button('−', 'Smaller thumbnails (−)', () => magnify(-1)), button('+', 'Larger thumbnails (+)', () => magnify(1))]);
 	}

@@ -1,5 +1,5 @@
-// Begins: opens the data set, draws the bar at the top and shows the view of the address.
-import {choiceOf, go, note, open, read, resultsOf, set, splitOf, toGrid, write} from './addresses.js';
+// Begins: draws the bar at the top and shows the view of the address.
+import {choiceOf, go, note, read, resultsOf, set, splitOf, toGrid, write} from './addresses.js';
 import {button, choose, count, counted, h, problem, put, stored} from './elements.js';
 import {gridView} from './grid.js';
 import {listenToKeys, showHelp} from './keys.js';
@@ -21,11 +21,8 @@ async function show() {
 	const mine = ++turn;
 	const place = read();
 	if (!VIEWS[place.view]) place.view = 'grid';
-	// What has results, or shows something.
-	const {splits, results} = set;
-	const best = splits.find(split => split.name === results?.split) ?? splits.find(split => split.kind !== 'records') ?? splits[0];
 	const asked = place.split;
-	if (!splitOf(asked)) place.split = best.name;
+	if (!splitOf(asked)) place.split = set.first;
 	showBar(place);
 	if (asked && !splitOf(asked)) {
 		view?.leave();
@@ -91,24 +88,11 @@ const ownKeys = [
 ];
 const keyLists = () => [['In this view', view?.keys ?? []], ['Everywhere', ownKeys]];
 
-async function begin() {
-	const theme = stored('localStorage', 'ffinspect theme');
-	if (theme) document.documentElement.dataset.theme = theme;
-	try {
-		await open();
-	} catch (error) {
-		put(main, problem(error));
-		return;
-	}
-	ticks.restore();
-	ticks.listen(() => showBar(read()));
-	document.getElementById('skip').addEventListener('click', event => {
-		event.preventDefault();
-		main.focus();
-	});
-	listenToKeys(keyLists);
-	addEventListener('popstate', show);
-	show();
-}
-
-begin();
+ticks.listen(() => showBar(read()));
+document.getElementById('skip').addEventListener('click', event => {
+	event.preventDefault();
+	main.focus();
+});
+listenToKeys(keyLists);
+addEventListener('popstate', show);
+show();

@@ -5,14 +5,11 @@ import {counted, say, stored} from './elements.js';
 const ticked = new Map();  // split → Map of record → id or null
 const listeners = new Set();
 
-const key = () => `ffinspect ticks ${set.path}`;
-
-export function restore() {
-	for (const [split, records] of JSON.parse(stored('sessionStorage', key()) ?? '[]')) ticked.set(split, new Map(records));
-}
+const KEY = `ffinspect ticks ${set.path}`;
+for (const [split, records] of JSON.parse(stored('sessionStorage', KEY) ?? '[]')) ticked.set(split, new Map(records));
 
 function changed() {
-	stored('sessionStorage', key(), JSON.stringify([...ticked].map(([split, records]) => [split, [...records]])));
+	stored('sessionStorage', KEY, JSON.stringify([...ticked].map(([split, records]) => [split, [...records]])));
 	for (const listener of listeners) listener();
 	say(`${counted(number(), 'record')} ticked`);
 }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "draw/contact_sheet.h"
@@ -18,13 +19,18 @@ namespace ffkit::serve {
 http::Response json_response(const Json& json);
 // Bytes that a browser may keep.
 http::Response kept_response(std::string_view content_type, std::span<const std::byte> bytes);
-// [{id, name}] of all classes.
+// [{id, name}] of all classes; a class without a readable name has its identifier as name.
 Json class_list(const Manifest& manifest);
+// Adds class and class_name of a label; null for what there is not.
+void add_class(const Manifest& manifest, int64_t label, Json& json);
 // Null for what is no number.
 Json number_or_null(double value);
 // Adds boxes, joints and key points of a record, and what was found in it.
 void add_marks(const ServedSplit& split, int64_t number, const RecordView& record,
                SheetEntry& entry);
+
+// page_answer.cpp: the page, with what api/set answers and its first screen written into it.
+std::string make_page(SiteState& state);
 
 // set_answers.cpp: the set, and choices of its records.
 http::Response answer_set(SiteState& state, const http::Request& request);

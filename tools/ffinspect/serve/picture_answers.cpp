@@ -138,7 +138,7 @@ std::vector<std::byte> colored_mask(const MaskView& mask) {
 RecordPicture one_view(SiteState& state, const ServedSplit& split, const http::Request& request) {
   const int64_t record = ServedSet::record_of(split, request);
   const size_t field = field_of(split, request, "field", first_picture(split));
-  const std::string text = request.text("transform", state.set.transform);
+  const std::string text = request.text("transform", state.set.run.text);
   if (text.empty()) {
     throw Error(ErrorCode::invalid_argument, "the parameter 'transform' is missing");
   }

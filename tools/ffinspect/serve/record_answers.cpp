@@ -168,8 +168,7 @@ http::Response answer_record(SiteState& state, const http::Request& request) {
   }
   if (const auto label = label_of(schema, record)) {
     json["label"] = *label;
-    json["class"] = class_of(dataset.manifest(), *label);
-    json["class_name"] = class_name_of(dataset.manifest(), *label);
+    add_class(dataset.manifest(), *label, json);
   }
   json["fields"] = Json::array();
   for (size_t i = 0; i < schema.fields.size(); ++i) {

@@ -36,6 +36,19 @@ ServedSplit::ServedSplit(const Dataset& chosen)
   has_labels_ = label && schema.fields[*label].column;
 }
 
+bool ServedSplit::has_marks() const {
+  const auto names = {"boxes", "joints", "keypoints"};
+  return std::ranges::any_of(names, [&](const char* name) { return schema().index_of(name) >= 0; });
+}
+
+const ServedSplit& ServedSet::first_split() const {
+  const auto has_results = [](const ServedSplit& split) { return split.findings != nullptr; };
+  const auto is_shown = [](const ServedSplit& split) { return split.kind() != "records"; };
+  auto at = std::ranges::find_if(splits, has_results);
+  if (at == splits.end()) at = std::ranges::find_if(splits, is_shown);
+  return at == splits.end() ? splits.front() : *at;
+}
+
 const ServedSplit& ServedSet::split_of(const http::Request& request) const {
   const std::string name = request.text("split");
   const auto at = std::ranges::find(splits, name, &ServedSplit::name);

@@ -14,6 +14,7 @@
 #include "http/request.h"
 #include "serve/columns.h"
 #include "serve/findings.h"
+#include "views/run_transform.h"
 
 namespace ffkit::serve {
 
@@ -32,6 +33,8 @@ class ServedSplit {
   [[nodiscard]] const std::vector<size_t>& picture_fields() const { return picture_fields_; }
   // Whether the records have a label in a column, and classes.
   [[nodiscard]] bool has_labels() const { return has_labels_; }
+  // Whether boxes, joints or key points can be drawn on the pictures.
+  [[nodiscard]] bool has_marks() const;
   // The field that names a record: "id", or the first column of strings; -1: none.
   [[nodiscard]] int id_field() const { return id_field_; }
   Columns& columns() const { return *columns_; }
@@ -53,8 +56,10 @@ struct ServedSet {
   std::string path;
   std::vector<ServedSplit> splits;
   std::string results_file;
-  std::string transform;  // of --config
+  RunTransform run;  // of --config
 
+  // What is shown first: the split of the results, else one with pictures, scenes or tokens.
+  [[nodiscard]] const ServedSplit& first_split() const;
   // The split of the parameter 'split'. Throws Error(not_found).
   [[nodiscard]] const ServedSplit& split_of(const http::Request& request) const;
   // The record of the parameter 'record'. Throws Error(invalid_argument) for one that there is not.

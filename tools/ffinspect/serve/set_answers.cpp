@@ -52,9 +52,7 @@ Json split_json(const ServedSplit& split) {
           {"classes", split.has_labels() ? class_list(manifest) : Json()},
           {"orders", orders_of(split)},
           {"searched", searched_columns(split)},
-          {"has_boxes", split.schema().index_of("boxes") >= 0},
-          {"has_joints",
-           split.schema().index_of("joints") >= 0 || split.schema().index_of("keypoints") >= 0},
+          {"has_marks", split.has_marks()},
           {"warnings", split.whole().warnings()}};
 }
 
@@ -100,10 +98,9 @@ Json histogram_of_classes(const ServedSplit& split, const Choice& choice) {
   }
   Json bins = Json::array();
   for (const auto& [label, count] : counts) {
-    bins.push_back({{"label", label},
-                    {"class", class_of(split.whole().manifest(), label)},
-                    {"class_name", class_name_of(split.whole().manifest(), label)},
-                    {"num_records", count}});
+    Json bin = {{"label", label}, {"num_records", count}};
+    add_class(split.whole().manifest(), label, bin);
+    bins.push_back(std::move(bin));
   }
   return bins;
 }
@@ -157,9 +154,18 @@ Json class_list(const Manifest& manifest) {
   Json list = Json::array();
   for (size_t i = 0; i < manifest.classes.size(); ++i) {
     const auto label = static_cast<int64_t>(i);
-    list.push_back({{"id", manifest.classes[i]}, {"name", class_name_of(manifest, label)}});
+    const std::string name = class_name_of(manifest, label);
+    const std::string& id = manifest.classes[i];
+    list.push_back({{"id", id}, {"name", name.empty() ? id : name}});
   }
   return list;
+}
+
+void add_class(const Manifest& manifest, int64_t label, Json& json) {
+  const std::string id = class_of(manifest, label);
+  const std::string name = class_name_of(manifest, label);
+  json["class"] = id.empty() ? Json() : Json(id);
+  json["class_name"] = name.empty() ? Json() : Json(name);
 }
 
 Json number_or_null(double value) {
@@ -181,9 +187,11 @@ http::Response answer_set(SiteState& state, const http::Request&) {
   return json_response({{"path", state.set.path},
                         {"version", FFKIT_VERSION},
                         {"splits", splits},
+                        {"first", state.set.first_split().name()},
                         {"results", results},
                         {"transforms", transform_signatures()},
-                        {"transform", state.set.transform}});
+                        {"transform", state.set.run.text},
+                        {"left_out", state.set.run.left_out}});
 }
 
 http::Response answer_find(SiteState& state, const http::Request& request) {
@@ -222,9 +230,7 @@ http::Response answer_rows(SiteState& state, const http::Request& request) {
                 {"score", nullptr},
                 {"value", sorted ? value_json(*sorted, record) : Json()}};
     if (labels) {
-      const auto label = static_cast<int64_t>(number_in(*labels, record));
-      row["class"] = class_of(manifest, label);
-      row["class_name"] = class_name_of(manifest, label);
+      add_class(manifest, static_cast<int64_t>(number_in(*labels, record)), row);
     }
     if (const auto finding = split.findings ? split.findings->find(record) : std::nullopt) {
       row["found"] = finding->found < 0 ? Json() : Json(finding->found);

@@ -42,7 +42,6 @@ constexpr std::pair<std::string_view, Answer> kAnswers[] = {
 };
 
 constexpr std::pair<std::string_view, std::string_view> kContentTypes[] = {
-    {".html", "text/html; charset=utf-8"},
     {".css", "text/css; charset=utf-8"},
     {".js", "text/javascript; charset=utf-8"},
     {".svg", "image/svg+xml"},
@@ -92,11 +91,14 @@ Site::Site(ServedSet set, const std::filesystem::path& hash_folder) {
   state_.set = std::move(set);
   state_.search = std::make_unique<DuplicateSearch>(whole_splits(state_.set),
                                                     DuplicateOptions{.hash_folder = hash_folder});
+  state_.page = make_page(state_);
 }
 
 http::Response Site::answer(const http::Request& request) {
-  std::string_view name = request.path;
-  if (name == "/") name = "/index.html";
+  const std::string_view name = request.path;
+  if (name == "/" || name == "/index.html") {
+    return {.content_type = "text/html; charset=utf-8", .body = state_.page};
+  }
   const auto file = std::ranges::find(page_files(), name.substr(1),
                                       [](const PageFile& page) { return page.name; });
   if (file != page_files().end()) return page_response(*file);

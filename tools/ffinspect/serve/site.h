@@ -22,6 +22,7 @@ struct SiteState {
   ServedSet set;
   Choices choices;
   std::unique_ptr<DuplicateSearch> search;
+  std::string page;  // index.html as it is sent
 
   // Null until the search is done.
   [[nodiscard]] std::shared_ptr<const Duplicates> duplicates() const { return search->result(); }

@@ -1,8 +1,11 @@
 #include "views/run_transform.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -47,6 +50,29 @@ void check_pictures(const std::filesystem::path& config, PictureOptions& options
   }
 }
 
+// What no record's picture shows: it is of a batch, or of an epoch.
+std::vector<std::string> left_out_of(const PictureOptions& options) {
+  std::vector<std::string> mixed;
+  if (options.mixup_alpha > 0) {
+    mixed.push_back(fmt::format("MixUp (mixup-alpha = {})", options.mixup_alpha));
+  }
+  if (options.cutmix_alpha > 0) {
+    mixed.push_back(fmt::format("CutMix (cutmix-alpha = {})", options.cutmix_alpha));
+  }
+  std::vector<std::string> sentences;
+  if (!mixed.empty()) {
+    sentences.push_back(
+        fmt::format("The run also mixes the pictures of a batch by {}, which is not shown here.",
+                    fmt::join(mixed, " or ")));
+  }
+  if (options.progressive_size > 0) {
+    sentences.push_back(fmt::format(
+        "The first epochs of the run have smaller pictures, from {} pixels on. Here all have {}.",
+        options.progressive_size, options.image_size));
+  }
+  return sentences;
+}
+
 }  // namespace
 
 RunTransform transform_of_run(const std::filesystem::path& config) {
@@ -62,19 +88,8 @@ RunTransform transform_of_run(const std::filesystem::path& config) {
                                             : fmt::format("its task is '{}'", task));
   }
   check_pictures(config, options);
-  RunTransform run{.text = training_transforms(options, options.image_size)};
-  if (options.mixup_alpha > 0 || options.cutmix_alpha > 0) {
-    run.left_out.emplace_back(
-        "MixUp and CutMix (mixup-alpha, cutmix-alpha) mix the pictures of a batch, which no single "
-        "picture shows");
-  }
-  if (options.progressive_size > 0) {
-    run.left_out.push_back(
-        fmt::format("the first epochs have smaller pictures (progressive-size {}); the size here, "
-                    "{}, is that of the last ones",
-                    options.progressive_size, options.image_size));
-  }
-  return run;
+  return {.text = training_transforms(options, options.image_size),
+          .left_out = left_out_of(options)};
 }
 
 std::string shown_transform_of_run(const std::filesystem::path& config) {

@@ -27,8 +27,8 @@ json '[v["epoch"] for v in d["samples"][0]["views"]] == [0, 1]'
 # What no single picture shows is said.
 sed 's/mixup-alpha = .*/mixup-alpha = 0.2/; s/progressive-size = .*/progressive-size = 16/; s/progressive-epochs = .*/progressive-epochs = [0,4]/' config.toml >mixed.toml
 run 0 "$FFINSPECT" view dst --config mixed.toml --size 32 --output mixed.png
-err 'warning: mixed.toml: MixUp and CutMix .* mix the pictures of a batch'
-err 'warning: mixed.toml: the first epochs have smaller pictures \(progressive-size 16\); the size here, 32,'
+err 'warning: mixed.toml: The run also mixes the pictures of a batch by MixUp \(mixup-alpha = 0.2\), which is not shown here.'
+err 'warning: mixed.toml: The first epochs of the run have smaller pictures, from 16 pixels on. Here all have 32.'
 check cmp sheet.png mixed.png
 
 # What the file lacks has fftrain's default.
