@@ -55,7 +55,11 @@ class _Handler(Handler):
 
     def handle_any(self):
         own = self.bucket
-        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        num_bytes = int(self.headers.get("Content-Length", 0))
+        body = self.rfile.read(num_bytes)
+        if len(body) < num_bytes:  # the client is gone: no store keeps a part of an object
+            self.close_connection = True
+            return
         path, _, query = self.path.partition("?")
         name, _, key = urllib.parse.unquote(path).lstrip("/").partition("/")
         asked = dict(urllib.parse.parse_qsl(query, keep_blank_values=True))
