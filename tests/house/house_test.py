@@ -69,7 +69,7 @@ ARROWS = {
     'tools/ffeval': ['tools', 'tools/programs', 'nuscenes', 'pose', 'format'],
     'tools/fftrain': ['tools', 'trainer', 'format'],
     'tools/ffgenerate': ['tools', 'trainer', 'format'],
-    'tools/programs': [],
+    'tools/programs': ['tools/fftrain', 'tools/ffgenerate'],
     'tools/ffinspect': ['tools', 'tools/programs', 'loader', 'nuscenes', 'pose', 'text', 'image', 'format', 'storage'],
 }
 # Folders of the library ffkit::base, which storage/ is built on: they include no other room.
