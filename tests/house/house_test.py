@@ -81,7 +81,7 @@ LONG_FILES = {
     'converter/sources/imagenet/imagenet_classes.cpp': 'a table of 1,000 names',
 }
 # Folders without sources of their own to judge: declarations of another library.
-NOT_OURS = {'trainer/gloo_headers'}
+NOT_OURS = {'trainer/gloo_headers', 'trainer/cuda_headers'}
 
 
 def code_files():
