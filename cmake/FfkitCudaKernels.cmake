@@ -2,6 +2,7 @@
 # that of libtorch's wheel is in the process already.
 set(FFKIT_CUDA_KERNELS AUTO CACHE STRING "CUDA kernels of our own: AUTO (where nvcc is found and fits libtorch), ON or OFF")
 set_property(CACHE FFKIT_CUDA_KERNELS PROPERTY STRINGS AUTO ON OFF)
+set(FFKIT_NVCC_HOST ${CMAKE_CXX_COMPILER} CACHE STRING "The compiler that nvcc calls for what runs on the CPU")
 
 # PTX of the oldest that libtorch for CUDA 13 runs on is for all others.
 set(ffkit_cuda_targets -gencode=arch=compute_75,code=compute_75 -gencode=arch=compute_80,code=sm_80
@@ -16,7 +17,7 @@ function(ffkit_find_nvcc variable cuda_include)
   endif()
   find_program(FFKIT_NVCC nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES bin DOC "NVIDIA's compiler; without it there are no CUDA kernels")
   # It is asked once for each nvcc, headers and host compiler.
-  set(question "${FFKIT_NVCC};${cuda_include};${CMAKE_CXX_COMPILER};${ffkit_cuda_targets}")
+  set(question "${FFKIT_NVCC};${cuda_include};${FFKIT_NVCC_HOST};${ffkit_cuda_targets}")
   if(NOT FFKIT_NVCC)
     set(FFKIT_NVCC_MISFIT "no nvcc was found" CACHE INTERNAL "")
   elseif(NOT "${FFKIT_NVCC_ASKED}" STREQUAL "${question}")
@@ -30,7 +31,7 @@ function(ffkit_find_nvcc variable cuda_include)
     message(STATUS "CUDA kernels: none, ${FFKIT_NVCC_MISFIT}; a GPU runs deformable attention by grid_sample()")
   else()
     message(STATUS "CUDA kernels: compiled by ${FFKIT_NVCC}")
-    set(${variable} -ccbin ${CMAKE_CXX_COMPILER} -std=c++20 ${ffkit_cuda_targets} PARENT_SCOPE)
+    set(${variable} -ccbin ${FFKIT_NVCC_HOST} -std=c++20 ${ffkit_cuda_targets} PARENT_SCOPE)
   endif()
 endfunction()
 
@@ -55,12 +56,12 @@ function(ffkit_nvcc_misfit variable cuda_include)
   endif()
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/nvcc_check)
   file(WRITE ${folder}/check.cu "#include <cuda_bf16.h>\n#include <cmath>\n__global__ void check(float* x) { *x = std::floor(*x); }\n")
-  execute_process(COMMAND ${FFKIT_NVCC} -ccbin ${CMAKE_CXX_COMPILER} -std=c++20 ${ffkit_cuda_targets} -c check.cu -o check.o
+  execute_process(COMMAND ${FFKIT_NVCC} -ccbin ${FFKIT_NVCC_HOST} -std=c++20 ${ffkit_cuda_targets} -c check.cu -o check.o
     WORKING_DIRECTORY ${folder} RESULT_VARIABLE status OUTPUT_FILE ${folder}/log ERROR_FILE ${folder}/log)
   if(status EQUAL 0)
     set(${variable} "" PARENT_SCOPE)
   else()
-    set(${variable} "${FFKIT_NVCC} cannot compile with ${CMAKE_CXX_COMPILER} (${folder}/log)" PARENT_SCOPE)
+    set(${variable} "${FFKIT_NVCC} cannot compile with ${FFKIT_NVCC_HOST} (${folder}/log)" PARENT_SCOPE)
   endif()
 endfunction()
 

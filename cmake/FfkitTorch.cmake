@@ -37,6 +37,10 @@ target_include_directories(ffkit_torch SYSTEM INTERFACE
   ${PROJECT_BINARY_DIR}/system_fmt ${torch_root}/include ${torch_root}/include/torch/csrc/api/include)
 target_compile_definitions(ffkit_torch INTERFACE USE_DISTRIBUTED USE_C10D_GLOO)
 target_link_libraries(ffkit_torch INTERFACE ${torch_root}/lib/libtorch_cpu.so ${torch_root}/lib/libc10.so)
+if(CMAKE_CXX_COMPILER_ID MATCHES Clang AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 18)
+  # Names of constrained templates as GCC has them, by which libtorch is compiled: TensorBase::const_data_ptr() of 2.11.
+  target_compile_options(ffkit_torch INTERFACE -fclang-abi-compat=17)
+endif()
 # The libraries find the wheels' CUDA parts by an RPATH of their own: with new dtags an LD_LIBRARY_PATH to a toolkit would win over it.
 target_link_options(ffkit_torch INTERFACE -Wl,--allow-shlib-undefined -Wl,--disable-new-dtags)
 

@@ -13,6 +13,8 @@ from pathlib import Path
 SUITES = ('bookworm', 'forky')
 # Package, suite, upstream version, SHA-256 of the upstream archive.
 SOURCES = json.loads((Path(__file__).parent / 'sources.json').read_text())
+# Compiled by a C++ compiler: what another C++ library needs anew.
+CXX = {'onetbb', 'opencv', 'fmtlib', 'spdlog', 'simdjson', 'highway'}
 
 
 def run(command, **options):
@@ -76,12 +78,21 @@ class Builder:
         self.toolchain, self.sources, self.work = toolchain, sources, work
         self.prefix = toolchain.prefix
 
-    def build_all(self, versions):
+    def build_all(self, versions, base=None):
+        """Libraries of C are taken from the prefix `base` where one is given."""
         recipe = hashlib.sha256(Path(__file__).read_bytes() + Path(sys.modules[type(self.toolchain).__module__].__file__).read_bytes()).hexdigest()
         for source in SOURCES:
             package = source['package']
             mark = self.prefix / 'built' / package
             wanted = f'{versions[package]} {recipe}'
+            if base and package not in CXX:
+                wanted = (base / 'built' / package).read_text()
+                if not mark.exists() or mark.read_text() != wanted:
+                    shutil.rmtree(self.prefix, ignore_errors=True)
+                    shutil.copytree(base, self.prefix, symlinks=True)
+                    for facts in self.prefix.glob('*/pkgconfig/*.pc'):
+                        facts.write_text(facts.read_text().replace(str(base), str(self.prefix)))
+                continue
             if mark.exists() and mark.read_text() == wanted:
                 continue
             print(f'{package} {versions[package]}', flush=True)

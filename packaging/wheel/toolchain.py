@@ -14,6 +14,7 @@ class Toolchain:
     def __init__(self, machine, folder):
         self.machine = machine
         self.target = f'{machine}-linux-gnu.{GLIBC}'
+        self.cxx_library = {'name': 'libc++', 'version': ZIG.split('==')[1], 'purl': f"pkg:pypi/{ZIG.replace('==', '@')}"}
         self.bin = folder / 'bin'
         self.prefix = folder / 'prefix'
         self.bin.mkdir(parents=True, exist_ok=True)

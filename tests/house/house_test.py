@@ -69,7 +69,7 @@ ARROWS = {
     'tools/ffeval': ['tools', 'tools/programs', 'nuscenes', 'pose', 'format'],
     'tools/fftrain': ['tools', 'trainer', 'format'],
     'tools/ffgenerate': ['tools', 'trainer', 'format'],
-    'tools/programs': [],
+    'tools/programs': ['tools/fftrain', 'tools/ffgenerate'],
     'tools/ffinspect': ['tools', 'tools/programs', 'loader', 'nuscenes', 'pose', 'text', 'image', 'format', 'storage', 'trainer/tasks/classification'],
 }
 # Folders of the library ffkit::base, which storage/ is built on: they include no other room.
@@ -81,7 +81,7 @@ LONG_FILES = {
     'converter/sources/imagenet/imagenet_classes.cpp': 'a table of 1,000 names',
 }
 # Folders without sources of their own to judge: declarations of another library.
-NOT_OURS = {'trainer/gloo_headers'}
+NOT_OURS = {'trainer/gloo_headers', 'trainer/cuda_headers'}
 
 
 def code_files():

@@ -140,7 +140,7 @@ class AnswersTest(ServedDemo):
                           'randaugment-ops = 3\nrandaugment-magnitude = 7\nrandom-erasing = 0.25\n')
         with Server(self.data, '--config', config) as server:
             text = server.api('set')['transform']
-            self.assertEqual(text, "RandomResizedCrop(48, scale=(0.35, 1.0), interpolation='bicubic'), ColorJitter(0.4, 0.3, 0.2, 0.1), RandAugment(3, 7), RandomErasing(0.25)")
+            self.assertEqual(text, "RandomResizedCrop(48, scale=(0.35, 1), interpolation='bicubic'), ColorJitter(0.4, 0.3, 0.2, 0.1), RandAugment(3, 7), RandomErasing(0.25)")
             self.assertEqual(png_size(server.get('view', split='val', record=1).body), (48, 48))
             self.assertEqual(server.api('set')['left_out'], [])
         config.write_text('image-size = 48\nprogressive-size = 32\nmixup-alpha = 0.2\ncutmix-alpha = 1.0\n')

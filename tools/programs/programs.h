@@ -1,5 +1,8 @@
-// The programs as functions: the Python package has them in one file, which holds the library once.
+// The programs as functions: a wheel has them in one file, which holds the library once.
 #pragma once
+
+#include <span>
+#include <string_view>
 
 namespace ffkit {
 
@@ -7,5 +10,13 @@ namespace ffkit {
 int run_ffconvert(int argc, char** argv);
 int run_ffeval(int argc, char** argv);
 int run_ffinspect(int argc, char** argv);
+
+struct Program {
+  std::string_view name;
+  int (*run)(int argc, char** argv);
+};
+
+// The program that the file is called by, or status 2 and a sentence.
+int run_by_name(std::span<const Program> programs, int argc, char** argv);
 
 }  // namespace ffkit

@@ -1,0 +1,211 @@
+// ffgenerate: text from a GPT-2. Texts on stdout, speed and errors on stderr; exit status 0, 1
+// (failed) or 2 (wrong use).
+#include "tools/ffgenerate/ffgenerate.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include <ffkit/format/version.h>
+#include <ffkit/trainer/generate.h>
+#include <ffkit/trainer/gpus.h>
+#include <ffkit/trainer/launch.h>
+#include <ffkit/trainer/process_memory.h>
+
+#include "tools/command_line.h"
+#include "tools/ffgenerate/prompts.h"
+#include "tools/launch_options.h"
+
+namespace {
+
+struct GenerateCommand {
+  ffkit::GenerateOptions options;
+  std::vector<std::string> prompts;
+  std::string prompts_file;
+  std::string dtype = "f32";
+  ffkit::LaunchOptions launch;
+  std::optional<bool> stream;  // none: to a terminal
+  const CLI::Option* seed = nullptr;
+  bool json = false;
+  bool quiet = false;
+};
+
+void add_options(CLI::App& app, GenerateCommand& c) {
+  ffkit::GenerateOptions& o = c.options;
+  app.add_option(
+         "--model", o.model,
+         "Folder of Hugging Face's with config.json, weights and tokenizer, or a checkpoint "
+         "or work folder of fftrain")
+      ->required()
+      ->type_name("MODEL");
+  app.add_option("--weights-key", o.weights_key,
+                 "Where the file of weights holds several sets of tensors: which, such as "
+                 "state_dict; or the words that begin the names of its tensors")
+      ->type_name("KEY");
+  app.add_option(
+         "--prompt", c.prompts,
+         "Text that is continued; may be given several times; without any, a document begins")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("TEXT");
+  app.add_option("--prompts", c.prompts_file,
+                 "File of UTF-8 with a prompt on each line, which \\n or \\r\\n ends")
+      ->type_name("FILE")
+      ->excludes("--prompt");
+  app.add_option("--tokenizer", o.tokenizer,
+                 "Folder or file of a tokenizer, or bytes, instead of the model's")
+      ->type_name("FOLDER");
+  app.add_option("--max-tokens", o.max_tokens, "Tokens behind each prompt, at most")
+      ->capture_default_str();
+  app.add_option(
+      "--temperature", o.temperature,
+      "Draws tokens by their logits over this; 0: always the likeliest; default: 1 with --top-k "
+      "or --top-p, else 0");
+  app.add_option("--top-k", o.top_k, "Draws from the likeliest tokens, so many; 0: from all")
+      ->capture_default_str();
+  app.add_option("--top-p", o.top_p,
+                 "Draws from the fewest likeliest tokens that have this probability together")
+      ->capture_default_str();
+  app.add_option("--repetition-penalty", o.repetition_penalty,
+                 "Makes tokens that the prompt or the text has less likely, above 1, as "
+                 "transformers does")
+      ->capture_default_str();
+  app.add_option("--stop", o.stop,
+                 "A text ends behind the first token that completes this; may be given several "
+                 "times")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("TEXT");
+  app.add_flag("--hide-stop", o.hides_stop, "Leaves the text of --stop out");
+  app.add_flag("--special-tokens", o.special_tokens,
+               "Takes the names of special tokens in prompts, such as <|endoftext|>, for these "
+               "tokens instead of text");
+  c.seed = app.add_option("--seed", o.seed, "Determines what is drawn")->capture_default_str();
+  app.add_option("--batch-size", o.batch_size, "Prompts that are continued at a time")
+      ->capture_default_str();
+  app.add_option("--dtype", c.dtype, "Numbers that are computed with: f32, bf16 or f16")
+      ->capture_default_str();
+  app.add_option("--device", o.device, "auto, cpu, cuda or cuda:N")->capture_default_str();
+  app.add_option("--compute-threads", o.compute_threads,
+                 "Threads that compute the model on a CPU; 0: all cores")
+      ->capture_default_str();
+  app.add_option("--tensor-parallel", o.tensor_parallel,
+                 "Processes that share each block and the vocabulary of the network")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 4096));
+  app.add_option("--pipeline-parallel", o.pipeline_parallel,
+                 "Processes that have some of the blocks each")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 4096));
+  ffkit::add_launch_options(app, c.launch,
+                            "Number of processes to start on this machine; 0: as many as share "
+                            "the network");
+  app.add_flag("--stream,!--no-stream", c.stream,
+               "Prints texts while they are made, one behind the other; default: to a terminal");
+  app.add_flag("--json", c.json, "A JSON object for each text, one on a line");
+  app.add_flag("--quiet", c.quiet, "Does not say how fast it was");
+}
+
+// Of this process among those that share the network; starts these where no other program has. The
+// status of those that were started.
+std::optional<int> launch(int argc, char** argv, GenerateCommand& c, ffkit::ProcessPlace& place) {
+  const int64_t shared = c.options.tensor_parallel * c.options.pipeline_parallel;
+  // Nothing to share: whatever started it, it is alone.
+  if (shared == 1 && c.launch.num_processes <= 1) return std::nullopt;
+  const ffkit::Environment environment = ffkit::environment_seeing(c.options.device);
+  ffkit::LaunchPlan plan = ffkit::plan_launch(c.launch, environment);
+  if (plan.place.launcher == ffkit::Launcher::none && c.launch.num_processes == 0) {
+    plan.num_processes = int(shared);
+    plan.place.world_size = plan.place.local_world_size = int(shared);
+  }
+  place = plan.place;
+  if (plan.num_processes > 0) {
+    c.launch.program = "ffgenerate";
+    c.launch.marks_output = false;
+    return ffkit::run_local_processes(plan, c.launch, std::vector<std::string>(argv, argv + argc));
+  }
+  if (c.launch.bind_numa) ffkit::bind_to_numa_node(place, environment);
+  return std::nullopt;
+}
+
+bool draws(const ffkit::GenerateOptions& o) {
+  return o.temperature ? *o.temperature > 0 : o.top_k > 0 || o.top_p < 1;
+}
+
+void print_json(const std::string& prompt, const ffkit::GeneratedText& text) {
+  nlohmann::ordered_json line = {{"prompt", prompt},
+                                 {"text", text.text},
+                                 {"tokens", text.tokens.size()},
+                                 {"ended", text.has_ended}};
+  if (!text.stop.empty()) line["stop"] = text.stop;
+  line["ids"] = text.tokens;
+  fmt::print("{}\n", line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+int generate(int argc, char** argv, GenerateCommand& c) {
+  if (c.json && c.stream.value_or(false)) throw CLI::ExcludesError("--stream", "--json");
+  c.options.type = ffkit::parse_generate_type(c.dtype);
+  std::vector<std::string> prompts =
+      c.prompts_file.empty() ? c.prompts : ffkit::read_prompts(c.prompts_file);
+  if (prompts.empty()) prompts.emplace_back();
+  ffkit::ProcessPlace place;
+  if (const std::optional<int> status = launch(argc, argv, c, place)) {
+    if (*status == 0) ffkit::require_written_stdout();
+    return *status;
+  }
+  const bool streams = c.stream.value_or(!c.json && isatty(STDOUT_FILENO) != 0);
+  if (streams && place.rank == 0) {
+    c.options.on_text = [](size_t /*prompt*/, std::string_view piece, bool is_last) {
+      fmt::print("{}{}", piece, is_last ? "\n" : "");
+      ffkit::require_written_stdout();  // also shows it
+    };
+  }
+  const ffkit::GenerateResult result = ffkit::generate_texts(c.options, prompts, place);
+  if (place.rank != 0) return 0;
+  for (size_t i = 0; i < prompts.size() && !streams; ++i) {
+    if (c.json) {
+      print_json(prompts[i], result.texts[i]);
+    } else {
+      fmt::print("{}\n", result.texts[i].text);
+    }
+  }
+  if (c.seed->count() > 0 && !draws(c.options)) {
+    fmt::print(
+        stderr,
+        "ffgenerate: note: --seed has no effect on the likeliest tokens; give --temperature, "
+        "--top-k or --top-p to draw\n");
+  }
+  for (const std::string& note : result.notes) fmt::print(stderr, "ffgenerate: note: {}\n", note);
+  ffkit::require_written_stdout();
+  if (!c.quiet) {
+    fmt::print(stderr, "{} tokens in {:.2f} s, {:.1f} tokens/s\n", result.num_tokens,
+               result.seconds, double(result.num_tokens) / result.seconds);
+  }
+  return 0;
+}
+
+int run(int argc, char** argv) {
+  ffkit::keep_freed_memory();
+  GenerateCommand command;
+  CLI::App app("Continues texts with a GPT-2.", "ffgenerate");
+  app.footer(
+      "Example:\n"
+      "  ffgenerate --model gpt2 --prompt 'The tower is' --max-tokens 40 --temperature 0.8 --top-k "
+      "40");
+  app.set_version_flag("--version", "ffgenerate " FFKIT_VERSION);
+  add_options(app, command);
+  return ffkit::run_tool(app, argc, argv, [&] { return generate(argc, argv, command); });
+}
+
+}  // namespace
+
+int ffkit::run_ffgenerate(int argc, char** argv) {
+  return run_main("ffgenerate", [&] { return run(argc, argv); });
+}

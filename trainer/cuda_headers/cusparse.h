@@ -1,0 +1,6 @@
+// libtorch's headers include this one, which PyPI brings in packages of hundreds of megabytes. The
+// module of NCCL calls nothing of it: types that functions of libtorch's name are enough.
+#pragma once
+
+typedef struct cusparseContext* cusparseHandle_t;
+enum cusparseStatus_t : int;
