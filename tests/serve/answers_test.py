@@ -143,7 +143,7 @@ class AnswersTest(ServedDemo):
             self.assertEqual(text, "RandomResizedCrop(48, scale=(0.35, 1), interpolation='bicubic'), ColorJitter(0.4, 0.3, 0.2, 0.1), RandAugment(3, 7), RandomErasing(0.25)")
             self.assertEqual(png_size(server.get('view', split='val', record=1).body), (48, 48))
             self.assertEqual(server.api('set')['left_out'], [])
-        config.write_text('image-size = 48\nprogressive-size = 32\nmixup-alpha = 0.2\ncutmix-alpha = 1.0\n')
+        config.write_text('image-size = 48\nprogressive-size = 32\nprogressive-epochs = [0,4]\nmixup-alpha = 0.2\ncutmix-alpha = 1.0\n')
         with Server(self.data, '--config', config) as server:
             self.assertEqual(server.api('set')['left_out'], ['The run also mixes the pictures of a batch by MixUp (mixup-alpha = 0.2) or CutMix (cutmix-alpha = 1), which is not shown here.',
                                                              'The first epochs of the run have smaller pictures, from 32 pixels on. Here all have 48.'])
