@@ -309,7 +309,7 @@ class TfRecordRows final : public FileRows {
     shapes_ = found.shapes;
     for (const auto& [name, feature] : seen) {
       const bool is_known = std::ranges::any_of(
-          columns_, [&](const RowColumn& column) { return column.field.name == name; });
+          columns_, [&own = name](const RowColumn& column) { return column.field.name == own; });
       if (is_known) {
         note_feature(name, feature, num_seen);
       } else if (feature.num_rows > 0 && options.columns.empty()) {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <iterator>
 
 #include <ffkit/trainer/picture_options.h>
 
@@ -11,6 +12,7 @@ namespace {
 
 std::vector<std::string> interpolation_names() {
   std::vector<std::string> names;
+  names.reserve(std::size(kInterpolations));
   for (const Interpolation interpolation : kInterpolations) {
     names.emplace_back(to_string(interpolation));
   }
