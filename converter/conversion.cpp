@@ -100,8 +100,8 @@ class Conversion {
 
   // True when what was found in the folder is of another conversion.
   bool is_refused() const { return is_refused_; }
-  // What is planned, and how much of it is there: "3 of 12 shards are finished". Groups of files are
-  // planned one by one. Empty before there is a plan.
+  // What is planned, and how much of it is there: "3 of 12 shards are finished". Groups of files
+  // are planned one by one. Empty before there is a plan.
   std::string finished_of_planned(int64_t num_finished) const {
     int64_t num_planned = 0;
     bool are_groups = false;

@@ -185,8 +185,8 @@ struct TrainOptions {
   bool broadcast_buffers = false;  // rank 0's running statistics for all processes before each step
   Amp amp = Amp::off;
   double loss_scale = 0;  // fp16 only: factor of the loss, > 0; 0: found and adapted during the run
-  // A GPU takes kernels that give the same bits in every run. They are slower: otherwise cuDNN's are
-  // chosen by trying. An operator for which libtorch has none ends the run with Error(unsupported).
+  // A GPU takes kernels that give the same bits in every run. They are slower: otherwise cuDNN's
+  // are chosen by trying. An operator for which libtorch has none ends the run with Error(unsupported).
   // A CPU's kernels always give the same bits.
   bool deterministic = false;
   // Decoding threads of the loader. 0: with a GPU as many as this process has cores, without one a
