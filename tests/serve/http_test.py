@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """ffinspect serve and what is no browser: it answers, refuses or hangs up, and goes on."""
 import random
+import re
 import signal
 import socket
 import subprocess
@@ -48,6 +49,16 @@ class HttpTest(ServedDemo):
         self.assertEqual(answer.status, 200)
         self.assertIn("default-src 'self'", answer.headers['Content-Security-Policy'])
         self.assertIn("frame-ancestors 'none'", answer.headers['Content-Security-Policy'])
+        # The page's own style and script, and no others, by a nonce that no two answers share.
+        nonces = []
+        for policy, page in [(a.headers['Content-Security-Policy'], a.body.decode()) for a in (answer, self.server.get(''))]:
+            own = re.findall("'nonce-([A-Za-z0-9_-]{16,})'", policy)
+            self.assertEqual(len(own), 2)
+            self.assertEqual(re.findall('<(?:style|script) nonce="([^"]*)"', page), own)
+            nonces.append(own[0])
+        self.assertNotEqual(*nonces)
+        self.assertNotIn('nonce', self.server.get('api/set').headers['Content-Security-Policy'])
+        self.assertNotIn('unsafe', answer.headers['Content-Security-Policy'])
         self.assertEqual(answer.headers['X-Content-Type-Options'], 'nosniff')
         self.assertEqual(answer.headers['Referrer-Policy'], 'no-referrer')
         self.assertIsNone(answer.headers['Access-Control-Allow-Origin'])

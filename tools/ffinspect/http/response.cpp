@@ -45,20 +45,23 @@ std::string quoted(const std::string& name) {
 }  // namespace
 
 std::string response_head(const Response& response, bool keep_alive) {
+  const std::string own = response.nonce.empty() ? "" : fmt::format(" 'nonce-{}'", response.nonce);
   std::string head = fmt::format(
       "HTTP/1.1 {} {}\r\n"
       "Content-Type: {}\r\n"
       "Content-Length: {}\r\n"
       "Connection: {}\r\n"
       "Cache-Control: {}\r\n"
-      "Content-Security-Policy: default-src 'self'; img-src 'self' blob: data:; style-src 'self'; "
-      "script-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'\r\n"
+      "Content-Security-Policy: default-src 'self'; img-src 'self' blob: data:; style-src "
+      "'self'{}; "
+      "script-src 'self'{}; frame-ancestors 'none'; base-uri 'none'; form-action 'none'\r\n"
       "X-Content-Type-Options: nosniff\r\n"
       "Referrer-Policy: no-referrer\r\n"
       "Cross-Origin-Resource-Policy: same-origin\r\n",
       response.status, reason_of(response.status), response.content_type, response.body.size(),
       keep_alive ? "keep-alive" : "close",
-      response.may_be_kept && response.status == 200 ? "private, max-age=3600" : "no-store");
+      response.may_be_kept && response.status == 200 ? "private, max-age=3600" : "no-store", own,
+      own);
   if (!response.location.empty()) head += fmt::format("Location: {}\r\n", response.location);
   if (response.status == 405) head += "Allow: GET, HEAD\r\n";
   if (!response.file_name.empty()) {

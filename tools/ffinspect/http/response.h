@@ -13,6 +13,7 @@ struct Response {
   bool may_be_kept = false;    // by the browser, for an hour
   std::string file_name = {};  // not empty: the browser saves it under this name
   std::string location = {};   // of status 308: where it is
+  std::string nonce = {};      // of style and scripts that stand in the page itself
 };
 
 // The bytes of the answer's head, its empty line included, with what keeps the page to itself:

@@ -1,4 +1,4 @@
-// Before anything is drawn: the theme, and whether the server's first screen is what is asked for.
+// Before anything is drawn: the theme, and whether the server's first screen is asked for.
 const {dataset, classList} = document.documentElement;
 try {
 	const theme = localStorage.getItem('ffinspect theme');

@@ -2,8 +2,7 @@
 // those near the view have a picture or ask for one.
 //
 // Browsers limit the height of an element, so a long list is drawn in a lower one. `top` is the
-// place in the whole list, in pixels; what the scroll bar stands at follows it. A small step of the
-// bar moves the list by as much; a large one, which is a drag, by its share.
+// place in the whole list, in pixels; the scroll bar follows it.
 import {choiceOf, go, note, splitOf, write} from './addresses.js';
 import {button, choose, count, counted, h, problem, put, settled, toggle} from './elements.js';
 import {Cell, sizeFor, thumbnail} from './cells.js';

@@ -29,8 +29,10 @@ Json number_or_null(double value);
 void add_marks(const ServedSplit& split, int64_t number, const RecordView& record,
                SheetEntry& entry);
 
-// page_answer.cpp: the page, with what api/set answers and its first screen written into it.
+// page_answer.cpp: the page, with its style, what api/set answers and its first screen written into
+// it; and the answer with it, which has a nonce of its own.
 std::string make_page(SiteState& state);
+http::Response page_answer(const std::string& page);
 
 // set_answers.cpp: the set, and choices of its records.
 http::Response answer_set(SiteState& state, const http::Request& request);

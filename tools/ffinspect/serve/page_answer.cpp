@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "http/gate.h"
 #include "serve/answers.h"
 #include "serve/page_files.h"
 
@@ -51,11 +52,22 @@ std::string first_screen(SiteState& state, const ServedSplit& split) {
   return html + "</div></div></section></div>";
 }
 
+std::string_view content_of(std::string_view name) {
+  return std::ranges::find(page_files(), name, &PageFile::name)->content;
+}
+
 void replace(std::string& text, std::string_view word, std::string_view with) {
   text.replace(text.find(word), word.size(), with);
 }
 
 }  // namespace
+
+http::Response page_answer(const std::string& page) {
+  http::Response response{.content_type = "text/html; charset=utf-8", .body = page};
+  response.nonce = http::random_token();
+  for (int i = 0; i < 2; ++i) replace(response.body, "{{nonce}}", response.nonce);
+  return response;
+}
 
 std::string make_page(SiteState& state) {
   const ServedSplit& split = state.set.first_split();
@@ -64,8 +76,11 @@ std::string make_page(SiteState& state) {
   for (size_t at = 0; (at = json.find('<', at)) != std::string::npos;) {
     json.replace(at, 1, "\\u003c");
   }
-  const auto file = std::ranges::find(page_files(), "index.html", &PageFile::name);
-  std::string page(file->content);
+  std::string page(content_of("index.html"));
+  // What is drawn first waits for no other answer.
+  for (const std::string_view name : {"style.css", "first.js"}) {
+    replace(page, fmt::format("{{{{{}}}}}", name), content_of(name));
+  }
   replace(page, "{{place}}", "#grid?split=" + form_encoded(split.name()));
   replace(page, "{{screen}}", first_screen(state, split));
   replace(page, "{{set}}", json);

@@ -96,9 +96,7 @@ Site::Site(ServedSet set, const std::filesystem::path& hash_folder) {
 
 http::Response Site::answer(const http::Request& request) {
   const std::string_view name = request.path;
-  if (name == "/" || name == "/index.html") {
-    return {.content_type = "text/html; charset=utf-8", .body = state_.page};
-  }
+  if (name == "/" || name == "/index.html") return page_answer(state_.page);
   const auto file = std::ranges::find(page_files(), name.substr(1),
                                       [](const PageFile& page) { return page.name; });
   if (file != page_files().end()) return page_response(*file);

@@ -22,7 +22,7 @@ struct SiteState {
   ServedSet set;
   Choices choices;
   std::unique_ptr<DuplicateSearch> search;
-  std::string page;  // index.html as it is sent
+  std::string page;  // index.html as it is sent, but for its nonce
 
   // Null until the search is done.
   [[nodiscard]] std::shared_ptr<const Duplicates> duplicates() const { return search->result(); }
