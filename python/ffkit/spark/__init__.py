@@ -160,6 +160,15 @@ if hasattr(_pyspark, "__version__") and int(_pyspark.__version__.split(".")[0]) 
                 yield from table.cast(target).to_batches()
 
 
+else:
+    __all__.remove("DataSource")
+
+    def __getattr__(name: str) -> Any:
+        if name == "DataSource":
+            raise AttributeError(f"PySpark {_pyspark.__version__} has no data sources in Python, which came with Spark 4; write by ffkit.spark.write(df, ...)")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 def _split_path(given: Mapping[str, str]) -> tuple[str, dict[str, str]]:
     """The path and the other options, whose names Spark may have made small letters of."""
     options = dict(given)
