@@ -119,10 +119,7 @@ class Conversion {
   // There are more parts than shards: those that are left over have finished, so that a merge has
   // all.
   ConvertSummary make_nothing(const std::string& why, const std::string& shared_plan) {
-    if (shared_plan.empty() || !is_address(claimed_.folder())) {
-      throw error_of(ErrorCode::invalid_argument, "{}; take fewer parts or a smaller shard size",
-                     why);
-    }
+    if (shared_plan.empty() || !is_address(claimed_.folder())) throw nothing_to_do(why);
     note(why);
     if (!claimed_.is_finished()) {
       claimed_.set_plan(shared_plan);

@@ -293,15 +293,22 @@ std::string keep_plans_with_shards(std::vector<SplitPlan>& plans, const ConvertP
   }
   std::erase_if(plans, [](const SplitPlan& plan) { return plan.begin_shard == plan.end_shard; });
   if (!plans.empty()) return {};
-  return fmt::format("part {}/{} has nothing to do: no split has more than {} {}", part.index,
-                     part.count, most_shards, are_groups ? "groups of files" : "shards");
+  return fmt::format("part {}/{} has nothing to do: no split has more than {} {}{}", part.index,
+                     part.count, most_shards, are_groups ? "group" : "shard",
+                     most_shards == 1 ? "" : "s");
+}
+
+Error nothing_to_do(const std::string& why) {
+  const bool is_of_groups = why.find(" group") != std::string::npos;
+  return error_of(ErrorCode::invalid_argument, "{}; take fewer parts, or {}", why,
+                  is_of_groups ? "groups of fewer files" : "a smaller shard size");
 }
 
 std::vector<SplitPlan> plan_splits(const Source& source, const ConvertOptions& options) {
   std::vector<SplitPlan> plans = plan_all_splits(source, options);
   const std::string why = keep_plans_with_shards(plans, options.part);
   if (why.empty()) return plans;
-  throw error_of(ErrorCode::invalid_argument, "{}; take fewer parts or a smaller shard size", why);
+  throw nothing_to_do(why);
 }
 
 }  // namespace ffkit

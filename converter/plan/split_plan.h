@@ -87,6 +87,8 @@ std::vector<SplitPlan> plan_samples(const Source& source, size_t first_split,
 std::vector<SplitPlan> plan_all_splits(const Source& source, const ConvertOptions& options);
 // Leaves the plans that have shards. Returns a sentence that says why where there is none.
 std::string keep_plans_with_shards(std::vector<SplitPlan>& plans, const ConvertPart& part);
+// What is thrown then, with a remedy.
+Error nothing_to_do(const std::string& why);
 // Both; throws Error(invalid_argument) when there is no shard for options.part.
 std::vector<SplitPlan> plan_splits(const Source& source, const ConvertOptions& options);
 
