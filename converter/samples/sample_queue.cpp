@@ -104,10 +104,10 @@ void SampleQueue::append_done(std::unique_lock<std::mutex>& lock) {
     lock.lock();
     if (problem) failure_ = problem;
     bytes_in_flight_ -= job->num_bytes;
-    room_.notify_all();
+    if (failure_ || jobs_.size() <= num_jobs_to_wake_) room_.notify_all();
   }
   is_appending_ = false;
-  room_.notify_all();
+  if (failure_ || jobs_.empty()) room_.notify_all();
 }
 
 void SampleQueue::append(const Job& job) const {
@@ -150,16 +150,21 @@ int64_t SampleQueue::write(SetFields set_fields, int64_t num_bytes) {
   job->num_bytes = num_bytes;
   job->set_fields = std::move(set_fields);
   std::unique_lock lock(mutex_);
+  // To be woken costs more than a small sample: once there are too many, half of them shall go.
+  num_jobs_to_wake_ = jobs_.size() < max_jobs_ ? max_jobs_ : max_jobs_ / 2;
   wait_for_room(lock, [&] {
     return failure_ || jobs_.empty() ||
-           (jobs_.size() < max_jobs_ && bytes_in_flight_ + num_bytes <= max_bytes_in_flight_);
+           (jobs_.size() < max_jobs_ && jobs_.size() <= num_jobs_to_wake_ &&
+            bytes_in_flight_ + num_bytes <= max_bytes_in_flight_);
   });
   throw_failure();
-  job->number = num_written_++;
+  const int64_t number = num_written_++;
+  job->number = number;
   bytes_in_flight_ += num_bytes;
   jobs_.push_back(std::move(job));
+  lock.unlock();
   to_do_.notify_one();
-  return num_written_ - 1;
+  return number;
 }
 
 void SampleQueue::finish() {

@@ -83,6 +83,7 @@ class SampleQueue {
   std::condition_variable room_;
   std::deque<std::unique_ptr<Job>> jobs_;  // in order, those that are appended gone
   size_t num_begun_ = 0;                   // of jobs_
+  size_t num_jobs_to_wake_ = 0;            // who waits for room is woken when there are no more
   int64_t bytes_in_flight_ = 0;
   int64_t num_written_ = 0;
   bool is_appending_ = false;
