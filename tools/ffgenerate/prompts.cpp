@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <span>
@@ -26,6 +27,9 @@ void check_is_text(const std::string& path, const std::string& text) {
 }  // namespace
 
 std::vector<std::string> read_prompts(const std::string& path) {
+  if (std::filesystem::is_directory(path)) {
+    throw error_at(path, ErrorCode::invalid_argument, "is a folder; give a file of prompts");
+  }
   std::ifstream in(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   if (!in.is_open() || in.bad()) throw error_at(path, ErrorCode::not_found, "cannot be read");

@@ -1,7 +1,9 @@
 #include "commands.h"
 
+#include <cstdint>
+#include <limits>
+
 #include "data/data_sets.h"
-#include "tools/max_record_option.h"
 
 namespace ffkit {
 
@@ -15,9 +17,12 @@ CLI::App* add_command(CLI::App& app, const std::string& name, const std::string&
       ->option_text(" ");
   command->add_option("--split", target.split, "Only this split")->option_text("NAME");
   command->add_flag("--json", target.json, "Print JSON instead of text");
-  add_max_record_option(
-      *command, target.reader.max_record_bytes,
-      "Largest record that is read; a damaged file cannot claim more memory than this");
+  command
+      ->add_option("--max-record", target.reader.max_record_bytes,
+                   "Largest record that is read; a damaged file cannot claim more memory than this")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(int64_t{1}, std::numeric_limits<int64_t>::max()))
+      ->option_text("SIZE=256M");
   command->footer(footer);
   return command;
 }

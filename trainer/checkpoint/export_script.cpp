@@ -2,24 +2,26 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <string>
 
 #include <ffkit/format/error.h>
 
 #include "format/file/durable_file.h"
+#include "format/printable.h"
 
 namespace ffkit {
 namespace {
 
 namespace fs = std::filesystem;
 
-// {0}: name of the weights, {1}: of the script, {2}: of the ONNX file, {3}: what to install, {4}:
-// the task's part.
+// <weights>, <script>, <onnx>: names of the files, <'weights'>, <'onnx'>: as texts of Python,
+// <packages>: what to install, <model>: the task's part.
 constexpr char kScript[] = R"(#!/usr/bin/env python3
-"""Loads {0}, weights that fftrain exported, and writes them as ONNX.
+"""Loads <weights>, weights that fftrain exported, and writes them as ONNX.
 
-    pip install {3} onnx onnxscript
-    python {1} [{2}]
+    pip install <packages> onnx onnxscript
+    python <script> [<onnx>]
 
 The first dimension of what goes in and comes out may have any size. Names that
 onnxruntime wants: see INPUTS and OUTPUTS. `import` this file for load() alone.
@@ -28,11 +30,11 @@ import pathlib
 import sys
 
 import torch
-{4}
+<model>
 
 def load():
     """The model with the weights, for inference."""
-    path = pathlib.Path(__file__).with_name({0!r})
+    path = pathlib.Path(__file__).with_name(<'weights'>)
     if path.suffix == '.safetensors':
         import safetensors.torch
         weights = safetensors.torch.load_file(path)
@@ -43,12 +45,12 @@ def load():
 
 def main():
     here = pathlib.Path(__file__)
-    output = sys.argv[1] if len(sys.argv) > 1 else here.with_name({2!r})
+    output = sys.argv[1] if len(sys.argv) > 1 else here.with_name(<'onnx'>)
     batch = torch.export.Dim('batch')
     program = torch.onnx.export(
         load(), tuple(INPUTS.values()), dynamo=True,
         input_names=list(INPUTS), output_names=OUTPUTS,
-        dynamic_shapes=tuple({{0: batch}} for _ in INPUTS), verbose=False)
+        dynamic_shapes=tuple({0: batch} for _ in INPUTS), verbose=False)
     program.save(output)
     print(output)
 
@@ -61,15 +63,40 @@ if __name__ == '__main__':
 std::string python_text(const std::string& text) {
   std::string out = "'";
   for (const char c : text) {
-    if (c == '\'' || c == '\\') out += '\\';
-    out += c;
+    if (c == '\n') {
+      out += "\\n";
+    } else if (c == '\r') {
+      out += "\\r";
+    } else {
+      if (c == '\'' || c == '\\') out += '\\';
+      out += c;
+    }
   }
   return out + "'";
 }
 
-void replace_all(std::string& text, const std::string& word, const std::string& by) {
-  for (size_t at = 0; (at = text.find(word, at)) != std::string::npos; at += by.size())
-    text.replace(at, word.size(), by);
+// Inside of a text in three quotes.
+std::string quoted_words(const std::string& text) {
+  std::string out;
+  for (const char c : printable(text)) {
+    if (c == '\\' || c == '"') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+// kScript with its names in angle brackets replaced; what stands in them is not looked at again.
+std::string filled_in(const std::map<std::string, std::string>& values) {
+  const std::string script = kScript;
+  std::string out;
+  for (size_t at = 0; at < script.size();) {
+    const size_t end = script[at] == '<' ? script.find('>', at) : std::string::npos;
+    const auto found =
+        end == std::string::npos ? values.end() : values.find(script.substr(at + 1, end - at - 1));
+    out += found == values.end() ? std::string(1, script[at]) : found->second;
+    at = found == values.end() ? at + 1 : end + 1;
+  }
+  return out;
 }
 
 }  // namespace
@@ -87,17 +114,16 @@ void write_export_script(const fs::path& script, const fs::path& weights,
                          const PythonModel& model) {
   const std::string onnx = fs::path(weights).replace_extension(".onnx").filename().string();
   const bool is_safetensors = weights.extension() == ".safetensors";
-  std::string text = kScript;
-  replace_all(text, "{0!r}", python_text(weights.filename().string()));
-  replace_all(text, "{2!r}", python_text(onnx));
-  replace_all(text, "{0}", weights.filename().string());
-  replace_all(text, "{1}", script.filename().string());
-  replace_all(text, "{2}", onnx);
-  replace_all(text, "{3}", model.packages + (is_safetensors ? " safetensors" : ""));
-  replace_all(text, "{{", "{");
-  replace_all(text, "}}", "}");
-  replace_all(text, "{4}", model.code);
-  write_durably(script, text);
+  const std::string name = weights.filename().string();
+  write_durably(script, filled_in({
+                            {"weights", quoted_words(name)},
+                            {"'weights'", python_text(name)},
+                            {"script", quoted_words(script.filename().string())},
+                            {"onnx", quoted_words(onnx)},
+                            {"'onnx'", python_text(onnx)},
+                            {"packages", model.packages + (is_safetensors ? " safetensors" : "")},
+                            {"model", model.code},
+                        }));
 }
 
 }  // namespace ffkit

@@ -26,7 +26,8 @@ printf '\xff\xfet\0h\0e\0' >utf16
 printf 'a\0b\n' >binary
 printf 'version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n' >pointer
 printf '\xef\xbb\xbf' >mark
-for file in "utf16: is UTF-16 text" "binary: is data of an unknown kind" "pointer: is a Git LFS pointer" "mark: holds no prompt"; do
+mkdir models
+for file in "utf16: is UTF-16 text" "binary: is data of an unknown kind" "pointer: is a Git LFS pointer" "mark: holds no prompt" "models: is a folder"; do
   run 1 "${generate[@]}" --prompts "${file%%:*}"
   one_line_err "$file"
 done

@@ -87,6 +87,18 @@ TEST_F(ExportScript, ReadsSafetensorsOfAnyName) {
   EXPECT_TRUE(testing::read_file(temp_ / R"(a'b\n.onnx)").starts_with("["));
 }
 
+TEST_F(ExportScript, NamesAreWhatTheyAre) {
+  for (const std::string name : {"{1} <script> {2!r}.pth", "a\"\"\"b.pth", "two\nlines.pth"}) {
+    const fs::path script = write(name);
+    const std::string command =
+        "cd '" + temp_.path().string() + "' && PYTHONDONTWRITEBYTECODE=1 python3 \"$SCRIPT\"";
+    ASSERT_EQ(setenv("SCRIPT", script.c_str(), 1), 0);
+    ASSERT_EQ(std::system((command + " > /dev/null").c_str()), 0) << name;
+    const std::string written = testing::read_file(fs::path(script).replace_extension(".onnx"));
+    EXPECT_TRUE(written.starts_with("[")) << name;
+  }
+}
+
 TEST_F(ExportScript, SaysHowItIsRun) {
   const std::string with = testing::read_file(write("model.safetensors"));
   EXPECT_NE(with.find("\"\"\"Loads model.safetensors, weights that fftrain exported"),
