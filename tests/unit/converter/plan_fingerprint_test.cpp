@@ -106,6 +106,27 @@ TEST_F(ChangedSourceTest, PicturesAreToldByNameSizeAndContent) {
   expect_success([&] { return open_image_folder(dir_ / "moved"); });
 }
 
+// Its times have changed, so records are compared: there is one more than there are.
+TEST_F(ChangedSourceTest, BadPicturesThatAreGoodNowAreTold) {
+  const std::string good = large_picture(1);
+  for (const char* name : {"00.jpg", "01.jpg"}) write_file(dir_ / "src/cat" / name, good);
+  const fs::path last = dir_ / "src/cat/02.jpg";
+  write_file(last, std::string(good.size(), 'x'));
+  const auto open = [&] { return open_image_folder(dir_ / "src"); };
+  ConvertOptions options = part_options(OnError::skip);
+  EXPECT_EQ(convert(*open(), dir_ / "out", options).num_skipped(), 1);
+  options.resume = true;
+  const auto time = fs::last_write_time(last);
+  fs::last_write_time(last, time + std::chrono::seconds(1));
+  EXPECT_TRUE(convert(*open(), dir_ / "out", options).was_finished);
+
+  const auto finished = files_of(dir_ / "out");
+  write_file(last, good);
+  fs::last_write_time(last, time + std::chrono::seconds(2));
+  EXPECT_ERROR(convert(*open(), dir_ / "out", options), invalid_argument, .path = dir_ / "out");
+  EXPECT_TRUE(files_of(dir_ / "out") == finished);
+}
+
 TEST_F(ChangedSourceTest, AnnotationFilesAreToldByTheirContent) {
   std::string images;
   for (int i = 0; i < kPictures; ++i) {
