@@ -1,10 +1,20 @@
 // Expectations in child processes, where GoogleTest's would be lost.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include <string>
+
+// For a test that calls fork() while other threads run, which the sanitizers do not bear.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define FFKIT_SKIP_FORK_BESIDE_THREADS()                                                        \
+  GTEST_SKIP() << "a child inherits the locks of ASan's allocator as fork(2) found them; TSan " \
+                  "lets it start no threads"
+#else
+#define FFKIT_SKIP_FORK_BESIDE_THREADS() static_cast<void>(0)
+#endif
 
 namespace ffkit::testing {
 

@@ -13,6 +13,7 @@
 #include <ffkit/converter/sample_writer.h>
 #include <ffkit/format/dataset.h>
 
+#include "child_process.h"
 #include "expect_error.h"
 #include "files_of.h"
 #include "temp_dir.h"
@@ -216,6 +217,7 @@ TEST(SampleWriter, RefusesWhatCannotBe) {
 }
 
 TEST(SampleWriter, IsNotForForkedProcesses) {
+  FFKIT_SKIP_FORK_BESIDE_THREADS();
   const TempDir dir;
   auto writer = std::make_unique<SampleWriter>(dir / "out", "train", numbered_schema());
   writer->write(numbered(1), 10);

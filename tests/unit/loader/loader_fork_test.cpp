@@ -32,10 +32,7 @@ void expect_refused(const Call& call) {
 }
 
 TEST(LoaderFork, InheritedLoaderIsAnErrorAndAnotherOneWorks) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "a child inherits the locks of ASan's allocator as fork(2) found them; TSan lets "
-                  "it start no threads";
-#endif
+  FFKIT_SKIP_FORK_BESIDE_THREADS();
   const testing::TempDir dir;
   const Dataset dataset = testing::make_dataset(dir / "train");
   LoaderOptions options;

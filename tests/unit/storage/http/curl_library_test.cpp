@@ -97,9 +97,7 @@ TEST(CaBundle, TheEnvironmentComesFirstThenLibcurlThenTheSystem) {
 }
 
 TEST(ProcessHttpClient, IsOneAndAChildOfForkHasItsOwn) {
-#if defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "TSan lets a child of fork() start no threads";
-#endif
+  FFKIT_SKIP_FORK_BESIDE_THREADS();
   FaultServer server([](const FaultServer::Asked&, FaultServer::Connection& connection) {
     connection.answer(200, "x");
   });

@@ -12,6 +12,7 @@
 #include <ffkit/format/error.h>
 #include <ffkit/storage/cache.h>
 
+#include "child_process.h"
 #include "reader/random_reader.h"
 #include "temp_dir.h"
 #include "text_file.h"
@@ -35,6 +36,7 @@ std::string bytes_at(const RandomReader& reader, int64_t offset, size_t num_byte
 
 // The parent's threads, which would write blocks and call who waits, are not in the child.
 TEST(ProcessReader, ReadsInAChildWhatItsParentHasNotRead) {
+  FFKIT_SKIP_FORK_BESIDE_THREADS();
   const testing::TempDir dir;
   testing::write_file(dir / "object", content());
   for (const bool has_cache : {true, false}) {
@@ -74,6 +76,7 @@ TEST(ProcessReader, HasFetchedWhatIsAnnounced) {
 
 // The child goes on with the version that its parent has read.
 TEST(ProcessReader, RefusesInAChildWhatWasReplaced) {
+  FFKIT_SKIP_FORK_BESIDE_THREADS();
   const testing::TempDir dir;
   testing::write_file(dir / "object", content());
   set_cache({});
