@@ -80,7 +80,9 @@ int64_t Source::sample_bytes(size_t, int64_t) const {
 const char* record_noun(const Source& source) {
   const Schema schema = source.schema();
   // Without classes, a number of the picture says that several records may show the same one.
-  const bool is_picture = schema.index_of("image") >= 0 &&
+  const int image = schema.index_of("image");
+  const bool is_picture = image >= 0 &&
+                          schema.fields[static_cast<size_t>(image)].type == FieldType::image &&
                           (!source.classes().empty() || schema.index_of("image_id") < 0);
   return is_picture ? "pictures" : "records";
 }

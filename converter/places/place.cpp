@@ -111,13 +111,19 @@ class Memory {
   }
 
   // The folder, if it is known or has been asked often enough for files of its own.
+  // Null, too, where the files may be read and the folder may not be listed.
   FolderPointer folder_for_file(const std::string& address) {
     {
       const std::scoped_lock lock(mutex_);
       if (num_users_ == 0) return nullptr;
       if (!folders_.contains(address) && ++num_alone_[address] <= kFoundAlone) return nullptr;
     }
-    return folder(address);
+    try {
+      return folder(address);
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::invalid_argument) return nullptr;
+      throw;
+    }
   }
 
  private:
@@ -214,7 +220,30 @@ bool is_folder_at(const fs::path& path, std::error_code& error) {
 bool is_folder_at(const fs::path& path) {
   if (!is_address(path)) return fs::is_directory(path);
   if (!has_lists(path) && object_at(path)) return false;
-  return !Memory::of_process().folder(without_slashes(path))->entries->empty();
+  try {
+    return !Memory::of_process().folder(without_slashes(path))->entries->empty();
+  } catch (const Error& error) {
+    // Whoever may not list can still name a file.
+    if (error.code() == ErrorCode::invalid_argument && has_file_at(path)) return false;
+    throw;
+  }
+}
+
+bool has_file_at(const fs::path& path) {
+  if (!is_address(path)) return fs::exists(path) && !fs::is_directory(path);
+  try {
+    return object_at(path).has_value();
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::invalid_argument) return false;
+    throw;
+  }
+}
+
+std::optional<fs::path> file_beside(const fs::path& file, const std::string& name) {
+  if (shown_place(file) != file.native()) return std::nullopt;
+  fs::path other = file.parent_path() / name;
+  if (!has_file_at(other)) return std::nullopt;
+  return other;
 }
 
 std::vector<fs::path> objects_below(const fs::path& folder) {

@@ -91,6 +91,13 @@ bool is_folder_at(const std::filesystem::path& path);
 // The same; `error` takes what a disk says.
 bool exists_at(const std::filesystem::path& path, std::error_code& error);
 bool is_folder_at(const std::filesystem::path& path, std::error_code& error);
+// Whether there is such a file, which need not be there. False, too, where a store may not be asked
+// for it, as S3 says of what is not there to a reader who may not list.
+bool has_file_at(const std::filesystem::path& path);
+// The file `name` in the folder of `file`; nothing where there is none. Beside an address with a
+// query, which may be the signature of one file alone, nothing is looked for.
+std::optional<std::filesystem::path> file_beside(const std::filesystem::path& file,
+                                                 const std::string& name);
 
 // An object; nothing where there is none.
 std::optional<PlacedObject> object_at(const std::filesystem::path& address);

@@ -24,6 +24,7 @@ class FolderServer:
         self.failed = 0
         self.is_gone = False  # connections are closed without an answer
         self.delay_s = 0
+        self.may_list = True  # else all that is not there is forbidden, as by S3
         self.key = None  # the only access key that is good
         self.url = serve(type("Handler", (_Handler,), {"server_of_folder": self}))
 
@@ -62,6 +63,8 @@ class _Handler(Handler):
             return self.answer(400, b"<Error><Code>ExpiredToken</Code><Message>The provided token has expired.</Message></Error>")
         path, _, query = self.path.partition("?")
         path = urllib.parse.unquote(path)
+        if not own.may_list and ("list-type" in query or not (own.folder / path.lstrip("/")).is_file()):
+            return self.answer(403, b"<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>")
         if "list-type" in query:
             return self.list(path.strip("/"), dict(urllib.parse.parse_qsl(query)))
         file = own.folder / path.lstrip("/")

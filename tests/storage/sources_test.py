@@ -1,7 +1,6 @@
 """Every kind of source, read from stores: the data set is the one that the local copy gives, to the byte."""
 
 import http.server
-import json
 import os
 import pathlib
 import shutil
@@ -9,53 +8,14 @@ import subprocess
 import time
 
 import source_data
+from clouds import google_of, hub_of
+from conversions import FFCONVERT, check_kind, convert, expect_same
 from folder_server import FolderServer
 from servers import FOLDER, KEYS, environment, expect, free_ports, installed, serve, start
 from sets import SeaweedFs, demo
 
-FFCONVERT = os.environ["FFKIT_FFCONVERT"]
 top = FOLDER / "served"
 bucket = top / "bucket"
-
-
-def convert(*arguments, env=None, code=0):
-    """What ffconvert says on stderr."""
-    clean = environment(**KEYS, FFKIT_CACHE="off", **(env or {}))
-    done = subprocess.run([FFCONVERT, *map(str, arguments)], env=clean, capture_output=True, text=True, timeout=180)
-    expect(done.returncode == code, f"ffconvert {' '.join(map(str, arguments))}: status {done.returncode}, not {code}\n{done.stdout}{done.stderr}")
-    expect("secret" not in done.stdout + done.stderr, done.stderr)
-    return done.stdout + done.stderr
-
-
-def expect_same(one, other):
-    """Files are equal to the byte; of manifests, all but where the source is and when it was written."""
-    names = sorted(str(path.relative_to(one)) for path in one.rglob("*") if path.is_file())
-    expect(names == sorted(str(path.relative_to(other)) for path in other.rglob("*") if path.is_file()), f"{one} and {other} have other files")
-    for name in names:
-        a, b = (one / name).read_bytes(), (other / name).read_bytes()
-        if name.endswith("manifest.json"):
-            a, b = json.loads(a), json.loads(b)
-            for manifest in (a, b):
-                for fact in ("path", "annotations", "images", "listing", "folder_mask", "list"):
-                    manifest["source"].pop(fact, None)
-        elif name == "report.jsonl":
-            continue
-        expect(a == b, f"{name} of {other} differs: {[(key, a[key], b[key]) for key in a if a[key] != b.get(key)] if isinstance(a, dict) else len(a)}")
-
-
-def check_kind(kind, source, local, arguments, env):
-    """The address gives what the local source gives."""
-    of_store, of_disk = FOLDER / f"{kind}-store", FOLDER / f"{kind}-disk"
-    for folder in (of_store, of_disk):
-        subprocess.run(["rm", "-rf", folder], check=True)
-    convert(kind, local, of_disk, "--quiet", *arguments)
-    convert(kind, source, of_store, "--quiet", *arguments, env=env)
-    expect_same(of_disk, of_store)
-    for manifest in of_store.rglob("manifest.json"):
-        path = json.loads(manifest.read_text())["source"].get("path")
-        expect(path is None or path == str(source).split("?")[0].rstrip("/"), f"{manifest}: {path}")
-    return of_store
-
 
 for kind, (make, _) in source_data.KINDS.items():
     make(bucket / kind)
@@ -75,6 +35,10 @@ for name, env in (("counting", {"AWS_ENDPOINT_URL_S3": server.url}), ("SeaweedFS
         convert("pairs", folder, f"image={root}/pairs/images", f"mask={root}/pairs/masks", "--quiet", env=env)
     expect_same(local, remote)
     print(f"{name}: {', '.join(source_data.KINDS)}, pairs")
+for address, env in (("gs://bucket", google_of(server)), ("hf://datasets/o/n", hub_of(bucket))):
+    for kind, (_, arguments) in source_data.KINDS.items():
+        check_kind(kind, f"{address}/{kind}", bucket / kind, arguments, env)
+    print(f"{address}: {', '.join(source_data.KINDS)}")
 
 # rclone answers ranges with 200, and lists other ETags than it may send.
 port = free_ports(1)[0]

@@ -51,14 +51,14 @@ std::vector<NamedLmdb> lmdb_files_at(const fs::path& path) {
     for (const fs::path& file : expand_braces(path)) found.push_back(named_file(file));
     return found;
   }
-  if (!is_folder_at(path)) {
-    if (exists_at(path)) return {named_file(path)};
-    throw source_error(path, ErrorCode::not_found, "there is no such file or folder");
-  }
-  if (exists_at(path / kDataFile)) {
+  if (has_file_at(path)) return {named_file(path)};
+  if (has_file_at(path / kDataFile)) {
     // "folder/" is called "folder", too.
     const fs::path folder = path.has_filename() ? path : path.parent_path();
     return {{stem_of_lmdb(name_of_file(folder)), path / kDataFile}};
+  }
+  if (!is_folder_at(path)) {
+    throw source_error(path, ErrorCode::not_found, "there is no such file or folder");
   }
   std::vector<NamedLmdb> found;
   try {
@@ -68,7 +68,7 @@ std::vector<NamedLmdb> lmdb_files_at(const fs::path& path) {
       refuse_dangling_link(entry.path());
       if (!entry.is_directory()) {
         if (is_lmdb_name(name)) found.push_back({stem_of_lmdb(name), entry.path()});
-      } else if (exists_at(entry.path() / kDataFile)) {
+      } else if (has_file_at(entry.path() / kDataFile)) {
         found.push_back({stem_of_lmdb(name), entry.path() / kDataFile});
       }
     }

@@ -155,12 +155,8 @@ class RecordIoRows final : public FileRows {
   std::optional<fs::path> beside(size_t split, size_t i, const char* ending) const {
     const fs::path& file = listed_[split][i];
     const std::string name = name_of_file(file);
-    // A signature in an address is of one file alone.
-    if (name != file.filename().string()) return std::nullopt;
-    fs::path other = file;
-    other.replace_filename(names_.stem(name).value_or(file.stem().string()) + ending);
-    if (other != file && exists_at(other)) return other;
-    return std::nullopt;
+    const std::string other = names_.stem(name).value_or(file.stem().string()) + ending;
+    return other == name ? std::nullopt : file_beside(file, other);
   }
 
   // Ids, the best there are: names of .lst files, ids in headers that are all different, keys of

@@ -119,7 +119,7 @@ SourceInput IndexFile::input(std::string name) const {
 
 std::vector<IndexedFolder> find_indexed_folders(const fs::path& path, const char* writer,
                                                 std::vector<std::string>& notes) {
-  const bool is_one = exists_at(path / "index.json");
+  const bool is_one = has_file_at(path / "index.json");
   if (!is_one && !is_folder_at(path)) {
     throw source_error(path, ErrorCode::not_found,
                        "is no folder; give the one in which {} has written index.json", writer);
@@ -130,7 +130,7 @@ std::vector<IndexedFolder> find_indexed_folders(const fs::path& path, const char
     for (const FolderEntry& entry : FolderEntries(path)) {
       const std::string name = entry.path().filename().string();
       if (name.starts_with('.') || !entry.is_directory()) continue;
-      if (!exists_at(entry.path() / "index.json")) continue;
+      if (!has_file_at(entry.path() / "index.json")) continue;
       const std::string split = split_called(name);
       is_any_named = is_any_named || !split.empty();
       found[split.empty() ? name : split].push_back(entry.path());
@@ -138,8 +138,10 @@ std::vector<IndexedFolder> find_indexed_folders(const fs::path& path, const char
   } catch (const fs::filesystem_error& error) {
     throw source_io_error(path, "cannot be listed", error.code().value());
   } catch (const Error& error) {
-    // A web server lists no folders, and the index is enough.
-    if (!is_one || error.code() != ErrorCode::unsupported) throw;
+    // A web server lists no folders, some stores not to everybody, and the index is enough.
+    const bool is_refused =
+        error.code() == ErrorCode::unsupported || error.code() == ErrorCode::invalid_argument;
+    if (!is_one || !is_refused) throw;
   }
   if (is_one) {
     std::vector<std::string> names;

@@ -35,14 +35,10 @@ FoundFiles find_files(const fs::path& folder, const std::vector<const IndexedFil
   std::string first_missing;
   size_t num_missing = 0;
   for (const IndexedFile* file : files) {
-    std::error_code missing;
-    FileStamp stamp = stamp_of(file->path, missing);
-    const bool is_compressed = static_cast<bool>(missing) && file->compressed.has_value();
-    if (is_compressed) {
-      missing.clear();
-      stamp = stamp_of(*file->compressed, missing);
-    }
+    const bool is_compressed = file->compressed.has_value() && !has_file_at(file->path);
     const fs::path& path = is_compressed ? *file->compressed : file->path;
+    std::error_code missing;
+    const FileStamp stamp = stamp_of(path, missing);
     if (missing) {
       if (num_missing++ == 0) first_missing = name_below(folder, path);
       continue;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 
 #include <nlohmann/json.hpp>
 
@@ -68,15 +69,6 @@ void add_shapes(const FeatureJson& feature, const std::string& name, std::vector
 
 }  // namespace
 
-bool is_there(const fs::path& file) {
-  try {
-    return exists_at(file);
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::unsupported) throw;
-    return false;  // of a web server, which says so of what it has not
-  }
-}
-
 Shapes read_tfds_shapes(const fs::path& path, std::string_view json) {
   Shapes shapes;
   try {
@@ -113,12 +105,12 @@ std::map<std::string, int64_t> read_tfds_counts(const fs::path& path, std::strin
   return counts;
 }
 
-std::vector<std::string> find_tfds_classes(const fs::path& folder, const std::string& feature) {
+std::vector<std::string> find_tfds_classes(const fs::path& records, const std::string& feature) {
   std::string name = feature;
   std::ranges::replace(name, '/', '-');
-  const fs::path file = folder / (name + ".labels.txt");
-  if (!is_there(file)) return {};
-  return read_class_list(file);
+  const std::optional<fs::path> file = file_beside(records, name + ".labels.txt");
+  if (!file) return {};
+  return read_class_list(*file);
 }
 
 }  // namespace ffkit

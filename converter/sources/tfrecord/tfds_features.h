@@ -11,9 +11,6 @@
 
 namespace ffkit {
 
-// Whether there is such a file beside the records.
-bool is_there(const std::filesystem::path& file);
-
 // By the name of the feature in the records ("objects/bbox"), of those whose numbers have two or
 // more dimensions; -1 for a length that differs. Throws Error(corrupt) for what is no
 // features.json.
@@ -25,9 +22,9 @@ std::map<std::string, std::vector<int64_t>> read_tfds_shapes(const std::filesyst
 std::map<std::string, int64_t> read_tfds_counts(const std::filesystem::path& path,
                                                 std::string_view json);
 
-// The names of the feature's classes in FOLDER/<name>.labels.txt, with "-" for "/"; empty where
-// there is no such file.
-std::vector<std::string> find_tfds_classes(const std::filesystem::path& folder,
+// The names of the feature's classes in <name>.labels.txt beside `records`, with "-" for "/"; empty
+// where there is no such file.
+std::vector<std::string> find_tfds_classes(const std::filesystem::path& records,
                                            const std::string& feature);
 
 }  // namespace ffkit

@@ -269,10 +269,11 @@ class TfRecordRows final : public FileRows {
   }
 
   void make_columns(const SeenFeatures& seen, int64_t num_seen) {
-    const fs::path folder = files(0).paths().front().parent_path();
+    const fs::path& first_file = files(0).paths().front();
     std::map<std::string, std::vector<int64_t>> shapes;
-    const fs::path features = folder / "features.json";
-    if (is_there(features)) shapes = read_tfds_shapes(features, read_source_text(features));
+    if (const std::optional<fs::path> features = file_beside(first_file, "features.json")) {
+      shapes = read_tfds_shapes(*features, read_source_text(*features));
+    }
     for (const auto& [name, feature] : seen) {
       if (feature.num_rows == 0) {
         notes_.push_back(
@@ -288,7 +289,7 @@ class TfRecordRows final : public FileRows {
         shapes_.back() = shape->second;
       }
       if (column.field.type == FieldType::scalar && feature.kind == TfKind::integers) {
-        column.class_names = find_tfds_classes(folder, name);
+        column.class_names = find_tfds_classes(first_file, name);
         column.least = feature.least;
       }
       columns_.push_back(std::move(column));
@@ -325,9 +326,9 @@ class TfRecordRows final : public FileRows {
 
   // What TensorFlow Datasets counted when it wrote the files.
   void compare_counts() {
-    const fs::path info = files(0).paths().front().parent_path() / "dataset_info.json";
-    if (!is_there(info)) return;
-    for (const auto& [name, count] : read_tfds_counts(info, read_source_text(info))) {
+    const std::optional<fs::path> info = file_beside(files(0).paths().front(), "dataset_info.json");
+    if (!info) return;
+    for (const auto& [name, count] : read_tfds_counts(*info, read_source_text(*info))) {
       const std::string called = split_called(name);
       int64_t num_there = 0;
       for (const SourceSplit& split : splits()) {
@@ -478,8 +479,7 @@ std::unique_ptr<Source> open_tfrecord(const fs::path& path, const RowOptions& op
 FileListing tfrecord_files(const fs::path& path, const RowOptions& /*options*/) {
   const PlacesListed listed;
   FileListing files = file_listing(find_tfrecords(path));
-  const fs::path folder = files.splits.front().files.front().path.parent_path();
-  if (is_there(folder / "dataset_info.json")) {
+  if (file_beside(files.splits.front().files.front().path, "dataset_info.json")) {
     files.notes.push_back(fmt::format(
         "{}: the numbers of samples in dataset_info.json are not compared, since no more than a "
         "group of files is looked at",

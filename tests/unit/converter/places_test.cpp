@@ -102,7 +102,18 @@ TEST(FolderEntries, AreThoseOfTheDisk) {
     EXPECT_FALSE(is_folder_at(place / "file"));
     EXPECT_FALSE(exists_at(place / "nothing"));
     EXPECT_TRUE(exists_at(place / "below"));
+    EXPECT_TRUE(has_file_at(place / "file"));
+    EXPECT_FALSE(has_file_at(place / "nothing"));
+    EXPECT_FALSE(has_file_at(place / "below"));
+    EXPECT_EQ(file_beside(place / "nothing", "file"), place / "file");
+    EXPECT_EQ(file_beside(place / "file", "nothing"), std::nullopt);
+    EXPECT_EQ(file_beside(place / "file", "below"), std::nullopt);
   }
+}
+
+// A request for it would have the signature of another file, or end up in the query.
+TEST(FileBeside, IsNotLookedForWhereAnAddressHasAQuery) {
+  EXPECT_EQ(file_beside("https://127.0.0.1:1/a.rec?signature=x/y", "a.lst"), std::nullopt);
 }
 
 TEST(PlacesListed, AsksForAFolderOnce) {
