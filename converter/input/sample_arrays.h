@@ -15,10 +15,11 @@ std::span<T> new_array(SampleBuffers& buffers, size_t count) {
   return {reinterpret_cast<T*>(bytes.data()), count};
 }
 
+// std::copy() is a memmove; std::ranges::copy() of what is const is a loop in libstdc++ 12.
 template <typename T>
 std::span<const T> array_copy(SampleBuffers& buffers, std::span<const T> values) {
   const std::span<T> copy = new_array<T>(buffers, values.size());
-  std::ranges::copy(values, copy.begin());
+  std::copy(values.begin(), values.end(), copy.begin());
   return copy;
 }
 

@@ -73,8 +73,7 @@ class FileInput final : public ArrowInput {
       file_.read_at(0, whole);
       whole_ = std::move(whole);
     }
-    std::ranges::copy(std::span(whole_).subspan(static_cast<size_t>(offset), out.size()),
-                      out.begin());
+    std::copy_n(whole_.begin() + offset, out.size(), out.begin());
   }
 
   const InputFile file_;

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "format/make_error.h"
+#include "input/sample_arrays.h"
 #include "sources/arrow/arrow_access.h"
 #include "sources/arrow/arrow_columns.h"
 
@@ -144,12 +145,6 @@ std::span<const std::byte> bytes_at(const ArrowPlace& place, const ArrowArray& l
   return arrow_bytes(*array, place.has_wide_offsets, index);
 }
 
-std::span<const std::byte> copied(std::span<const std::byte> bytes, SampleBuffers& buffers) {
-  const std::span<std::byte> copy = buffers.bytes(bytes.size());
-  std::ranges::copy(bytes, copy.begin());
-  return copy;
-}
-
 void read_numbers(const ArrowColumn& column, ArrowLeaf leaf, const ItemRange& range,
                   RowValue& value, SampleBuffers& buffers) {
   const Field& field = column.column.field;
@@ -195,7 +190,7 @@ void read_arrow_value(const ArrowColumn& column, const ArrowPlace& place, const 
   value.is_null = false;
   const auto at = [&](int64_t index) {
     const std::span<const std::byte> found = bytes_at(place, *range.array, index);
-    return bytes == ArrowBytes::copied ? copied(found, buffers) : found;
+    return bytes == ArrowBytes::copied ? array_copy(buffers, found) : found;
   };
   if (place.depth == 0) {
     value.bytes = at(range.begin);

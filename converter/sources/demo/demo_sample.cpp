@@ -36,7 +36,7 @@ std::span<std::byte> DemoPictures::encode(const std::vector<uint8_t>& pixels,
   const std::vector<std::byte> jpeg =
       encode_jpeg({.data = pixels.data(), .width = side, .height = side, .stride = 3 * side});
   const std::span<std::byte> image = buffers.bytes(jpeg.size());
-  std::ranges::copy(jpeg, image.begin());
+  std::copy(jpeg.begin(), jpeg.end(), image.begin());
   return image;
 }
 

@@ -11,6 +11,7 @@
 
 #include "format/make_error.h"
 #include "format/printable.h"
+#include "input/sample_arrays.h"
 #include "input/sample_size.h"
 #include "sources/arrow/arrow_access.h"
 #include "sources/rows/stored_values.h"
@@ -244,10 +245,7 @@ void read_table_leaf(const LitDataFormat& format, const TableLeaf& leaf, const A
     return value.set_bytes(std::as_bytes(std::span(buffers.text(text))));
   }
   if (format.kind == LitDataKind::plain) {
-    const std::span<const std::byte> bytes = arrow_bytes(node, *array, row);
-    const std::span<std::byte> copy = buffers.bytes(bytes.size());
-    std::ranges::copy(bytes, copy.begin());
-    return value.set_bytes(copy);
+    return value.set_bytes(array_copy(buffers, arrow_bytes(node, *array, row)));
   }
   switch (format.field.dtype) {
     case DType::u8:

@@ -164,7 +164,8 @@ class LmdbRows final : public FileRows {
     // Of a store, where each read would be a request.
     FileWindow blocks(num_bytes, read_here, kStoreBlockBytes, kStoreBlockBytes);
     const ReadBytes read_blocks = [&](int64_t offset, std::span<std::byte> out) {
-      std::ranges::copy(blocks.at(offset, out.size()), out.begin());
+      const std::span<const std::byte> found = blocks.at(offset, out.size());
+      std::copy(found.begin(), found.end(), out.begin());
     };
     const ReadBytes& read = is_address(path()) ? read_blocks : read_here;
     LmdbListing listing =
