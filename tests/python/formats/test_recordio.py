@@ -1,4 +1,4 @@
-"""RecordIO of MXNet, compared record by record with a reader that follows dmlc-core and MXNet's recordio.py. (MXNet 1.9.1 itself does not go with NumPy 2.)"""
+"""RecordIO of MXNet, compared record by record with a reader that follows dmlc-core and MXNet's recordio.py. (MXNet 1.9.1 itself does not go with NumPy 2; `bench/formats` reads with it.)"""
 import io
 import pathlib
 import random
