@@ -111,7 +111,8 @@ constexpr EnumName<ErrorSubject> kErrorSubjectNames[] = {{ErrorSubject::unknown,
                                                          {ErrorSubject::dataset, "dataset"},
                                                          {ErrorSubject::shard, "shard"},
                                                          {ErrorSubject::split, "split"},
-                                                         {ErrorSubject::field, "field"}};
+                                                         {ErrorSubject::field, "field"},
+                                                         {ErrorSubject::checkpoint, "checkpoint"}};
 std::string_view to_string(ErrorSubject subject) {
   return name_of(kErrorSubjectNames, subject);
 }

@@ -67,7 +67,7 @@ class Error(RuntimeError):
     Attributes:
         message: the sentence.
         code: "not_found", "corrupt", "io", "invalid_argument", "unsupported" or "cancelled".
-        subject: what it is about: "argument", "sample", "source", "destination", "dataset", "shard", "split", "field" or, where nobody has said, "unknown".
+        subject: what it is about: "argument", "sample", "source", "destination", "dataset", "shard", "split", "field", "checkpoint" or, where nobody has said, "unknown".
         path: file or folder, or None.
         record: number of the record in `path` (or in the data set when `path` is one), or None.
         offset: byte offset in `path`, or None.

@@ -16,9 +16,9 @@ constexpr std::array kErrorCodes = {ErrorCode::not_found,   ErrorCode::corrupt,
                                     ErrorCode::unsupported, ErrorCode::cancelled};
 
 constexpr std::array kErrorSubjects = {
-    ErrorSubject::unknown, ErrorSubject::argument,    ErrorSubject::sample,
-    ErrorSubject::source,  ErrorSubject::destination, ErrorSubject::dataset,
-    ErrorSubject::shard,   ErrorSubject::split,       ErrorSubject::field};
+    ErrorSubject::unknown,     ErrorSubject::argument,  ErrorSubject::sample, ErrorSubject::source,
+    ErrorSubject::destination, ErrorSubject::dataset,   ErrorSubject::shard,  ErrorSubject::split,
+    ErrorSubject::field,       ErrorSubject::checkpoint};
 
 nb::object errors_module() {
   return nb::module_::import_("ffkit._errors");

@@ -58,14 +58,14 @@ CheckpointInfo from_metadata(const fs::path& path, const std::map<std::string, s
     throw Error(ErrorCode::invalid_argument,
                 "holds tensors but is not a checkpoint of fftrain; give a file that fftrain wrote "
                 "into its work folder",
-                {.path = path.string()});
+                {.path = path.string(), .subject = ErrorSubject::checkpoint});
   }
   if (version->second != std::to_string(kVersion)) {
     throw Error(ErrorCode::unsupported,
                 fmt::format("is a checkpoint of version {}, but this fftrain reads version {}; use "
                             "the fftrain that wrote it",
                             version->second, kVersion),
-                {.path = path.string()});
+                {.path = path.string(), .subject = ErrorSubject::checkpoint});
   }
   CheckpointInfo info;
   std::string part;
@@ -95,10 +95,10 @@ CheckpointInfo from_metadata(const fs::path& path, const std::map<std::string, s
   } catch (const std::logic_error&) {  // std::out_of_range: the part is not there
     throw Error(ErrorCode::corrupt,
                 "lacks the part '" + part + "' of a checkpoint; it was changed by hand",
-                {.path = path.string()});
+                {.path = path.string(), .subject = ErrorSubject::checkpoint});
   } catch (const Json::exception&) {
     throw Error(ErrorCode::corrupt, "its part '" + part + "' is incomplete; it was changed by hand",
-                {.path = path.string()});
+                {.path = path.string(), .subject = ErrorSubject::checkpoint});
   }
   return info;
 }
@@ -116,7 +116,7 @@ const at::Tensor& find_matching(const fs::path& path,
                 fmt::format("has no tensor '{}', which the run needs; is it of another model, "
                             "--optimizer or --amp?",
                             wanted.name),
-                {.path = path.string()});
+                {.path = path.string(), .subject = ErrorSubject::checkpoint});
   }
   if (it->second.scalar_type() != wanted.tensor.scalar_type() ||
       it->second.sizes() != wanted.tensor.sizes()) {
@@ -125,7 +125,7 @@ const at::Tensor& find_matching(const fs::path& path,
         fmt::format("tensor '{}' is {}, but the model needs {}; is it of another model, "
                     "or one with other options?",
                     wanted.name, describe_tensor(it->second), describe_tensor(wanted.tensor)),
-        {.path = path.string()});
+        {.path = path.string(), .subject = ErrorSubject::checkpoint});
   }
   return it->second;
 }
@@ -134,7 +134,7 @@ void require_crc(const fs::path& path, const SafeTensors& contents) {
   if (contents.is_checked) return;
   throw Error(ErrorCode::corrupt,
               "has no CRC-32C; the checkpoint is damaged or was rewritten by another program",
-              {.path = path.string()});
+              {.path = path.string(), .subject = ErrorSubject::checkpoint});
 }
 
 }  // namespace
@@ -248,7 +248,7 @@ void check_checkpoint(const fs::path& path) {
   if (wrong.empty()) return;
   throw Error(ErrorCode::corrupt,
               fmt::format("its tensor '{}' holds nan: the training had diverged", wrong),
-              {.path = path.string()});
+              {.path = path.string(), .subject = ErrorSubject::checkpoint});
 }
 
 }  // namespace ffkit

@@ -76,7 +76,7 @@ std::vector<StoredPart> parts_from_text(const fs::path& file,
       parts.push_back(part_from_json(json));
   } catch (const std::exception&) {  // nlohmann's, and std::out_of_range: there are none
     throw Error(ErrorCode::corrupt, "does not list the parts of its checkpoint as it should",
-                {.path = file.string()});
+                {.path = file.string(), .subject = ErrorSubject::checkpoint});
   }
   return parts;
 }
@@ -107,7 +107,7 @@ void write_part(const fs::path& file, const std::vector<SharedTensor>& own) {
               fmt::format("rank {} made it where rank {} does not see it; give all processes the "
                           "same --work-dir on a file system that their machines share",
                           writer, reader),
-              {.path = path.string()});
+              {.path = path.string(), .subject = ErrorSubject::checkpoint});
 }
 
 // What the parts hold, as they say, of the ranks that wrote one.
@@ -135,7 +135,7 @@ class PartsReader {
     if (!manifest_.is_checked) {
       throw Error(ErrorCode::corrupt,
                   "has no CRC-32C; the checkpoint is damaged or was rewritten by another program",
-                  {.path = (path / kManifest).string()});
+                  {.path = (path / kManifest).string(), .subject = ErrorSubject::checkpoint});
     }
     parts_ = parts_from_text(path / kManifest, manifest_.metadata);
     for (const NamedTensor& t : manifest_.tensors) {
@@ -171,11 +171,12 @@ class PartsReader {
     for (const NamedTensor& t : manifest_.tensors) {
       if (t.name == part.name) return t.tensor;
     }
-    throw Error(ErrorCode::corrupt, "lacks a tensor", {.path = path_.string()});
+    throw Error(ErrorCode::corrupt, "lacks a tensor",
+                {.path = path_.string(), .subject = ErrorSubject::checkpoint});
   }
   [[noreturn]] void refuse(const StoredPart& part, const std::string& message) const {
     throw Error(ErrorCode::corrupt, message + "; the checkpoint is damaged: take the one before it",
-                {.path = (path_ / part.file).string()});
+                {.path = (path_ / part.file).string(), .subject = ErrorSubject::checkpoint});
   }
   SafeTensorsReader& file(const StoredPart& part) {
     const auto it = files_.find(part.file);
@@ -215,7 +216,9 @@ void write_parts(Communicator& communicator, const fs::path& path, const SafeTen
     if (!error) fs::create_directory(folder, error);
     if (error) {
       throw Error(ErrorCode::io, "cannot make the folder of a checkpoint",
-                  {.path = folder.string(), .errno_value = error.value()});
+                  {.path = folder.string(),
+                   .errno_value = error.value(),
+                   .subject = ErrorSubject::destination});
     }
   });
   on_all_ranks(communicator, [&] {
@@ -237,7 +240,8 @@ void write_parts(Communicator& communicator, const fs::path& path, const SafeTen
 void load_shares(const fs::path& path, const std::vector<SharedTensor>& wanted) {
   PartsReader reader(path);
   const auto refuse = [&](const std::string& message) {
-    throw Error(ErrorCode::invalid_argument, message, {.path = path.string()});
+    throw Error(ErrorCode::invalid_argument, message,
+                {.path = path.string(), .subject = ErrorSubject::checkpoint});
   };
   std::map<std::string, const SharedTensor*> by_name;
   for (const SharedTensor& t : wanted) by_name.emplace(t.name, &t);
@@ -278,7 +282,7 @@ void load_shares(const fs::path& path, const std::vector<SharedTensor>& wanted) 
                 fmt::format("its manifest lists {} of {} numbers of tensor '{}'; the checkpoint is "
                             "damaged: take the one before it",
                             num_found[t.name], t.share.num_elements(), t.name),
-                {.path = path.string()});
+                {.path = path.string(), .subject = ErrorSubject::checkpoint});
   }
 }
 
@@ -316,8 +320,9 @@ void remove_parts(const fs::path& path) {
   fs::rename(path, folder, error);
   if (!error) fs::remove_all(folder, error);
   if (!error) return;
-  throw Error(ErrorCode::io, "cannot be removed",
-              {.path = path.string(), .errno_value = error.value()});
+  throw Error(
+      ErrorCode::io, "cannot be removed",
+      {.path = path.string(), .errno_value = error.value(), .subject = ErrorSubject::destination});
 }
 
 void remove_unfinished_parts(const fs::path& folder) {

@@ -105,7 +105,7 @@ fs::path new_export_script(const fs::path& weights) {
   fs::path script = fs::path(weights).replace_extension(".py");
   if (fs::exists(fs::symlink_status(script))) {
     throw Error(ErrorCode::invalid_argument, "exists; delete it or give another name",
-                {.path = script.string()});
+                {.path = script.string(), .subject = ErrorSubject::destination});
   }
   return script;
 }

@@ -44,7 +44,9 @@ std::string GoodCheckpoint::put_aside() {
       fs::rename(last_, aside, error);
       if (error) {
         throw Error(ErrorCode::io, "cannot be renamed to *.not-finite",
-                    {.path = last_.string(), .errno_value = error.value()});
+                    {.path = last_.string(),
+                     .errno_value = error.value(),
+                     .subject = ErrorSubject::destination});
       }
       out = fmt::format("; {}, whose weights give no number, is renamed to *.not-finite",
                         last_.string());

@@ -18,6 +18,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_parts.h"
+#include "files/checkpoint_errors.h"
 #include "files/pth.h"
 #include "files/safetensors.h"
 #include "files/sharded_weights.h"
@@ -30,7 +31,8 @@ namespace {
 namespace fs = std::filesystem;
 
 [[noreturn]] void refuse_weights(const Weights& weights, const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, message, {.path = weights.path.string()});
+  throw Error(ErrorCode::invalid_argument, message,
+              {.path = weights.path.string(), .subject = ErrorSubject::checkpoint});
 }
 
 // Of both kinds of tensors in turn.
@@ -175,7 +177,9 @@ bool holds_weights_alone(const fs::path& path) {
   return !fs::is_directory(path) && !is_checkpoint(path);
 }
 
-Weights read_weights(const fs::path& path, const std::string& key) {
+namespace {
+
+Weights read_weights_of(const fs::path& path, const std::string& key) {
   Weights weights{.path = path, .tensors = {}};
   std::string prefix = key;
   if (is_checkpoint(path)) {
@@ -200,6 +204,12 @@ Weights read_weights(const fs::path& path, const std::string& key) {
   if (!prefix.empty()) take_prefix(weights, prefix);
   remove_wrappers(weights);
   return weights;
+}
+
+}  // namespace
+
+Weights read_weights(const fs::path& path, const std::string& key) {
+  return of_checkpoint(path, [&] { return read_weights_of(path, key); });
 }
 
 namespace {
@@ -227,16 +237,16 @@ void write_weights(const Weights& weights, const fs::path& path) {
     throw Error(ErrorCode::unsupported,
                 "ONNX is written by PyTorch in Python; give a name that ends in .pth and --script, "
                 "and run the script that is written beside it",
-                {.path = path.string()});
+                {.path = path.string(), .subject = ErrorSubject::checkpoint});
   }
   if (!is_pth && !snapshot && path.extension() != ".safetensors") {
     throw Error(ErrorCode::invalid_argument,
                 "weights are written as .safetensors or .pth; give a name that ends so",
-                {.path = path.string()});
+                {.path = path.string(), .subject = ErrorSubject::checkpoint});
   }
   if (fs::exists(fs::symlink_status(path))) {
     throw Error(ErrorCode::invalid_argument, "exists; delete it or give another name",
-                {.path = path.string()});
+                {.path = path.string(), .subject = ErrorSubject::destination});
   }
   if (snapshot) {
     write_snapshot(path, *snapshot, weights.tensors);

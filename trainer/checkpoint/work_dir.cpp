@@ -56,7 +56,9 @@ bool make_folder(const fs::path& folder) {
   const bool is_new = fs::create_directories(folder, error);
   if (!error) return is_new;
   throw Error(ErrorCode::io, "cannot make the work folder",
-              {.path = folder.string(), .errno_value = error.value()});
+              {.path = folder.string(),
+               .errno_value = error.value(),
+               .subject = ErrorSubject::destination});
 }
 
 }  // namespace
@@ -109,7 +111,7 @@ std::optional<fs::path> named_checkpoint(const fs::path& path) {
   throw Error(ErrorCode::not_found,
               best == 0 ? "no validation of the run was better than another"
                         : fmt::format("the best checkpoint, that of epoch {}, is not kept", best),
-              {.path = folder.string()});
+              {.path = folder.string(), .subject = ErrorSubject::checkpoint});
 }
 
 }  // namespace
@@ -125,7 +127,7 @@ fs::path resolve_checkpoint(const fs::path& path) {
   refuse_foreign_folder(path);
   throw Error(ErrorCode::not_found,
               "the folder holds no checkpoint (epoch-*.safetensors, epoch-*.parts)",
-              {.path = path.string()});
+              {.path = path.string(), .subject = ErrorSubject::checkpoint});
 }
 
 WorkDirLock::WorkDirLock(const fs::path& folder) : folder_(folder), is_new_(make_folder(folder)) {
@@ -145,7 +147,7 @@ WorkDirLock::WorkDirLock(const fs::path& folder) : folder_(folder), is_new_(make
               fmt::format("{} is writing to this work folder; wait for its end, or give another "
                           "--work-dir",
                           in_use_by(hold.user, "another training")),
-              {.path = folder.string()});
+              {.path = folder.string(), .subject = ErrorSubject::checkpoint});
 }
 
 WorkDirLock::~WorkDirLock() {
@@ -159,7 +161,7 @@ WorkDir WorkDir::create(const fs::path& folder) {
     throw Error(ErrorCode::invalid_argument,
                 "the work folder holds a run already; continue it with --resume, or give an empty "
                 "--work-dir",
-                {.path = folder.string()});
+                {.path = folder.string(), .subject = ErrorSubject::checkpoint});
   }
   remove_unfinished_parts(folder);
   return WorkDir(folder);
@@ -178,7 +180,7 @@ WorkDir WorkDir::reopen(const fs::path& folder, const fs::path& checkpoint) {
         fmt::format("the work folder holds a later checkpoint, {}; resume from that, or give "
                     "an empty --work-dir",
                     files.back().path.filename().string()),
-        {.path = folder.string()});
+        {.path = folder.string(), .subject = ErrorSubject::checkpoint});
   }
   remove_unfinished_parts(folder);
   return WorkDir(folder);
@@ -190,7 +192,9 @@ void WorkDir::forget_metrics(const fs::path& folder) {
   fs::remove(folder / kMetricsName, error);
   if (error) {
     throw Error(ErrorCode::io, "cannot be removed",
-                {.path = (folder / kMetricsName).string(), .errno_value = error.value()});
+                {.path = (folder / kMetricsName).string(),
+                 .errno_value = error.value(),
+                 .subject = ErrorSubject::destination});
   }
 }
 
@@ -218,8 +222,9 @@ void remove_checkpoint(const fs::path& path) {
   std::error_code error;
   fs::remove(path, error);
   if (!error) return;
-  throw Error(ErrorCode::io, "cannot delete an old checkpoint",
-              {.path = path.string(), .errno_value = error.value()});
+  throw Error(
+      ErrorCode::io, "cannot delete an old checkpoint",
+      {.path = path.string(), .errno_value = error.value(), .subject = ErrorSubject::destination});
 }
 
 }  // namespace ffkit

@@ -15,6 +15,7 @@
 
 #include <ffkit/format/crc32c.h>
 
+#include "files/checkpoint_errors.h"
 #include "files/foreign_weights.h"
 #include "files/torch_types.h"
 #include "format/file/durable_file.h"
@@ -238,7 +239,9 @@ void write_safetensors(const fs::path& path, const SafeTensors& contents) {
   });
 }
 
-SafeTensors read_safetensors(const fs::path& path) {
+namespace {
+
+SafeTensors read_whole_safetensors(const fs::path& path) {
   const File file = File::open_for_reading(path);
   std::string header_text;
   const Json header = read_header(file, header_text);
@@ -260,12 +263,20 @@ SafeTensors read_safetensors(const fs::path& path) {
   return contents;
 }
 
+}  // namespace
+
+SafeTensors read_safetensors(const fs::path& path) {
+  return of_checkpoint(path, [&] { return read_whole_safetensors(path); });
+}
+
 std::map<std::string, std::string> read_safetensors_metadata(const fs::path& path) {
-  std::string header_text;
-  const File file = File::open_for_reading(path);
-  auto metadata = parse_metadata(path, read_header(file, header_text));
-  metadata.erase(kCrcKey);
-  return metadata;
+  return of_checkpoint(path, [&] {
+    std::string header_text;
+    const File file = File::open_for_reading(path);
+    auto metadata = parse_metadata(path, read_header(file, header_text));
+    metadata.erase(kCrcKey);
+    return metadata;
+  });
 }
 
 struct SafeTensorsReader::Contents {
@@ -274,13 +285,16 @@ struct SafeTensorsReader::Contents {
 };
 
 SafeTensorsReader::SafeTensorsReader(const fs::path& path)
-    : file_(File::open_for_reading(path)), contents_(std::make_unique<Contents>()) {
-  std::string header_text;
-  const Json header = read_header(file_, header_text);
-  contents_->data_begin = 8 + std::ssize(header_text);
-  for (Entry& entry : parse_entries(path, header, file_.size() - contents_->data_begin)) {
-    if (entry.dtype) contents_->entries.emplace(entry.name, std::move(entry));
-  }
+    : file_(of_checkpoint(path, [&] { return File::open_for_reading(path); })),
+      contents_(std::make_unique<Contents>()) {
+  of_checkpoint(path, [&] {
+    std::string header_text;
+    const Json header = read_header(file_, header_text);
+    contents_->data_begin = 8 + std::ssize(header_text);
+    for (Entry& entry : parse_entries(path, header, file_.size() - contents_->data_begin)) {
+      if (entry.dtype) contents_->entries.emplace(entry.name, std::move(entry));
+    }
+  });
 }
 
 SafeTensorsReader::~SafeTensorsReader() = default;
@@ -295,9 +309,11 @@ at::Tensor SafeTensorsReader::description(const std::string& name) const {
 at::Tensor SafeTensorsReader::read(const std::string& name) const {
   const auto it = contents_->entries.find(name);
   if (it == contents_->entries.end()) {
-    throw error_at(path(), ErrorCode::not_found, "holds no tensor '{}'", name);
+    throw error_at(path(), ErrorCode::not_found, "holds no tensor '{}'", name)
+        .with_subject(ErrorSubject::checkpoint);
   }
-  return read_tensor(file_, contents_->data_begin, it->second);
+  return of_checkpoint(path(),
+                       [&] { return read_tensor(file_, contents_->data_begin, it->second); });
 }
 
 }  // namespace ffkit

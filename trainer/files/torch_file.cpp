@@ -415,8 +415,7 @@ StateDict read_torch_file(const fs::path& path, const std::string& key,
     }
     refuse_torch("is no file of torch.save()");
   } catch (const Error& e) {
-    if (!e.context().path.empty()) throw;
-    throw error_at(path, e.code(), e.what());
+    throw e.within({.path = path.string()});
   }
 }
 

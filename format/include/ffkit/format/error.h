@@ -42,6 +42,7 @@ enum class ErrorSubject : uint8_t {
   shard,        // a file of records that is damaged or cannot be read
   split,        // the split `name`
   field,        // the field or column `name`
+  checkpoint,   // a file of a training run: a checkpoint, weights
 };
 
 // Returns the name of `subject` as written above.
