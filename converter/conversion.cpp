@@ -67,8 +67,9 @@ class Conversion {
     claimed_.note_start_over(options_.note, name_);
     plans_ = plan_all_splits(source_, options_);
     const std::string shared_plan = plans_.empty() ? "" : plans_.front().shared_plan;
-    const std::string why_none = keep_plans_with_shards(plans_, options_.part);
-    if (plans_.empty()) return make_nothing(why_none, shared_plan);
+    if (const std::optional<Error> nothing = keep_plans_with_shards(plans_, options_.part)) {
+      return make_nothing(*nothing, shared_plan);
+    }
     const std::string plan = describe_plan(plans_, options_);
     if (claimed_.goes_on()) require_same_plan(plan);
     if (claimed_.is_finished()) return finished_part();
@@ -118,9 +119,9 @@ class Conversion {
  private:
   // There are more parts than shards: those that are left over have finished, so that a merge has
   // all.
-  ConvertSummary make_nothing(const std::string& why, const std::string& shared_plan) {
-    if (shared_plan.empty() || !is_address(claimed_.folder())) throw nothing_to_do(why);
-    note(why);
+  ConvertSummary make_nothing(const Error& nothing, const std::string& shared_plan) {
+    if (shared_plan.empty() || !is_address(claimed_.folder())) throw Error(nothing);
+    note(nothing.message());
     if (!claimed_.is_finished()) {
       claimed_.set_plan(shared_plan);
       claimed_.set_shards({}, shared_plan);

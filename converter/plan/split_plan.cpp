@@ -284,7 +284,8 @@ std::vector<SplitPlan> plan_all_splits(const Source& source, const ConvertOption
   return plans;
 }
 
-std::string keep_plans_with_shards(std::vector<SplitPlan>& plans, const ConvertPart& part) {
+std::optional<Error> keep_plans_with_shards(std::vector<SplitPlan>& plans,
+                                            const ConvertPart& part) {
   int64_t most_shards = 0;
   bool are_groups = false;
   for (const SplitPlan& plan : plans) {
@@ -292,23 +293,21 @@ std::string keep_plans_with_shards(std::vector<SplitPlan>& plans, const ConvertP
     are_groups = are_groups || plan.is_of_files;
   }
   std::erase_if(plans, [](const SplitPlan& plan) { return plan.begin_shard == plan.end_shard; });
-  if (!plans.empty()) return {};
-  return fmt::format("part {}/{} has nothing to do: no split has more than {} {}{}", part.index,
-                     part.count, most_shards, are_groups ? "group" : "shard",
-                     most_shards == 1 ? "" : "s");
-}
-
-Error nothing_to_do(const std::string& why) {
-  const bool is_of_groups = why.find(" group") != std::string::npos;
-  return error_of(ErrorCode::invalid_argument, "{}; take fewer parts, or {}", why,
-                  is_of_groups ? "groups of fewer files" : "a smaller shard size");
+  if (!plans.empty()) return std::nullopt;
+  return error_of(ErrorCode::invalid_argument,
+                  "part {}/{} has nothing to do: no split has more than {} {}{}", part.index,
+                  part.count, most_shards, are_groups ? "group" : "shard",
+                  most_shards == 1 ? "" : "s")
+      .with_remedy(are_groups ? "take fewer parts, or groups of fewer files"
+                              : "take fewer parts, or a smaller shard size");
 }
 
 std::vector<SplitPlan> plan_splits(const Source& source, const ConvertOptions& options) {
   std::vector<SplitPlan> plans = plan_all_splits(source, options);
-  const std::string why = keep_plans_with_shards(plans, options.part);
-  if (why.empty()) return plans;
-  throw nothing_to_do(why);
+  if (const std::optional<Error> nothing = keep_plans_with_shards(plans, options.part)) {
+    throw Error(*nothing);
+  }
+  return plans;
 }
 
 }  // namespace ffkit

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include <ffkit/converter/options.h>
 #include <ffkit/converter/source.h>
 #include <ffkit/format/compression.h>
+#include <ffkit/format/error.h>
 #include <ffkit/format/manifest.h>
 
 #include "pack/packer.h"
@@ -85,10 +87,9 @@ std::vector<SplitPlan> plan_samples(const Source& source, size_t first_split,
 // encoding the split's first records. Reads those, and those that a dictionary is trained on.
 // Throws as split_compression() does.
 std::vector<SplitPlan> plan_all_splits(const Source& source, const ConvertOptions& options);
-// Leaves the plans that have shards. Returns a sentence that says why where there is none.
-std::string keep_plans_with_shards(std::vector<SplitPlan>& plans, const ConvertPart& part);
-// What is thrown then, with a remedy.
-Error nothing_to_do(const std::string& why);
+// Leaves the plans that have shards. Where there is none, returns an Error(invalid_argument) that
+// says so.
+std::optional<Error> keep_plans_with_shards(std::vector<SplitPlan>& plans, const ConvertPart& part);
 // Both; throws Error(invalid_argument) when there is no shard for options.part.
 std::vector<SplitPlan> plan_splits(const Source& source, const ConvertOptions& options);
 
