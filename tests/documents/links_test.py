@@ -4,11 +4,21 @@ Every relative link leads to a file or folder that is there, and to a heading wh
 picture of less than 100 kB. CITATION.cff names the version of the headers.
 """
 
+import functools
+import os
 import pathlib
 import re
 import sys
 
 source = pathlib.Path(sys.argv[1]).resolve()
+
+
+def markdown_files():
+    """Of the source; what is built or installed there has many more files."""
+    for folder, folders, files in os.walk(source):
+        if pathlib.Path(folder) == source:
+            folders[:] = set(folders) - {"build", ".deps", ".git"}
+        yield from (pathlib.Path(folder, file) for file in files if file.endswith(".md"))
 
 
 def slug(heading):
@@ -20,6 +30,7 @@ def without_code(text):
     return re.sub(r"`[^`\n]*`", "", re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE))
 
 
+@functools.cache
 def anchors(path):
     text = re.sub(r"^```.*?^```", "", path.read_text(), flags=re.DOTALL | re.MULTILINE)
     return {slug(heading) for heading in re.findall(r"^#+ (.*)$", text, re.MULTILINE)}
@@ -38,8 +49,8 @@ def problems(path):
 
 
 def main():
-    files = [path for path in source.rglob("*.md") if not re.match(r"(build|\.deps|\.git)(/|$)", str(path.relative_to(source)))]
-    found = [f"{path.relative_to(source)}: {problem}" for path in sorted(files) for problem in problems(path)]
+    files = sorted(markdown_files())
+    found = [f"{path.relative_to(source)}: {problem}" for path in files for problem in problems(path)]
     readme = (source / "README.md").read_text()
     if len(readme.splitlines()) > 150:
         found.append("README.md has more than 150 lines; details go into docs/")

@@ -35,7 +35,7 @@ bool is_truncated(AugmentOp op) {
   return op == AugmentOp::translate_x || op == AugmentOp::translate_y || op == AugmentOp::posterize;
 }
 
-TEST(AutoAugment, MagnitudesAreTorchvisions) {
+TEST(AutoAugmentReference, MagnitudesAreTorchvisions) {
   FFKIT_REQUIRE_REFERENCE_PYTHON();
   const testing::TempDir dir;
   const std::vector<int> bins = {2, 10, 11, 31, 100};
@@ -100,7 +100,7 @@ TEST(AutoAugment, KnownMagnitudes) {
   EXPECT_EQ(trivial_augment_magnitude(AugmentOp::equalize, 30, 31), 0);
 }
 
-TEST(AutoAugment, PoliciesAreTorchvisions) {
+TEST(AutoAugmentReference, PoliciesAreTorchvisions) {
   FFKIT_REQUIRE_REFERENCE_PYTHON();
   const testing::TempDir dir;
   ASSERT_TRUE(testing::run_python(
@@ -154,7 +154,7 @@ TEST(AutoAugment, DrawsEveryPairWithItsProbabilities) {
 }
 
 // Every operation in turn, with a magnitude of either sign, as torchvision applies it.
-TEST(AutoAugment, OperationsAreTorchvisions) {
+TEST(AutoAugmentReference, OperationsAreTorchvisions) {
   FFKIT_REQUIRE_REFERENCE_PYTHON();
   const testing::TempDir dir;
   const Picture picture = make_picture(61, 47);

@@ -131,7 +131,7 @@ TEST(DrawCrop, RandomCropPadsSmallImagesAsPadIfNeededDoes) {
   EXPECT_EQ(rows, std::set<int>{0});
 }
 
-TEST(DrawCrop, RandomCropTakesJustThePlacesThatTorchvisionTakes) {
+TEST(DrawCropReference, RandomCropTakesJustThePlacesThatTorchvisionTakes) {
   FFKIT_REQUIRE_REFERENCE_PYTHON();
   const testing::TempDir dir;
   struct Case {

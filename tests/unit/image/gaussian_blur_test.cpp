@@ -72,7 +72,7 @@ void write_pictures(const testing::TempDir& dir, const std::vector<Picture>& pic
   }
 }
 
-TEST(GaussianBlur, OfKernelSizeZeroIsPillowsToTheBit) {
+TEST(GaussianBlurReference, OfKernelSizeZeroIsPillowsToTheBit) {
   FFKIT_REQUIRE_REFERENCE_PYTHON();
   // Box radii of 0, 1, ... pixels, their edges, and the largest.
   const std::vector<double> sigmas = {0,   1e-4, 0.1,  0.29, 0.5, 0.8, 0.999, 1,    1.01, 1.4142135,
@@ -103,7 +103,7 @@ TEST(GaussianBlur, OfKernelSizeZeroIsPillowsToTheBit) {
 // torchvision sums floats in another order. So a value may be off by one where the true one, which
 // the script takes in f64, lies within 0.0005 of a half; nowhere else. Transforms of version 1 make
 // their kernel by another formula, with the same result.
-TEST(GaussianBlur, OfAKernelIsTorchvisionsButForRoundedHalves) {
+TEST(GaussianBlurReference, OfAKernelIsTorchvisionsButForRoundedHalves) {
   FFKIT_REQUIRE_REFERENCE_PYTHON();
   const std::vector<BlurCase> cases = {{1, 2},   {3, 0.1},  {3, 0.8},  {3, 50}, {5, 1.3}, {9, 2.0},
                                        {9, 0.4}, {23, 0.1}, {23, 1.1}, {23, 2}, {23, 9.5}};

@@ -114,7 +114,7 @@ std::vector<Picture> op_pictures() {
   return list;
 }
 
-TEST(PixelOps, EqualTorchvisionOnPilImages) {
+TEST(PixelOpsReference, EqualTorchvisionOnPilImages) {
   FFKIT_REQUIRE_REFERENCE_PYTHON();
   const testing::TempDir dir;
   const auto all_cases = cases();
@@ -153,7 +153,7 @@ TEST(PixelOps, EqualTorchvisionOnPilImages) {
 }
 
 // All 2^24 colours, for a shift of each sign.
-TEST(PixelOps, HueEqualsPillowsOfEveryColour) {
+TEST(PixelOpsReference, HueEqualsPillowsOfEveryColour) {
   FFKIT_REQUIRE_REFERENCE_PYTHON();
   const testing::TempDir dir;
   ASSERT_TRUE(

@@ -132,7 +132,7 @@ TEST(MixImages, PartsOfLargeImagesTogetherAreTheWhole) {
   }
 }
 
-TEST(MixImages, EqualsTorchvisions) {
+TEST(MixImagesReference, EqualsTorchvisions) {
   FFKIT_REQUIRE_REFERENCE_PYTHON();
   const testing::TempDir dir;
   std::string script =

@@ -111,7 +111,7 @@ std::vector<double> rates(const TrainOptions& o) {
 }
 
 // A schedule of torch's after each warm-up, step by step.
-TEST(LearningRate, EqualsTorchsSchedulers) {
+TEST(LearningRateReference, EqualsTorchsSchedulers) {
   FFKIT_REQUIRE_REFERENCE_PYTHON();
   const testing::TempDir folder;
   ASSERT_TRUE(testing::run_python(R"(
