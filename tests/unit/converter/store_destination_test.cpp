@@ -106,6 +106,32 @@ TEST_F(StoreDestinationTest, GoesOnWhereItWasStopped) {
   EXPECT_TRUE(convert(FakeSource(kSamplesInStore, kBadInStore), address(), options).was_finished);
 }
 
+// A report is written before its shard. A shard that is made again has no report of what was bad.
+TEST_F(StoreDestinationTest, ForgetsTheReportOfAShardWhoseSamplesAreGoodNow) {
+  std::vector<std::map<std::string, std::string>> made;
+  for (const bool is_in_store : {false, true}) {
+    const fs::path folder = dir_ / (is_in_store ? "set" : "folder");
+    const fs::path destination = is_in_store ? address() : folder;
+    ConvertOptions options = options_of();
+    options.order = RecordOrder::source;
+    options.resume = true;
+    std::atomic<bool> cancel{false};
+    options.cancel = &cancel;
+    FakeSource source(kSamplesInStore, {700});
+    source.on_read = [&](int64_t) {
+      if (source.num_reads > 3000) cancel = true;
+    };
+    EXPECT_ERROR_CODE(convert(source, destination, options), cancelled);
+    ASSERT_TRUE(fs::remove(folder / "train/shard-00000.ffr"));
+    cancel = false;
+    const ConvertSummary summary = convert(FakeSource(kSamplesInStore), destination, options);
+    EXPECT_EQ(summary.num_skipped(), 0);
+    EXPECT_EQ(Dataset::open(destination, "train").num_records(), kSamplesInStore);
+    made.push_back(files_of(folder));
+  }
+  EXPECT_EQ(made[0], made[1]);
+}
+
 TEST_F(StoreDestinationTest, RefusesWhatAFolderRefuses) {
   put("used/notes.txt", "x");
   EXPECT_ERROR(convert(FakeSource(10), address("used"), options_of()), invalid_argument);
