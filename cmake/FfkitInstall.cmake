@@ -6,10 +6,10 @@ set(targets ffkit_base ffkit_storage ffkit_format ffkit_image ffkit_loader ffkit
 if(FFKIT_TRAINER)
   # A component of its own: who wants the loader alone needs no libtorch.
   install(TARGETS ffkit_trainer EXPORT ffkitTrainerTargets
-    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/trainer/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-  install(EXPORT ffkitTrainerTargets NAMESPACE ffkit:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ffkit)
-  install(FILES ${PROJECT_SOURCE_DIR}/cmake/FfkitTorch.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ffkit)
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT trainer LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT trainer)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/trainer/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT trainer)
+  install(EXPORT ffkitTrainerTargets NAMESPACE ffkit:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ffkit COMPONENT trainer)
+  install(FILES ${PROJECT_SOURCE_DIR}/cmake/FfkitTorch.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ffkit COMPONENT trainer)
 endif()
 install(TARGETS ${targets} EXPORT ffkitTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
