@@ -22,7 +22,7 @@ bool JpegDct::attach(jpeg_decompress_struct& info, int first_column, int last_co
   for (int c = 0; c < info.comps_in_scan; ++c) {
     const jpeg_component_info& component = *info.cur_comp_info[c];
     geometry.add_component(static_cast<size_t>(component.MCU_blocks));
-    dc_alone_ = dc_alone_ && component.DCT_scaled_size == 1;
+    dc_alone_ = dc_alone_ && scaled_block_size(component) == 1;
   }
   row_.begin(geometry, file.codes());
   file_ = &file;

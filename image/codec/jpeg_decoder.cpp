@@ -214,8 +214,8 @@ void JpegDecoder::set_scale(int denominator) {
 // libjpeg makes up for a sampling by a larger inverse transform. Where that does not go all the
 // way, as from 1x1 to 2x4, upsampling does the rest.
 bool JpegDecoder::is_enlarged_in_part(const jpeg_component_info& component) const {
-  const int size = component.DCT_scaled_size;
-  const int luma_size = info_.min_DCT_scaled_size;
+  const int size = scaled_block_size(component);
+  const int luma_size = least_scaled_block_size(info_);
   return size != luma_size &&
          (component.h_samp_factor * size != info_.max_h_samp_factor * luma_size ||
           component.v_samp_factor * size != info_.max_v_samp_factor * luma_size);
@@ -226,8 +226,8 @@ bool JpegDecoder::can_scale(int denominator) {
   errors_.guard(jpeg_.size(), [this] { jpeg_calc_output_dimensions(&info_); });
   return std::ranges::none_of(components(), [this](const jpeg_component_info& component) {
     return is_enlarged_in_part(component) &&
-           component.v_samp_factor * component.DCT_scaled_size !=
-               info_.max_v_samp_factor * info_.min_DCT_scaled_size;
+           component.v_samp_factor * scaled_block_size(component) !=
+               info_.max_v_samp_factor * least_scaled_block_size(info_);
   });
 }
 
@@ -256,7 +256,7 @@ void JpegDecoder::attach(Entropy entropy, JDIMENSION x, JDIMENSION width) {
   if (entropy == Entropy::libjpeg || !JpegHuffman::can_take(jpeg_)) return;
   // As jpeg_crop_scanline() counts the columns it keeps.
   const int samples = info_.num_components == 1 ? 1 : info_.max_h_samp_factor;
-  const auto column_width = static_cast<JDIMENSION>(samples * info_.min_DCT_scaled_size);
+  const auto column_width = static_cast<JDIMENSION>(samples * least_scaled_block_size(info_));
   const auto first = static_cast<int>(x / column_width);
   const auto last = static_cast<int>((x + width - 1) / column_width);
   is_attached_ = entropy == Entropy::dct ? dct_.attach(info_, first, last, dct_file_)

@@ -29,7 +29,9 @@ void JpegErrors::fail(size_t num_bytes) const {
       throw std::bad_alloc();
     case JERR_BAD_PRECISION:
     case JERR_SOF_UNSUPPORTED:
+#if JPEG_LIB_VERSION < 70  // the ABIs 7 and 8 always know arithmetic coding
     case JERR_ARITH_NOTIMPL:
+#endif
     case JERR_CONVERSION_NOTIMPL:
     case JERR_CCIR601_NOTIMPL:
     case JERR_FRACT_SAMPLE_NOTIMPL:
