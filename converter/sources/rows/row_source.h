@@ -12,6 +12,7 @@
 
 #include <memory>
 #include <optional>
+#include <type_traits>
 
 #include <ffkit/converter/registry.h>
 #include <ffkit/converter/row_sources.h>
@@ -44,7 +45,7 @@ class RowSourceOptions : public SourceOptions {
   }
 
   std::optional<FileListing> list_files(const SourceArguments& arguments) const override {
-    if constexpr (kFiles == nullptr) {
+    if constexpr (std::is_null_pointer_v<decltype(kFiles)>) {
       return std::nullopt;
     } else {
       return kFiles(arguments.path, options_);
