@@ -87,6 +87,22 @@ const BoxesField& boxes_named(const LoaderOptions& options, const std::string& a
                  array, name);
 }
 
+// Before the class, for Clang 15 does not instantiate a member of it.
+template <typename What>
+std::shared_ptr<const FieldDecoder> follow_clip(const Schema& schema, const std::string& array,
+                                                const ClipPtr& clip, const What& what) {
+  if constexpr (std::is_same_v<What, FrameNumbersField>) {
+    return decode_frame_numbers(clip);
+  } else if constexpr (requires { decode_clip_field(schema, clip, what); }) {
+    return decode_clip_field(schema, clip, what);
+  } else {
+    throw error_of(ErrorCode::invalid_argument,
+                   "the batch's field '{}' follows the clip '{}', and only masks and pictures "
+                   "can; move boxes and points by the geometry of the clip",
+                   array, clip->name());
+  }
+}
+
 // Makes the decoders of what follows the views, and of clips.
 class Followers {
  public:
@@ -104,11 +120,15 @@ class Followers {
           } else if constexpr (requires { what.boxes; }) {
             const BoxesField& boxes = boxes_named(options_, field.name, what.boxes);
             const size_t view = view_of(views_, field.name, boxes.view);
-            if (const ClipPtr clip = clip_at(view)) return follow(field.name, clip, what);
+            if (const ClipPtr clip = clip_at(view)) {
+              return follow_clip(schema_, field.name, clip, what);
+            }
             return decode_view_field(schema_, set_, view, what, boxes);
           } else {
             const size_t view = view_of(views_, field.name, what.view);
-            if (const ClipPtr clip = clip_at(view)) return follow(field.name, clip, what);
+            if (const ClipPtr clip = clip_at(view)) {
+              return follow_clip(schema_, field.name, clip, what);
+            }
             if constexpr (std::is_same_v<What, FrameNumbersField>) {
               throw error_of(ErrorCode::invalid_argument,
                              "the batch's field '{}' is of a clip's frames, and the view '{}' is "
@@ -127,21 +147,6 @@ class Followers {
   ClipPtr clip_at(size_t view) const {
     const size_t num_views = set_ == nullptr ? 0 : set_->views().size();
     return view < num_views ? nullptr : clips_[view - num_views];
-  }
-
-  template <typename What>
-  std::shared_ptr<const FieldDecoder> follow(const std::string& array, const ClipPtr& clip,
-                                             const What& what) const {
-    if constexpr (std::is_same_v<What, FrameNumbersField>) {
-      return decode_frame_numbers(clip);
-    } else if constexpr (requires { decode_clip_field(schema_, clip, what); }) {
-      return decode_clip_field(schema_, clip, what);
-    } else {
-      throw error_of(ErrorCode::invalid_argument,
-                     "the batch's field '{}' follows the clip '{}', and only masks and pictures "
-                     "can; move boxes and points by the geometry of the clip",
-                     array, clip->name());
-    }
   }
 
   const Schema& schema_;
