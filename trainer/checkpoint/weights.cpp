@@ -237,12 +237,12 @@ void write_weights(const Weights& weights, const fs::path& path) {
     throw Error(ErrorCode::unsupported,
                 "ONNX is written by PyTorch in Python; give a name that ends in .pth and --script, "
                 "and run the script that is written beside it",
-                {.path = path.string(), .subject = ErrorSubject::checkpoint});
+                {.path = path.string(), .subject = ErrorSubject::destination});
   }
   if (!is_pth && !snapshot && path.extension() != ".safetensors") {
     throw Error(ErrorCode::invalid_argument,
                 "weights are written as .safetensors or .pth; give a name that ends so",
-                {.path = path.string(), .subject = ErrorSubject::checkpoint});
+                {.path = path.string(), .subject = ErrorSubject::destination});
   }
   if (fs::exists(fs::symlink_status(path))) {
     throw Error(ErrorCode::invalid_argument, "exists; delete it or give another name",

@@ -147,7 +147,7 @@ WorkDirLock::WorkDirLock(const fs::path& folder) : folder_(folder), is_new_(make
               fmt::format("{} is writing to this work folder; wait for its end, or give another "
                           "--work-dir",
                           in_use_by(hold.user, "another training")),
-              {.path = folder.string(), .subject = ErrorSubject::checkpoint});
+              {.path = folder.string(), .subject = ErrorSubject::destination});
 }
 
 WorkDirLock::~WorkDirLock() {
@@ -161,7 +161,7 @@ WorkDir WorkDir::create(const fs::path& folder) {
     throw Error(ErrorCode::invalid_argument,
                 "the work folder holds a run already; continue it with --resume, or give an empty "
                 "--work-dir",
-                {.path = folder.string(), .subject = ErrorSubject::checkpoint});
+                {.path = folder.string(), .subject = ErrorSubject::destination});
   }
   remove_unfinished_parts(folder);
   return WorkDir(folder);
@@ -180,7 +180,7 @@ WorkDir WorkDir::reopen(const fs::path& folder, const fs::path& checkpoint) {
         fmt::format("the work folder holds a later checkpoint, {}; resume from that, or give "
                     "an empty --work-dir",
                     files.back().path.filename().string()),
-        {.path = folder.string(), .subject = ErrorSubject::checkpoint});
+        {.path = folder.string(), .subject = ErrorSubject::destination});
   }
   remove_unfinished_parts(folder);
   return WorkDir(folder);
