@@ -139,6 +139,7 @@ class DestinationFolder : public DestinationPlace {
   void give_back() noexcept;
   void roll_back() noexcept;
   void remove_made_folders() noexcept;
+  void remove_late_files() noexcept;
 
   std::vector<fs::path> made_folders_;  // outermost first
   FileLock marker_;
@@ -361,6 +362,11 @@ void DestinationFolder::give_back() noexcept {
 
 void DestinationFolder::roll_back() noexcept {
   try {
+    if (claim_.kind == Kind::split) set_plan("");  // tasks of a job begin no other shard
+  } catch (...) {
+    // On a full disk, say: there is the more to be removed.
+  }
+  try {
     remove_contents(list_contents(folder_, claim_.kind));
     fs::remove(folder_ / kUnfinishedMarker);
   } catch (...) {
@@ -373,11 +379,31 @@ void DestinationFolder::roll_back() noexcept {
 }
 
 void DestinationFolder::remove_made_folders() noexcept {
+  if (!made_folders_.empty() && made_folders_.back() == folder_) remove_late_files();
   std::error_code ignored;
   for (auto folder = made_folders_.rbegin(); folder != made_folders_.rend(); ++folder) {
     fs::remove(*folder, ignored);  // only when it is empty
   }
   made_folders_.clear();
+}
+
+// A task of a job that was given up may begin one shard after it has looked, when the others are
+// removed already.
+void DestinationFolder::remove_late_files() noexcept {
+  if (claim_.kind != Kind::split) return;
+  constexpr int kMostTries = 100;  // each is for one task that was late
+  try {
+    for (int i = 0; i < kMostTries; ++i) {
+      std::error_code error;
+      if (fs::remove(folder_, error) || error != std::errc::directory_not_empty) return;
+      const Contents contents = list_contents(folder_, claim_.kind);
+      // With a marker there is a new claim, and what was listed may be its shards.
+      if (!contents.foreign.empty() || holds_marker(folder_)) return;
+      remove_contents(contents);
+    }
+  } catch (...) {
+    // What cannot be removed stays. No reader takes it for a split.
+  }
 }
 
 }  // namespace

@@ -218,6 +218,7 @@ class DestinationStore : public DestinationPlace {
 
   void roll_back() {
     require_held();
+    if (claim_.kind == Kind::split) set_plan("");  // tasks of a job begin no other shard
     remove_objects(list_objects(folder_, claim_.kind));
     for (const fs::path& shard : own_shards_there()) remove_file_at(shard);
     remove_file_at(folder_ / kUnfinishedMarker);

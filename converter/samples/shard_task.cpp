@@ -127,6 +127,8 @@ std::string ShardTask::finish() {
   try {
     impl.queue->finish();
     if (impl.shard) impl.close_shard();
+    // The driver removes what it sees after it has given the job up; what it did not see goes here.
+    require_job(impl.folder, impl.described.job);
     std::string text = impl.described.manifest.shards.empty()
                            ? describe_empty(impl.described.job, impl.described.task)
                            : to_text(impl.described);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <numeric>
@@ -167,6 +168,29 @@ TEST_P(ShardSinkTest, RemovesAllWhenItIsAborted) {
   }
   EXPECT_EQ(files_of(dir_ / "set"),
             (std::map<std::string, std::string>{{"val/other.txt", "mine"}}));
+}
+
+TEST_P(ShardSinkTest, IsAbortedWhileTasksWrite) {
+  for (int round = 0; round < 12; ++round) {
+    ShardSink sink = begin();
+    std::vector<std::thread> tasks;
+    for (int task = 0; task < kNumTasks; ++task) {
+      tasks.emplace_back([this, task] {
+        try {
+          attempt(task, 1)->finish();
+        } catch (const Error&) {
+          return;  // the job was given up
+        }
+      });
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(400 * round));
+    sink.abort();
+    for (std::thread& task : tasks) task.join();
+    ASSERT_TRUE(files_of(dir_.path()).empty()) << round;
+    if (!is_in_store()) {
+      ASSERT_FALSE(fs::exists(dir_ / "set")) << round;
+    }
+  }
 }
 
 TEST_P(ShardSinkTest, GivesWayToTheNextJob) {
