@@ -58,7 +58,7 @@ inline int64_t rows_counted_in(std::string_view file) {
   return std::clamp<int64_t>(count, 1, 1000);
 }
 
-// Opens the source in the folder, and reads its first 100 records.
+// Opens the source in the folder, and reads its first 20 records.
 template <typename Open>
 void read_source(const Open& open) {
   attempt([&] {
@@ -69,7 +69,7 @@ void read_source(const Open& open) {
     const Schema schema = source->schema();
     RecordBuilder builder(schema);
     std::vector<std::byte> record;
-    for (int64_t i = 0; i < std::min<int64_t>(source->splits().at(0).num_samples, 100); ++i) {
+    for (int64_t i = 0; i < std::min<int64_t>(source->splits().at(0).num_samples, 20); ++i) {
       SampleBuffers buffers;
       attempt([&] {
         source->read(0, i, builder, buffers);
