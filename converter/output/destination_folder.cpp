@@ -28,18 +28,6 @@ namespace fs = std::filesystem;
   throw Error(ErrorCode::io, message, {.path = path.string(), .errno_value = error});
 }
 
-bool is_regular(const fs::directory_entry& entry) {
-  return entry.symlink_status().type() == fs::file_type::regular;
-}
-
-bool is_split_file(const fs::directory_entry& entry) {
-  return is_regular(entry) && is_name_in_split(entry.path().filename().string());
-}
-
-bool is_top_file(const fs::directory_entry& entry) {
-  return is_regular(entry) && is_name_in_data_set(entry.path().filename().string());
-}
-
 bool holds_marker(const fs::path& folder) {
   return fs::exists(fs::symlink_status(folder / kUnfinishedMarker));
 }
@@ -73,22 +61,30 @@ Contents list_contents(const fs::path& folder, Destination::Kind kind) {
     if (contents.foreign.empty()) contents.foreign = path;
   };
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    if (entry.path().filename() == kUnfinishedMarker || ClaimFile::is_claim(entry.path())) continue;
-    if (is_top_file(entry) || (is_split && is_split_file(entry))) {
-      contents.files.push_back(entry.path());
-    } else if (entry.symlink_status().type() == fs::file_type::directory) {
+    const fs::path& path = entry.path();
+    const std::string name = path.filename().string();
+    const fs::file_type type = entry.symlink_status().type();
+    if (type == fs::file_type::not_found) continue;  // removed since it was listed
+    if (name == kUnfinishedMarker || ClaimFile::is_claim(path)) continue;
+    if (type == fs::file_type::regular &&
+        (is_name_in_data_set(name) || (is_split && is_name_in_split(name)))) {
+      contents.files.push_back(path);
+    } else if (type == fs::file_type::directory) {
       bool is_ours = true;
-      for (const fs::directory_entry& inner : fs::directory_iterator(entry.path())) {
-        if (is_split_file(inner)) {
+      for (const fs::directory_entry& inner : fs::directory_iterator(path)) {
+        const fs::file_type inner_type = inner.symlink_status().type();
+        if (inner_type == fs::file_type::not_found) continue;
+        if (inner_type == fs::file_type::regular &&
+            is_name_in_split(inner.path().filename().string())) {
           contents.files.push_back(inner.path());
         } else {
           foreign(inner.path());
           is_ours = false;
         }
       }
-      if (is_ours) contents.folders.push_back(entry.path());
+      if (is_ours) contents.folders.push_back(path);
     } else {
-      foreign(entry.path());
+      foreign(path);
     }
   }
   return contents;
