@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What ffconvert writes in the dct code, a decoder written from DCT.md alone turns into the JPEG files: dct_test.py FFCONVERT FFINSPECT"""
+"""What ffconvert writes in the dct code, ffkit_reader, which was written from DCT.md alone, turns into the JPEG files: dct_test.py FFCONVERT FFINSPECT"""
 import os
 import pathlib
 import random
@@ -8,8 +8,8 @@ import subprocess
 import sys
 import tempfile
 
-import dct
-import ffr
+import package  # finds ffkit_reader
+from ffkit_reader import Dataset, _dct as dct
 
 # Sampling factors of the components, width and height.
 KINDS = {"grey": ([(1, 1)], 35, 17), "grey-2x2": ([(2, 2)], 41, 9), "444": ([(1, 1)] * 3, 27, 19), "420": ([(2, 2), (1, 1), (1, 1)], 33, 31),
@@ -75,17 +75,17 @@ def main(ffconvert, ffinspect):
         subprocess.run([ffconvert, "folder", folder + "/source", folder + "/dst", "--store", "dct", "--quiet"], check=True)
         report = pathlib.Path(folder, "dst/report.jsonl")
         assert not report.exists(), report.read_text()
-        records = list(ffr.Split(folder + "/dst/train"))
+        records = Dataset(folder + "/dst", "train")
+        codes = [package.stored(records, i, "image") for i in range(len(records))]
         assert len(records) == len(list(source.iterdir()))
-        for i, record in enumerate(records):
-            code = record["image"]
+        for i, (record, code) in enumerate(zip(records, codes)):
             assert code[:6] == dct.MAGIC, record["id"]
-            assert dct.jpeg_of(code) == (source.parent / record["id"]).read_bytes(), record["id"]
-            assert dct.jpeg_of(code) == subprocess.run(
+            assert record["image"] == (source.parent / record["id"]).read_bytes(), record["id"]
+            assert record["image"] == subprocess.run(
                 [ffinspect, "cat", folder + "/dst", str(i), "--field", "image"], check=True, capture_output=True).stdout
 
         # A reader that checks must notice.
-        code = records[0]["image"]
+        code = codes[0]
         for broken in (code[:-1], code[:6] + b"\x02" + code[7:], code[:24] + b"\x02" + code[25:], code[:-1] + b"\x01"):
             try:
                 dct.jpeg_of(broken)

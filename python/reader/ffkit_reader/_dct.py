@@ -1,17 +1,18 @@
-"""The dct code of a JPEG in plain Python, written from format/DCT.md alone: the JPEG file of a code, to the byte.
-
-It shares no code with the C++ decoder, and checks what DCT.md's last section asks for.
+"""The dct code of a JPEG (DCT.md): the JPEG file of a code, to the byte. Checks what DCT.md's last section asks for.
 
     jpeg_of(code)                     the file
     scan_of(Head(head), rows, 0)      the entropy-coded bytes of coefficients, for tests that make JPEGs
 """
+
+from __future__ import annotations
+
 import struct
 
 MAGIC = b"\x93FFDCT"
 ZIGZAG = sorted(range(64), key=lambda k: (k // 8 + k % 8, k // 8 if (k // 8 + k % 8) % 2 else k % 8))
 
 
-def check(condition, message):
+def check(condition: bool, message: str) -> None:
     if not condition:
         raise ValueError(message)
 
@@ -19,28 +20,32 @@ def check(condition, message):
 class Bits:
     """Numbers from the lowest bit of the first byte on."""
 
-    def __init__(self, data):
+    def __init__(self, data: bytes) -> None:
         self.value = int.from_bytes(data, "little")
         self.size = 8 * len(data)
         self.at = 0
 
-    def number(self, width):
+    def number(self, width: int) -> int:
         check(self.at + width <= self.size, "bits that are not there")
         number = self.value >> self.at & ((1 << width) - 1)
         self.at += width
         return number
 
-    def signed(self, width):
+    def signed(self, width: int) -> int:
         number = self.number(width)
         return number - (1 << width) if width and number >> (width - 1) else number
 
-    def finish(self):
+    def finish(self) -> None:
         check(self.size - self.at < 8 and self.value >> self.at == 0, "what stands behind the last number is not 0")
 
 
-def huffman_codes(counts, symbols):
+Codes = dict[int, tuple[int, int]]
+
+
+def huffman_codes(counts: bytes, symbols: bytes) -> Codes:
     """T.81, C.2: symbol to (code, length)."""
-    codes, code, k = {}, 0, 0
+    codes: Codes = {}
+    code, k = 0, 0
     for length, count in enumerate(counts, 1):
         for symbol in symbols[k:k + count]:
             codes[symbol] = (code, length)
@@ -53,8 +58,11 @@ def huffman_codes(counts, symbols):
 class Head:
     """What the scan needs of the bytes up to the end of SOS (T.81, annex B)."""
 
-    def __init__(self, data):
-        tables, frame, scan, at = {}, None, None, 2
+    def __init__(self, data: bytes) -> None:
+        tables: dict[int, Codes] = {}
+        frame: dict[int, tuple[int, int]] = {}
+        scan: list[tuple[int, int]] | None = None
+        at = 2
         check(data[:2] == b"\xff\xd8", "the head is no JPEG's")
         while scan is None:
             check(data[at] == 0xFF, "a marker is missing")
@@ -90,12 +98,12 @@ class Head:
         self.components = [c for c, count in enumerate(self.blocks) for _ in range(count)] * self.mcus
 
 
-def scan_of(head, rows, padding):
+def scan_of(head: Head, rows: list[list[list[int]]], padding: int) -> bytes:
     """`rows`: for each row of MCUs its blocks in the order of the scan, each as 64 coefficients in natural order. T.81, F.1.2."""
     value, length = 1, 0  # all bits so far, below a 1
     out = bytearray()
 
-    def put(bits, size):
+    def put(bits: int, size: int) -> None:
         nonlocal value, length
         value, length = value << size | bits, length + size
         while length >= 8:
@@ -106,7 +114,7 @@ def scan_of(head, rows, padding):
                 out.append(0)
             value = value & ((1 << length) - 1) | 1 << length
 
-    def put_number(codes, run, number):
+    def put_number(codes: Codes, run: int, number: int) -> None:
         size = abs(number).bit_length()
         put(*codes[run << 4 | size])
         put(number if number >= 0 else number + (1 << size) - 1, size)
@@ -134,11 +142,11 @@ def scan_of(head, rows, padding):
     return bytes(out)
 
 
-def row_of(head, widths, common, data):
+def row_of(head: Head, widths: list[list[list[int]]], common: list[bytes], data: bytes) -> list[list[int]]:
     """The blocks of a row of MCUs, as scan_of() takes them."""
     at = 0
 
-    def take(size):
+    def take(size: int) -> bytes:
         nonlocal at
         check(at + size <= len(data), "the row is cut")
         at += size
@@ -167,17 +175,17 @@ def row_of(head, widths, common, data):
     tiles = [(b, t) for b in range(num_blocks) for t in range(8) if flags[b] >> t & 1]
     masks = take(len(tiles))
     classes = Bits(take(-(-len(tiles) // 4)))
-    block = 0
-    for i in range(num_escapes):
+    number_of_block = 0
+    for _ in range(num_escapes):
         escape = int.from_bytes(take(3), "little")
-        block += escape & 63
+        number_of_block += escape & 63
         if escape & 63 == 63:
             check(escape == 63, "an escape of nothing")
             continue
-        check(block < num_blocks, "an escape is behind the row")
+        check(number_of_block < num_blocks, "an escape is behind the row")
         place, number = escape >> 6 & 63, escape >> 12
         check(place > 0 and number != 0, "an escape of nothing")
-        blocks[block][place] = number - (number >> 11 << 12)
+        blocks[number_of_block][place] = number - (number >> 11 << 12)
     values = Bits(data[at:])
     for (b, t), mask in zip(tiles, masks):
         check(mask != 0 and not (t == 0 and mask & 1), "a mask that cannot be")
@@ -191,7 +199,8 @@ def row_of(head, widths, common, data):
     return blocks
 
 
-def jpeg_of(code):
+def jpeg_of(code: bytes) -> bytes:
+    """The file. Raises ValueError, IndexError, KeyError or struct.error for a broken code."""
     check(code[:6] == MAGIC and code[6] == 1, "not version 1 of the dct code")
     padding, num_bytes, head_bytes, tail_bytes, num_rows, count = struct.unpack_from("<B4IB", code, 7)
     check(num_bytes == len(code) and code[25:28] == bytes(3) and code[-16:] == bytes(16), "the length")
