@@ -77,7 +77,7 @@ def newer_versions(path):
     good = path.read_bytes()
     for data, words in ((good[:8] + struct.pack("<I", 3) + good[12:], ["format version 3"]),
                         (sealed(good[:20] + struct.pack("<I", 4) + good[24:], 0, 4092, 4092), ["flags 00000004"]),
-                        (with_catalog(good, lambda catalog: catalog["schema"]["fields"][0].update(type="cloud")), ["unknown field type 'cloud'"])):
+                        (package.with_catalog(good, lambda catalog: catalog["schema"]["fields"][0].update(type="cloud")), ["unknown field type 'cloud'"])):
         path.write_bytes(data)
         refused(UnsupportedError, [str(path), *words, "use a newer ffkit-reader"], lambda: Dataset(path))
     entries = json.loads(good[struct.unpack_from("<Q", good, len(good) - 64)[0]:-64])["streams"][0]["offset"]
@@ -86,21 +86,9 @@ def newer_versions(path):
     path.write_bytes(codec[:entries] + page + codec[entries + 4096:])
     refused(UnsupportedError, [f"{path}: record 0: ", "codec 7"], lambda: Dataset(path)[0], record=0)
     # A newer minor version and unknown keys are read.
-    path.write_bytes(with_catalog(sealed(good[:12] + struct.pack("<I", 9) + good[16:], 0, 4092, 4092), lambda catalog: catalog.update(colour="green")))
+    path.write_bytes(package.with_catalog(sealed(good[:12] + struct.pack("<I", 9) + good[16:], 0, 4092, 4092), lambda catalog: catalog.update(colour="green")))
     assert len(Dataset(path)) == 40
     path.write_bytes(good)
-
-
-def with_catalog(data, change):
-    """With a changed catalog, and a trailer that fits it."""
-    trailer = data[-64:]
-    offset = struct.unpack_from("<Q", trailer)[0]
-    catalog = json.loads(data[offset:-64])
-    change(catalog)
-    text = json.dumps(catalog).encode()
-    trailer = struct.pack("<QQI", offset, len(text), _crc.crc32c(text)) + trailer[20:32] + struct.pack("<Q", offset + len(text) + 64) + trailer[40:]
-    checked = trailer[:56] + trailer[60:]
-    return data[:offset] + text + trailer[:56] + struct.pack("<I", _crc.crc32c(checked)) + trailer[60:]
 
 
 def changed_manifest(folder, words, kind=CorruptError, **changes):

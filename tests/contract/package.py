@@ -1,6 +1,8 @@
 """The package ffkit_reader, found in the repository, and what the tests see of it that users do not. Exit status 77, which ctest shows as skipped, where a module is missing."""
 import importlib.util
+import json
 import pathlib
+import struct
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python" / "reader"))
@@ -10,7 +12,7 @@ if importlib.util.find_spec("numpy") is None:
     sys.exit(77)
 
 import numpy  # noqa: E402
-from ffkit_reader import _v1, _zstd  # noqa: E402
+from ffkit_reader import _crc, _v1, _zstd  # noqa: E402
 
 
 def require_zstd():
@@ -46,6 +48,18 @@ def check_places(dataset):
     for shard, entry in _entries(dataset):
         pages = (entry.offset + entry.stored_bytes - 1) // shard.alignment - entry.offset // shard.alignment + 1
         assert pages == -(-entry.stored_bytes // shard.alignment), entry
+
+
+def with_catalog(data, change):
+    """With a changed catalog, and a trailer that fits it."""
+    trailer = data[-64:]
+    offset = struct.unpack_from("<Q", trailer)[0]
+    catalog = json.loads(data[offset:-64])
+    change(catalog)
+    text = json.dumps(catalog).encode()
+    trailer = struct.pack("<QQI", offset, len(text), _crc.crc32c(text)) + trailer[20:32] + struct.pack("<Q", offset + len(text) + 64) + trailer[40:]
+    checked = trailer[:56] + trailer[60:]
+    return data[:offset] + text + trailer[:56] + struct.pack("<I", _crc.crc32c(checked)) + trailer[60:]
 
 
 def v1_payloads(folder):
