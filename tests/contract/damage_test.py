@@ -145,7 +145,7 @@ def without_zstd(ffconvert, folder):
     """What is missing is named, for each record that needs it; others are read."""
     subprocess.run([ffconvert, "demo", folder / "zstd", "--images", "4", "--val-images", "0", "--store", "raw", "--zstd", "3", "--quiet"], check=True)
     _zstd._module.cache_clear()
-    modules = dict.fromkeys(("compression", "compression.zstd", "backports.zstd", "zstandard", "pyzstd"))
+    modules = dict.fromkeys(("compression", "compression.zstd", "backports.zstd", "zstandard"))
     saved = {name: sys.modules.pop(name) for name in modules if name in sys.modules}
     sys.modules.update(modules)  # None: the import fails
     try:

@@ -1,4 +1,4 @@
-"""zstd frames, by whichever module for them is there: Python's own from 3.14 on, backports.zstd, zstandard or pyzstd."""
+"""zstd frames, by whichever module for them is there: Python's own from 3.14 on, backports.zstd or zstandard."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Unpack = Callable[[bytes, int], bytes]
 
 @lru_cache(maxsize=1)
 def _module() -> tuple[str, Any]:
-    for name in ("compression.zstd", "backports.zstd", "zstandard", "pyzstd"):
+    for name in ("compression.zstd", "backports.zstd", "zstandard"):
         try:
             return name, importlib.import_module(name)
         except ImportError:

@@ -235,7 +235,7 @@ def attempt(read):
 def test_the_commands_print_what_ffinspect_prints(data, driving):
     commands = [("ls", data), ("ls", data, "--split", "val", "--first", 3, "--limit", 5), ("cat", data, 1, "--split", "val"), ("verify", data), ("verify", data / "train"),
                 ("ls", GOLDEN / "every_type.ffr"), ("ls", driving), ("cat", driving, 0, "--split", "train"), ("verify", driving)]  # fmt: skip
-    commands += [("cat", GOLDEN / "every_type.ffr", i) for i in range(12)]
+    commands += [("cat", GOLDEN / "every_type.ffr", i) for i in (0, 5, 11)]
     commands += [("cat", data, 2, "--split", "train", "--field", name) for name in ("image", "label", "id")]
     for command in commands:
         assert ours(*command) == inspect(*command), command
