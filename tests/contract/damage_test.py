@@ -91,6 +91,53 @@ def newer_versions(path):
     path.write_bytes(good)
 
 
+def with_entry(good, change, record=lambda data: data):
+    """With another first record and a changed index entry of it, in a page and a catalog whose checksums fit."""
+    entries = json.loads(good[struct.unpack_from("<Q", good, len(good) - 64)[0]:-64])["streams"][0]["offset"]
+    offset, stored, *rest = struct.unpack_from("<QQQI", good, entries)
+    data = record(good[offset:offset + stored])
+    fields = change([offset, stored, rest[0], _crc.crc32c(data)])
+    page = sealed(struct.pack("<QQQI", *fields) + good[entries + 28:entries + 4096], 0, 4092, 4092)
+    made = good[:offset] + data + good[offset + stored:entries] + page + good[entries + 4096:]
+    return package.with_catalog(made, lambda catalog: catalog["streams"][0].update(crc32c=_crc.crc32c(page[4092:])))
+
+
+def lies_that_fit_their_checksums(path):
+    """What is wrong although the checksum around it is right."""
+    good = path.read_bytes()
+    entries = json.loads(good[struct.unpack_from("<Q", good, len(good) - 64)[0]:-64])["streams"][0]["offset"]
+
+    def found(data, words):
+        path.write_bytes(data)
+        refused(CorruptError, words, lambda: raise_first(Dataset(path)))
+
+    def raise_first(dataset):
+        raise CorruptError(dataset.verify()[0].message)
+
+    page = sealed(good[entries:entries + 4064] + struct.pack("<Q", 5) + good[entries + 4072:entries + 4096], 0, 4092, 4092)
+    found(good[:entries] + page + good[entries + 4096:], ["page 0 of the index stream 'entries' is another page"])
+    found(package.with_catalog(good, lambda catalog: catalog["streams"][0].update(crc32c=7)), ["the index stream 'entries' is damaged"])
+    found(package.with_catalog(good, lambda catalog: catalog.update(record_bytes=7)), ["the catalog says 7"])
+    found(sealed(good[:24] + bytes(16) + good[40:], 0, 4092, 4092), ["header and trailer are of different shards"])
+    # The last byte of the record is the id's: the field's checksum notices it.
+    path.write_bytes(with_entry(good, lambda fields: fields, lambda data: data[:-1] + b"\xff"))
+    dataset = Dataset(path)
+    assert dataset[0]["id"].endswith("\udcff")
+    refused(CorruptError, [f"{path}: record 0: field 'id' is damaged"], lambda: dataset.field(0, "id"))
+    assert [problem.record for problem in dataset.verify()] == [0] and "field 'id' is damaged" in dataset.verify()[0].message
+    path.write_bytes(good)
+    items = struct.pack("<QQ", 1, 18) + b"ab"
+    assert ffkit_reader._values.items_of(items) == [b"ab"]
+    refused(CorruptError, ["are not a list"], lambda: ffkit_reader._values.items_of(items + b"c"))
+
+
+def zstd_frames(path):
+    """A frame of another size than the index says is refused before it is decompressed."""
+    good = path.read_bytes()
+    path.write_bytes(with_entry(good, lambda fields: [*fields[:2], fields[2] + 1, fields[3]]))
+    refused(CorruptError, ["record 0: the record is not the zstd frame"], lambda: Dataset.from_files([path])[0])
+
+
 def changed_manifest(folder, words, kind=CorruptError, **changes):
     path = folder / "manifest.json"
     good = path.read_text()
@@ -171,6 +218,13 @@ def version_1(ffconvert, demo, folder):
     refused(CorruptError, ["the header is damaged"], lambda: Dataset(folder / "v1", "val"))
     path.write_bytes(good[:-len(good) // 2])
     refused(CorruptError, ["was cut off"], lambda: Dataset(folder / "v1", "val"))
+    # Labels of meta.pkl that are not those of the records are not believed.
+    labels = [record["label"] for record in Dataset(demo, "train")]
+    meta = folder / "v1" / "meta.pkl"
+    known = pickle.loads(meta.read_bytes())
+    for targets in (labels, [label + 1 for label in labels], labels[1:]):
+        meta.write_bytes(pickle.dumps({**known, "targets": targets}))
+        assert Dataset(folder / "v1", "train").column("label").tolist() == labels
     # A pickle that would call something is bytes, and is not called.
     evil = pickle.dumps(pathlib.PurePosixPath("a"))
     body = struct.pack("<q", 1) + struct.pack("<I", 0) + struct.pack("<q", 24)
@@ -190,8 +244,10 @@ def main(ffconvert, ffinspect):
         shutil.copy(demo / "train" / "shard-00000.ffr", shard)
         every_byte_counts(shard, list(dataset))
         newer_versions(shard)
+        lies_that_fit_their_checksums(shard)
         folders(ffconvert, ffinspect, demo)
         without_zstd(ffconvert, folder)
+        zstd_frames(folder / "zstd" / "train" / "shard-00000.ffr")
         version_1(ffconvert, demo, folder)
     print("ok")
 
