@@ -1,5 +1,13 @@
 # How every target of ffkit is made: one library a room, the same flags for all of them.
 
+# Other compilers have warnings of their own, which should not stop whoever builds with them.
+if(FFKIT_WERROR STREQUAL "TRIED")
+  set(FFKIT_WERROR OFF)
+  if("${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}" MATCHES "^(GNU (11|12|14)|Clang (14|15))\\.")
+    set(FFKIT_WERROR ON)
+  endif()
+endif()
+
 add_library(ffkit_flags INTERFACE)
 target_compile_features(ffkit_flags INTERFACE cxx_std_20)
 target_compile_options(ffkit_flags INTERFACE

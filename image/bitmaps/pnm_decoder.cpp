@@ -80,8 +80,9 @@ void decode_text(std::span<const std::byte> data, const PnmHeader& header, const
       const int64_t pixel = int64_t{y} * info.width + x;
       std::array<Value, 3> rgb;
       rgb.fill(table[next_value(text, header, pixel)]);
-      for (int c = 1; c < info.num_components; ++c) {
-        rgb[c] = table[next_value(text, header, pixel)];
+      if (info.num_components == 3) {
+        rgb[1] = table[next_value(text, header, pixel)];
+        rgb[2] = table[next_value(text, header, pixel)];
       }
       if (x >= region.x && x < region.x + region.width && y >= region.y &&
           y < region.y + region.height) {

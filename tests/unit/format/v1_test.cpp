@@ -72,7 +72,8 @@ TEST(V1, ReadsTheFilesOfTheOriginal) {
     ASSERT_EQ(records.size(), all[name].size()) << name;
     for (size_t i = 0; i < records.size(); ++i) {
       EXPECT_EQ(records[i].size(), all[name][i]["size"]);
-      EXPECT_EQ(sha256(text_to_bytes(records[i])), all[name][i]["sha256"]) << name << " " << i;
+      EXPECT_EQ(sha256(text_to_bytes(records[i])), all[name][i]["sha256"].get<std::string>())
+          << name << " " << i;
     }
     EXPECT_TRUE(ShardReader(root / name).verify().empty());
   }
@@ -93,7 +94,7 @@ TEST(V1, AFolderAndAListAreOneDataset) {
   EXPECT_EQ(RecordView(list.schema(), record).bytes(0).size(), 0U);
   folder.read(11, record);
   EXPECT_EQ(sha256(RecordView(folder.schema(), record).bytes(0)),
-            all["parts/PART_00002.ffr"][3]["sha256"]);
+            all["parts/PART_00002.ffr"][3]["sha256"].get<std::string>());
 }
 
 TEST(V1, ImageNetsPicklesBecomeImageAndLabel) {
@@ -114,12 +115,12 @@ TEST(V1, ImageNetsPicklesBecomeImageAndLabel) {
     train.read(i, record);
     const RecordView view(train.schema(), record);
     const auto& expect = records[static_cast<size_t>(i)];
-    EXPECT_EQ(sha256(view.bytes(0)), expect["jpeg_sha256"]);
+    EXPECT_EQ(sha256(view.bytes(0)), expect["jpeg_sha256"].get<std::string>());
     EXPECT_EQ(view.scalar<int64_t>(1), expect["label"]);
     // Written again, it is the original's record to the byte.
     std::vector<std::byte> pickle;
     pickle_bytes_and_label(view.bytes(0), view.scalar<int64_t>(1), pickle);
-    EXPECT_EQ(sha256(pickle), expect["record_sha256"]);
+    EXPECT_EQ(sha256(pickle), expect["record_sha256"].get<std::string>());
   }
 }
 
@@ -139,7 +140,7 @@ TEST(V1, PackedFolderIsListedAndRead) {
     ASSERT_TRUE(tree.contains(file.path)) << file.path;
     EXPECT_EQ(file.num_bytes, tree[file.path]["size"]);
     folder.read(i, content);
-    EXPECT_EQ(sha256(content), tree[file.path]["sha256"]) << file.path;
+    EXPECT_EQ(sha256(content), tree[file.path]["sha256"].get<std::string>()) << file.path;
     EXPECT_EQ(folder.find(file.path), i);
   }
   EXPECT_ERROR(folder.find("a/none"), not_found);

@@ -117,7 +117,9 @@ void add_boxes(std::vector<ViewField>& fields, const ViewFollowers& followers,
 // The arrays of all views, as a Loader makes them.
 BatchFields fields_of_views(const Schema& schema, const ViewRequest& request,
                             const ViewFollowers& followers) {
-  LoaderOptions options{.image_field = request.image_field, .label_field = ""};
+  LoaderOptions options;
+  options.image_field = request.image_field;
+  options.label_field.clear();
   const std::vector<View>& views = request.wanted.views;
   if (request.wanted.are_named) {
     options.views = views;

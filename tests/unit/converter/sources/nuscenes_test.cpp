@@ -155,14 +155,14 @@ TEST_F(NuScenesTest, ScenesFollowEachOtherInTime) {
     EXPECT_EQ(tokens_[split], scene["samples"].get<std::vector<std::string>>());
     for (const std::string& token : tokens_[split]) {
       const Record record = record_of({{"split", split}, {"token", token}});
-      EXPECT_EQ(record.text("scene"), scene["name"]);
-      EXPECT_EQ(record.text("scene_token"), scene["token"]);
-      EXPECT_EQ(record.text("location"), scene["location"]);
-      EXPECT_EQ(record.text("vehicle"), scene["vehicle"]);
-      EXPECT_EQ(record.text("logfile"), scene["logfile"]);
+      EXPECT_EQ(record.text("scene"), scene["name"].get<std::string>());
+      EXPECT_EQ(record.text("scene_token"), scene["token"].get<std::string>());
+      EXPECT_EQ(record.text("location"), scene["location"].get<std::string>());
+      EXPECT_EQ(record.text("vehicle"), scene["vehicle"].get<std::string>());
+      EXPECT_EQ(record.text("logfile"), scene["logfile"].get<std::string>());
       const Record map(Dataset::open(dir_ / "data", maps_split(split)), record.number("map"));
-      EXPECT_EQ(map.text(map::kFilename), scene["map_filename"]);
-      EXPECT_EQ(map.text(map::kLocation), scene["location"]);
+      EXPECT_EQ(map.text(map::kFilename), scene["map_filename"].get<std::string>());
+      EXPECT_EQ(map.text(map::kLocation), scene["location"].get<std::string>());
       EXPECT_EQ(sha256_of(map[map::kMask].bytes()), file_sha256(scene["map_filename"]));
     }
   }
@@ -174,26 +174,26 @@ TEST_F(NuScenesTest, EverySensorOfEverySampleIsAsExpected) {
     const Record record = record_of(sample);
     SCOPED_TRACE(sample["token"]);
     EXPECT_EQ(record.number("timestamp"), sample["timestamp"]);
-    EXPECT_EQ(token_of(sample["split"], record.number("prev")), sample["prev"]);
-    EXPECT_EQ(token_of(sample["split"], record.number("next")), sample["next"]);
+    EXPECT_EQ(token_of(sample["split"], record.number("prev")), sample["prev"].get<std::string>());
+    EXPECT_EQ(token_of(sample["split"], record.number("next")), sample["next"].get<std::string>());
     ASSERT_EQ(sample["channels"].size(), 12U);
     for (const auto& [channel, wanted] : sample["channels"].items()) {
       SCOPED_TRACE(channel);
       const std::string prefix = channel + "/";
-      EXPECT_EQ(record.text(prefix + "token"), wanted["sample_data_token"]);
-      EXPECT_EQ(record.text(prefix + "filename"), wanted["filename"]);
+      EXPECT_EQ(record.text(prefix + "token"), wanted["sample_data_token"].get<std::string>());
+      EXPECT_EQ(record.text(prefix + "filename"), wanted["filename"].get<std::string>());
       EXPECT_EQ(record.number(prefix + "timestamp"), wanted["timestamp"]);
       EXPECT_EQ(record.array<double>(prefix + "sensor_to_ego"), pose(wanted["calibrated_sensor"]));
       EXPECT_EQ(record.array<double>(prefix + "ego_to_global"), pose(wanted["ego_pose"]));
       if (wanted["modality"] == "camera") {
-        EXPECT_EQ(sha256_of(record[prefix + "image"].bytes()), wanted["sha256"]);
+        EXPECT_EQ(sha256_of(record[prefix + "image"].bytes()), wanted["sha256"].get<std::string>());
         EXPECT_EQ(record.array<double>(prefix + "intrinsics"),
                   flat(wanted["calibrated_sensor"]["camera_intrinsic"]));
         continue;
       }
       const TensorView points = record[prefix + "points"].tensor();
       if (wanted["modality"] == "lidar") {
-        EXPECT_EQ(sha256_of(points.data), wanted["sha256"]);
+        EXPECT_EQ(sha256_of(points.data), wanted["sha256"].get<std::string>());
         EXPECT_EQ(points.shape, (std::vector<int64_t>{wanted["num_points"], 5}));
         continue;
       }
@@ -207,7 +207,7 @@ TEST_F(NuScenesTest, EverySensorOfEverySampleIsAsExpected) {
       }
     }
     const TensorView labels = record["LIDAR_TOP/lidarseg"].tensor();
-    EXPECT_EQ(sha256_of(labels.data), sample["lidarseg"]["sha256"]);
+    EXPECT_EQ(sha256_of(labels.data), sample["lidarseg"]["sha256"].get<std::string>());
     EXPECT_EQ(labels.shape, std::vector<int64_t>{sample["lidarseg"]["num_labels"]});
     EXPECT_TRUE(record["LIDAR_TOP/panoptic"].is_null());
   }
@@ -230,9 +230,11 @@ TEST_F(NuScenesTest, EveryBoxIsAsExpected) {
     for (size_t i = 0; i < n; ++i) {
       const json& wanted = annotations[i];
       SCOPED_TRACE(wanted["token"]);
-      EXPECT_EQ(tokens.string(i), wanted["token"]);
-      EXPECT_EQ(record["boxes/instance"].list().string(i), wanted["instance_token"]);
-      EXPECT_EQ(record["boxes/category"].list().string(i), wanted["category_name"]);
+      EXPECT_EQ(tokens.string(i), wanted["token"].get<std::string>());
+      EXPECT_EQ(record["boxes/instance"].list().string(i),
+                wanted["instance_token"].get<std::string>());
+      EXPECT_EQ(record["boxes/category"].list().string(i),
+                wanted["category_name"].get<std::string>());
       std::vector<double> box = flat(wanted["translation"]);
       flatten(wanted["size"], box);
       flatten(wanted["rotation"], box);
@@ -311,7 +313,7 @@ TEST_F(NuScenesTest, DeliberateDifficultiesAreThere) {
   for (const auto& [token, category] : difficulties["category_outside_detection_classes"].items()) {
     EXPECT_EQ(integer(token, "boxes/class"), -1);
     const auto& [record, i] = boxes.at(token);
-    EXPECT_EQ((*record)["boxes/category"].list().string(i), category);
+    EXPECT_EQ((*record)["boxes/category"].list().string(i), category.get<std::string>());
   }
   const std::string empty = difficulties["radar_file_with_no_points"][0];
   size_t num_found = 0;
@@ -344,16 +346,16 @@ TEST_F(NuScenesTest, EachSweepIsStoredOnceAndWhole) {
       const Record record(dataset, i);
       EXPECT_TRUE(found.insert(record.text(sweep::kToken)).second);
       const json& sweep = *wanted.at(record.text(sweep::kToken));
-      EXPECT_EQ(record.text(sweep::kChannel), sweep["channel"]);
+      EXPECT_EQ(record.text(sweep::kChannel), sweep["channel"].get<std::string>());
       EXPECT_EQ(record.number(sweep::kTimestamp), sweep["timestamp"]);
-      EXPECT_EQ(record.text(sweep::kSampleToken), sweep["sample_token"]);
-      EXPECT_EQ(record.text("filename"), sweep["filename"]);
+      EXPECT_EQ(record.text(sweep::kSampleToken), sweep["sample_token"].get<std::string>());
+      EXPECT_EQ(record.text("filename"), sweep["filename"].get<std::string>());
       const bool is_lidar = sweep["modality"] == "lidar";
       EXPECT_EQ(record["image"].is_null(), is_lidar);
       EXPECT_EQ(record["points"].is_null(), !is_lidar);
       EXPECT_EQ(record["intrinsics"].is_null(), is_lidar);
       EXPECT_EQ(sha256_of(is_lidar ? record["points"].tensor().data : record["image"].bytes()),
-                sweep["sha256"]);
+                sweep["sha256"].get<std::string>());
     }
   }
   EXPECT_EQ(found.size(), wanted.size());
