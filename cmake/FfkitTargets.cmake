@@ -3,7 +3,7 @@
 # Other compilers have warnings of their own, which should not stop whoever builds with them.
 if(FFKIT_WERROR STREQUAL "TRIED")
   set(FFKIT_WERROR OFF)
-  if("${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}" MATCHES "^(GNU (11|12|14)|Clang (14|15))\\.")
+  if("${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}" MATCHES "^(GNU 1[1-4]|Clang (14|15))\\.")
     set(FFKIT_WERROR ON)
   endif()
 endif()

@@ -38,7 +38,7 @@ int reopen(const ReadFile& file, int flags) {
 }
 
 // The alignment that O_DIRECT needs on the open file, 0 when its file system does not take it.
-size_t direct_alignment(int fd) {
+size_t direct_alignment([[maybe_unused]] int fd) {
 #ifdef STATX_DIOALIGN
   struct statx info {};
   if (statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &info) == 0 &&

@@ -2,7 +2,7 @@
 # where Slurm is missing or does not start.
 [ "$(id -u)" = 0 ] || skip "Slurm's daemons are started by root"
 for program in slurmctld slurmd srun sbatch munged; do
-  command -v $program >/dev/null || skip "$program is not installed (tools/setup installs Debian's Slurm)"
+  command -v $program >/dev/null || skip "$program is not installed (tools/setup --development installs Slurm)"
 done
 host=$(hostname -s)
 mkdir -p slurm/munge slurm/state slurm/spool

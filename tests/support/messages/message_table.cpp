@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -22,6 +23,16 @@ void replace_all(std::string& text, const std::string& old, const std::string& r
   for (size_t at = text.find(old); at != std::string::npos;
        at = text.find(old, at + replacement.size())) {
     text.replace(at, old.size(), replacement);
+  }
+}
+
+// Not where it ends another path: a checkout may lie in /src.
+void replace_path(std::string& text, const std::string& path, const std::string& replacement) {
+  for (size_t at = text.find(path); at != std::string::npos;) {
+    const bool ends_another = at > 0 && (std::isalnum(static_cast<unsigned char>(text[at - 1])) ||
+                                         text[at - 1] == '_' || text[at - 1] == '-');
+    if (!ends_another) text.replace(at, path.size(), replacement);
+    at = text.find(path, at + (ends_another ? path.size() : replacement.size()));
   }
 }
 
@@ -66,8 +77,8 @@ std::string lasting(std::string text) {
   text = without_what_changes(text);
   if (const char* shared = std::getenv("FFKIT_SHARED_DATA")) replace_all(text, shared, "DATA");
   std::error_code ignored;  // a test may have removed it
-  replace_all(text, std::filesystem::current_path(ignored).string() + "/", "");
-  replace_all(text, FFKIT_SOURCE_FOLDER, "SOURCE");
+  replace_path(text, std::filesystem::current_path(ignored).string() + "/", "");
+  replace_path(text, FFKIT_SOURCE_FOLDER, "SOURCE");
   char host[256] = "";
   if (::gethostname(host, sizeof host) == 0) {
     replace_all(text, std::string(" on ") + host, " on HOST");
