@@ -254,3 +254,8 @@ def test_the_version_is_that_of_ffkit():
 def test_types():
     pytest.importorskip("mypy")
     subprocess.run([sys.executable, "-m", "mypy", "--config-file", str(ROOT / "python" / "reader" / "pyproject.toml"), "--cache-dir", os.devnull, "-p", "ffkit_reader"], check=True, cwd=ROOT / "python" / "reader")
+
+
+def test_the_licence_is_that_of_ffkit():
+    """A copy: a source archive holds no link out of its folder."""
+    assert (ROOT / "python" / "reader" / "LICENSE").read_text() == (ROOT / "LICENSE").read_text()

@@ -21,7 +21,8 @@ import zlib
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "contract"))
 import coco_files  # noqa: E402
-import ffr  # noqa: E402
+import package  # noqa: E402, F401  finds the reader, and skips without numpy
+import ffkit_reader  # noqa: E402
 
 RECORDED = os.path.join(HERE, "pycocotools.json")
 
@@ -52,25 +53,21 @@ def by_pycocotools(path):
     return {"pictures": pictures, "categories": [[whole(number), row.get("name")] for number, row in coco.cats.items()]}
 
 
-def numbers(tensor, code):
-    return list(struct.unpack(f"<{len(tensor[1]) // struct.calcsize('<' + code)}{code}", tensor[1]))
-
-
 def by_ffconvert(ffconvert, folder):
     """What the converted records hold, or the sentence."""
     done = subprocess.run([ffconvert, "coco", "src", "dst", "--quiet"], cwd=folder, capture_output=True, text=True)
     if done.returncode != 0:
         return {"refused": done.stderr}
-    split = ffr.Split(folder + "/dst/train")
+    split = ffkit_reader.Dataset(folder + "/dst", "train")
     pictures = {}
     for record in split:
         ids = record["annotation_ids"]
-        ids = json.loads(ids) if isinstance(ids, str) else numbers(ids, "q")
+        ids = json.loads(ids) if isinstance(ids, str) else ids.tolist()
         categories = record.get("category_ids")
         if categories is not None:
-            categories = json.loads(categories) if isinstance(categories, str) else numbers(categories, "q")
-        boxes = numbers(record["boxes"], "f")
-        crowds = numbers(record["iscrowd"], "B")
+            categories = json.loads(categories) if isinstance(categories, str) else categories.tolist()
+        boxes = record["boxes"].ravel().tolist()
+        crowds = record["iscrowd"].tolist()
         pictures[json.dumps(record["image_id"])] = [
             [ids[i], categories[i] if categories is not None else None, boxes[4 * i : 4 * i + 4], crowds[i]] for i in range(len(ids))
         ]
