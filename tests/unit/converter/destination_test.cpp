@@ -3,10 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include <ffkit/format/dataset.h>
 #include <ffkit/format/error.h>
 
 #include "expect_error.h"
+#include "output/destination_checks.h"
 #include "tar_builder.h"
 #include "temp_dir.h"
 
@@ -212,6 +215,16 @@ TEST(Destination, AMergeDoesNotRemoveAConversion) {
                  invalid_argument);
     EXPECT_TRUE(Destination(dir / "merged").started_over());
   }
+}
+
+TEST(DestinationChecks, SpaceIsThatOfTheDisk) {
+  const TempDir dir;
+  const int64_t num_free = free_space(dir.path());
+  EXPECT_GT(num_free, 0);
+  EXPECT_LE(num_free, static_cast<int64_t>(fs::space(dir.path()).capacity));
+  EXPECT_EQ(free_space(dir / "none"), std::numeric_limits<int64_t>::max());
+  require_free_space(1, dir.path());
+  EXPECT_ERROR_CODE(require_free_space(std::numeric_limits<int64_t>::max() - 1, dir.path()), io);
 }
 
 }  // namespace
