@@ -47,10 +47,10 @@ exec {programs}/ffconvert "$@"
 RENAMED = {"v1.0-trainval": "v1.0-mini", "nuscenes --split val": "nuscenes --split mini_val", "--record 17 --output scene": "--record 0 --output scene",
            "--record 17 --results": "--record 0 --results"}
 # Options of other programs that the documents name.
-OTHERS = {"--full", "--preset", "--build", "--target", "--install", "--prefix", "--no-torch", "--reference", "--work", "--nnodes",
+OTHERS = {"--full", "--preset", "--build", "--target", "--install", "--prefix", "--no-torch", "--no-packages", "--recipe", "--rm", "--gpus", "--shm-size", "--reference", "--work", "--nnodes",
           "--nproc-per-node", "--model", "--ckpt", "--frameworks", "--bf16", "--python", "--rdzv-backend", "--rdzv-endpoint", "--no-python", "--requeue", "--signal", "--logdir", "--nv",
           "--bind", "--cpus-per-task", "--folder", "--record-bytes", "--batch", "--cold", "--machine", "--wheel", "--parquet", "--pack-label",
-          "--array", "--ntasks", "--open-mode", "--engines", "--spark", "--train", "--no-deps"}
+          "--array", "--ntasks", "--open-mode", "--engines", "--spark", "--train", "--no-deps", "--development", "--branch"}
 
 
 def call(*command, **options):
