@@ -63,9 +63,9 @@ Contents list_contents(const fs::path& folder, Destination::Kind kind) {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     const fs::path& path = entry.path();
     const std::string name = path.filename().string();
+    if (name == kUnfinishedMarker || ClaimFile::is_claim(path)) continue;
     const fs::file_type type = entry.symlink_status().type();
     if (type == fs::file_type::not_found) continue;  // removed since it was listed
-    if (name == kUnfinishedMarker || ClaimFile::is_claim(path)) continue;
     if (type == fs::file_type::regular &&
         (is_name_in_data_set(name) || (is_split && is_name_in_split(name)))) {
       contents.files.push_back(path);

@@ -117,7 +117,7 @@ void add_boxes(std::vector<ViewField>& fields, const ViewFollowers& followers,
 // The arrays of all views, as a Loader makes them.
 BatchFields fields_of_views(const Schema& schema, const ViewRequest& request,
                             const ViewFollowers& followers) {
-  LoaderOptions options;
+  LoaderOptions options;  // without designators, for which GCC 14 has a false warning
   options.image_field = request.image_field;
   options.label_field.clear();
   const std::vector<View>& views = request.wanted.views;
