@@ -325,8 +325,14 @@ def test_many_epochs_take_no_more(ds):
     assert KEEPS_FREED_MEMORY or rss_now - rss < 4096, f"{rss_now - rss} KiB more after 40 loaders"
 
 
-def test_importing_is_quick():
-    code = "import time; t = time.process_time(); import ffkit; t = time.process_time() - t; import sys; assert 'torch' not in sys.modules; print(t)"
-    # Processor time: what else the machine does counts not.
-    seconds = min(float(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout) for _ in range(3))
-    assert seconds < 0.3
+def test_importing_loads_the_standard_library_and_numpy_alone():
+    # What makes `import ffkit` slow is a framework that comes with it: torch takes seconds. Its own time is measured by hand (tests do not measure time).
+    code = """
+import sys
+import numpy
+before = set(sys.modules)
+import ffkit
+names = {name.partition(".")[0] for name in set(sys.modules) - before}
+print(*sorted(names - set(sys.stdlib_module_names)))
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split() == ["ffkit"]
