@@ -178,6 +178,9 @@ class Builder:
     def onetbb(self, source):
         self.cmake(source, 'TBB_TEST=OFF', 'TBB_STRICT=OFF', 'TBBMALLOC_BUILD=OFF', 'TBB_DISABLE_HWLOC_AUTOMATIC_SEARCH=ON')
 
+    def freetype(self, source):
+        self.cmake(source, *[f'FT_DISABLE_{name}=ON' for name in ('ZLIB', 'BZIP2', 'PNG', 'HARFBUZZ', 'BROTLI')])
+
     def opencv(self, source):
         off = ('IPP', 'TBB', 'OPENMP', 'LAPACK', 'EIGEN', 'ITT', 'OPENCL', 'CUDA', 'PROTOBUF', 'QUIRC', 'FFMPEG', 'GSTREAMER', 'GTK', 'V4L', 'JPEG', 'PNG', 'TIFF',
                'WEBP', 'OPENJPEG', 'JASPER', 'OPENEXR', '1394', 'ADE', 'VA', 'VA_INTEL', 'OPENCL_SVM', 'OPENCLAMDFFT', 'OPENCLAMDBLAS', 'CAROTENE')

@@ -46,7 +46,7 @@ FOLDERS = {
     'tools/fftrain': [''],
     'tools/ffgenerate': [''],
     'tools/programs': [''],
-    'tools/ffinspect': ['text', 'data', 'draw', 'views', 'export', 'forms', 'duplicates', 'http', 'serve', '', 'commands'],
+    'tools/ffinspect': ['text', 'data', 'draw', 'scenes', 'views', 'export', 'forms', 'duplicates', 'http', 'serve', '', 'commands'],
 }
 # What a room may include of others: a whole room, or ROOM/FOLDER of it ('format/' is format's own
 # folder).

@@ -96,7 +96,8 @@ Canvas draw_confusion(const ConfusionCounts& counts) {
     }
     if (!has_names) continue;
     const std::string& name = counts.classes[y];
-    const std::string short_name = wrap_text(name, 260, kSmallText, 1).front();
+    const std::vector<std::string> lines = wrap_text(name, 260, kSmallText, 1);
+    const std::string short_name = lines.empty() ? "" : lines.front();
     draw_text(canvas, left - 8 - text_width(short_name, kSmallText),
               top + y * cell + (cell - kSmallText) / 2, short_name, kSmallText, kInk);
     draw_text(canvas, left, top + side + kMatrixMargin / 2 + y * kText,

@@ -1,5 +1,7 @@
-// Text on a canvas, in OpenCV's font of strokes (Hershey): ASCII; another character is drawn as a
-// question mark.
+// Text on a canvas, in all of Unicode's characters. Hebrew and Arabic run from right to left within
+// a line that begins at the left. Letters stand one beside the other: those of Arabic are not
+// joined, those of Indic scripts not stacked. What has no picture is shown, too: control characters
+// by their symbols (U+2400), bytes that are no UTF-8 as U+FFFD, characters of no font as <U+2A6D6>.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +20,7 @@ inline constexpr int kText = 20;
 // `text` is UTF-8.
 int text_width(std::string_view text, int line_height);
 
-// Draws one line with its top left corner at (x, y); what does not fit is cut off.
+// Draws one line with its top left corner at (x, y); what lies outside of the canvas is cut off.
 void draw_text(Canvas& canvas, int x, int y, std::string_view text, int line_height, Color color);
 
 // `text` in lines of at most `width` pixels, broken at spaces where there are any; ends in ".."

@@ -13,9 +13,9 @@
 
 #include "draw/class_results.h"
 #include "draw/root_results.h"
-#include "draw/scene_results.h"
-#include "draw/scene_view.h"
 #include "format/make_error.h"
+#include "scenes/scene_results.h"
+#include "scenes/scene_view.h"
 #include "serve/detections.h"
 
 namespace ffkit::serve {

@@ -8,10 +8,10 @@
 #include <ffkit/nuscenes/record.h>
 #include <ffkit/nuscenes/sweeps.h>
 
-#include "draw/scene_above.h"
-#include "draw/scene_cameras.h"
-#include "draw/scene_record.h"
 #include "format/make_error.h"
+#include "scenes/scene_above.h"
+#include "scenes/scene_cameras.h"
+#include "scenes/scene_record.h"
 #include "serve/answers.h"
 
 namespace ffkit::serve {

@@ -5,10 +5,10 @@
 #include <ffkit/text/token_data.h>
 
 #include "draw/root_results.h"
-#include "draw/scene_view.h"
 #include "format/make_error.h"
 #include "format/printable.h"
 #include "format/schema/label_field.h"
+#include "scenes/scene_view.h"
 
 namespace ffkit::serve {
 namespace {

@@ -43,6 +43,7 @@ class Ffkit(CMakePackage):
     depends_on("zlib-api")
     depends_on("zstd")
     depends_on("liburing@2.1:", when="+uring")
+    depends_on("freetype", when="+opencv")
     depends_on("opencv@4.5:4+imgproc", when="+opencv")
 
     conflicts("%gcc@:10", msg="ffkit needs C++20 of GCC 11 or newer")

@@ -1,4 +1,4 @@
-#include "draw/scene_results.h"
+#include "scenes/scene_results.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "draw/scene_record.h"
+#include "scenes/scene_record.h"
 
 #include <algorithm>
 #include <array>
@@ -13,7 +13,6 @@ namespace {
 
 using namespace nuscenes;
 
-constexpr Color kRecordWhite = {255, 255, 255};
 constexpr Color kOther = {150, 70, 190};
 constexpr int64_t kHidden = 1;  // of boxes/visibility
 
@@ -94,18 +93,6 @@ void draw_arrow(Canvas& canvas, const Rect& within, double x0, double y0, double
   const double uy = (y1 - y0) / length * head;
   canvas.draw_line(within, x1, y1, x1 - ux + uy / 2, y1 - uy - ux / 2, color);
   canvas.draw_line(within, x1, y1, x1 - ux - uy / 2, y1 - uy + ux / 2, color);
-}
-
-void draw_label(Canvas& canvas, const Rect& within, double x, double y, std::string_view text,
-                Color color) {
-  const int width = text_width(text, kSmallText) + 2;
-  if (!std::isfinite(x) || !std::isfinite(y) || width > within.width) return;
-  const int left =
-      static_cast<int>(std::clamp<double>(x, within.x, within.x + within.width - width));
-  const int top =
-      static_cast<int>(std::clamp<double>(y, within.y, within.y + within.height - kSmallText));
-  canvas.fill({left, top, width, kSmallText}, kRecordWhite);
-  draw_text(canvas, left + 1, top, text, kSmallText, color);
 }
 
 }  // namespace ffkit

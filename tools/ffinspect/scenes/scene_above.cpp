@@ -1,13 +1,15 @@
-#include "draw/scene_above.h"
+#include "scenes/scene_above.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <ffkit/nuscenes/classes.h>
 #include <ffkit/nuscenes/sweeps.h>
 
+#include "draw/labels.h"
 #include "draw/text.h"
 
 namespace ffkit {
@@ -41,11 +43,8 @@ class FromAbove {
   void arrow(const Vector3& a, const Vector3& b, Color color) {
     draw_arrow(canvas_, place_, x(a), y(a), x(b), y(b), color);
   }
-  // Beside `at`, or a line lower; nothing outside.
-  void label(const Vector3& at, const std::string& text, Color color, bool is_lower) {
-    if (std::fabs(at[0]) > kRange || std::fabs(at[1]) > kRange) return;
-    const int top = static_cast<int>(y(at)) - 7 + (is_lower ? kSmallText : 0);
-    draw_text(canvas_, static_cast<int>(x(at)) + 5, top, text, kSmallText, color);
+  bool shows(const Vector3& at) const {
+    return std::fabs(at[0]) <= kRange && std::fabs(at[1]) <= kRange;
   }
   void dot(const Vector3& p, int size, Color color) {
     const double u = x(p);
@@ -117,7 +116,51 @@ void draw_radar(FromAbove& above, const Keyframe& record, std::string_view radar
   }
 }
 
-void draw_boxes_above(FromAbove& above, const Keyframe& record, const std::vector<SeenBox>& boxes) {
+constexpr int kSign = 44;  // pixels
+constexpr const char* kDashes = "dashes: under 40 % visible, or behind another box";
+
+// Where the legend lies, at the bottom left; empty where there is no room for it.
+Rect legend_above(const Rect& place) {
+  constexpr int kHeight = 4 * kSmallText + 4;
+  const int width = kSign + text_width(kDashes, kSmallText) + 12;
+  if (width > place.width || kHeight > place.height) return {};
+  return {place.x + 2, place.y + place.height - kHeight - 2, width, kHeight};
+}
+
+// What the signs mean.
+void draw_legend_above(Canvas& canvas, const Rect& place) {
+  const Rect legend = legend_above(place);
+  if (legend.width == 0) return;
+  const int left = legend.x;
+  int y = legend.y;
+  canvas.fill(legend, kAboveWhite);
+  const auto row = [&](const std::string& text) {
+    draw_text(canvas, left + kSign + 8, y + 1, text, kSmallText, kSceneBlack);
+    y += kSmallText;
+  };
+  const double middle = 8;
+  for (int i = 0; i < kSign; ++i) {
+    canvas.fill({left + 2 + i, y + 5, 1, 6}, color_of_distance(kRange * i / kSign));
+  }
+  row(fmt::format("lidar points, 0 to {:.0f} m away", kRange));
+  canvas.draw_line(place, left + 6, y + middle, left + 14, y + middle, kSceneRed);
+  canvas.draw_line(place, left + 10, y + middle - 4, left + 10, y + middle + 4, kSceneRed);
+  canvas.draw_line(place, left + 10, y + middle, left + 40, y + middle, kSceneRed);
+  row("radar points and their way in 1 s");
+  draw_arrow(canvas, place, left + 4, y + middle, left + 40, y + middle, kSceneBlack);
+  row("way of a box in 1 s");
+  draw_dashed_line(canvas, place, left + 4, y + middle, left + 44, y + middle, kSceneBlack);
+  row(kDashes);
+}
+
+void draw_boxes_above(Canvas& canvas, const Rect& place, FromAbove& above, const Keyframe& record,
+                      const std::vector<SeenBox>& boxes) {
+  struct Name {
+    const SeenBox* seen;
+    double distance;
+    Vector3 front;
+  };
+  std::vector<Name> names;
   const Pose ego = record.pose(kLidar, channel::kEgoToGlobal);
   for (const SeenBox& seen : boxes) {
     const Box box = move_back(seen.box, ego);
@@ -135,37 +178,24 @@ void draw_boxes_above(FromAbove& above, const Keyframe& record, const std::vecto
       above.arrow(box.center, {box.center[0] + box.velocity[0], box.center[1] + box.velocity[1], 0},
                   color);
     }
-    above.label(front, seen.name, color, seen.is_prediction);
+    if (above.shows(front)) names.push_back({&seen, std::hypot(front[0], front[1]), front});
   }
-}
-
-// What the signs mean, at the bottom left.
-void draw_legend_above(Canvas& canvas, const Rect& place) {
-  constexpr int kSign = 44;  // pixels
-  constexpr int kHeight = 4 * kSmallText + 4;
-  const std::string dashes = "dashes: under 40 % visible, or behind another box";
-  const int width = kSign + text_width(dashes, kSmallText) + 12;
-  if (width > place.width || kHeight > place.height) return;
-  const int left = place.x + 2;
-  int y = place.y + place.height - kHeight - 2;
-  canvas.fill({left, y, width, kHeight}, kAboveWhite);
-  const auto row = [&](const std::string& text) {
-    draw_text(canvas, left + kSign + 8, y + 1, text, kSmallText, kSceneBlack);
-    y += kSmallText;
-  };
-  const double middle = 8;
-  for (int i = 0; i < kSign; ++i) {
-    canvas.fill({left + 2 + i, y + 5, 1, 6}, color_of_distance(kRange * i / kSign));
+  std::ranges::stable_sort(names, std::ranges::less(), &Name::distance);
+  Labels labels(canvas, place, nullptr);
+  labels.keep_free(legend_above(place));
+  labels.keep_free({place.x + place.width / 2, place.y, place.width / 2, kSmallText + 2});  // count
+  for (const Name& name : names) {
+    const double right = above.x(name.front) + 5;
+    const double left = above.x(name.front) - text_width(name.seen->name, kSmallText) - 5;
+    const double beside = above.y(name.front) - 7;
+    const double lower = beside + kSmallText;
+    std::array<LabelPlace, 4> places = {
+        {{right, beside}, {left, beside}, {right, lower}, {left, lower}}};
+    if (name.seen->is_prediction) std::rotate(places.begin(), places.begin() + 2, places.end());
+    labels.draw(places, name.seen->name, name.seen->color);
   }
-  row(fmt::format("lidar points, 0 to {:.0f} m away", kRange));
-  canvas.draw_line(place, left + 6, y + middle, left + 14, y + middle, kSceneRed);
-  canvas.draw_line(place, left + 10, y + middle - 4, left + 10, y + middle + 4, kSceneRed);
-  canvas.draw_line(place, left + 10, y + middle, left + 40, y + middle, kSceneRed);
-  row("radar points and their way in 1 s");
-  draw_arrow(canvas, place, left + 4, y + middle, left + 40, y + middle, kSceneBlack);
-  row("way of a box in 1 s");
-  draw_dashed_line(canvas, place, left + 4, y + middle, left + 44, y + middle, kSceneBlack);
-  row(dashes);
+  labels.draw_count(place.x + place.width / 2 + 24, place.x + place.width - 4, place.y + 2,
+                    std::ssize(names));
 }
 
 }  // namespace
@@ -189,7 +219,7 @@ std::vector<std::string> draw_from_above(Canvas& canvas, const Rect& place, cons
     }
   };
   with_points(kLidar, [&] { draw_lidar(above, record); });
-  draw_boxes_above(above, record, boxes);
+  draw_boxes_above(canvas, place, above, record, boxes);
   for (const std::string_view radar : kRadars) {
     // Radars that nobody asked for are not missing.
     if (record.knows(channel_field(radar, channel::kPoints))) {

@@ -1,4 +1,4 @@
-// The subcommands that draw, in a build without OpenCV: they say so.
+// The subcommands that draw, in a build without OpenCV or FreeType: they say so.
 #include <ffkit/format/error.h>
 
 #include "commands.h"
@@ -8,13 +8,13 @@ namespace {
 
 void add_missing_command(CLI::App& app, const char* name, Action& action) {
   CLI::App* command =
-      app.add_subcommand(name, "Not in this build, which has no OpenCV")->allow_extras();
+      app.add_subcommand(name, "Not in this build, which cannot draw")->allow_extras();
   command->callback([name, &action] {
     action = [name]() -> int {
       throw Error(ErrorCode::unsupported,
                   std::string(name) +
-                      " draws with OpenCV, which this build does not have; build with "
-                      "-DFFKIT_OPENCV=ON");
+                      " draws with OpenCV and FreeType, which this build does not have; "
+                      "install both and build with -DFFKIT_OPENCV=ON");
     };
   });
 }

@@ -1,8 +1,9 @@
-#include "draw/scene_cameras.h"
+#include "scenes/scene_cameras.h"
 
 #include <algorithm>
 #include <array>
 
+#include "draw/labels.h"
 #include "draw/text.h"
 
 namespace ffkit {
@@ -111,7 +112,7 @@ void draw(Canvas& canvas, const Rect& within, const Drawn& drawn, bool is_dashed
   }
 }
 
-void draw_camera_boxes(Canvas& canvas, const Rect& place, const Camera& camera,
+void draw_camera_boxes(Canvas& canvas, const Rect& place, const Camera& camera, int title_end,
                        const std::vector<SeenBox>& boxes, BoxCounts& counts) {
   std::vector<Drawn> seen;
   for (const SeenBox& box : boxes) {
@@ -127,15 +128,22 @@ void draw_camera_boxes(Canvas& canvas, const Rect& place, const Camera& camera,
     is_covered.push_back(is_behind);
     draw(canvas, place, box, box.seen->is_hidden || is_behind);
   }
-  // Names last, so that no box is drawn over them; those of boxes that are hidden or small would
-  // hide others.
-  for (size_t i = 0; i < seen.size(); ++i) {
+  // Names last, so that no box is drawn over them, near ones first; those of boxes that are hidden
+  // or small would hide others.
+  constexpr Color kLabelWhite = {255, 255, 255};
+  Labels labels(canvas, place, &kLabelWhite);
+  for (size_t i = seen.size(); i-- > 0;) {
     const Drawn& box = seen[i];
     constexpr double kSmall = 14;  // pixels
     if (is_covered[i] || box.seen->is_hidden || box.right - box.left < kSmall) continue;
-    const double top = box.seen->is_prediction ? box.bottom : box.top - kSmallText;
-    draw_label(canvas, place, box.left, top, box.seen->name, box.seen->color);
+    const double above = box.top - kSmallText;
+    const double right = box.right - text_width(box.seen->name, kSmallText);
+    std::array<LabelPlace, 4> places = {
+        {{box.left, above}, {right, above}, {box.left, box.bottom}, {right, box.bottom}}};
+    if (box.seen->is_prediction) std::rotate(places.begin(), places.begin() + 2, places.end());
+    labels.draw(places, box.seen->name, box.seen->color);
   }
+  labels.draw_count(title_end, place.x + place.width, place.y - kSmallText, std::ssize(seen));
 }
 
 }  // namespace
@@ -154,7 +162,8 @@ std::string draw_camera(Canvas& canvas, const Rect& place, const Keyframe& recor
     const ImageInfo info = decoder.read_info(bytes);
     canvas.draw_picture(
         decoder.read_region({0, 0, info.width, info.height}, place.width, place.height), place);
-    draw_camera_boxes(canvas, place, {record, name, info, place}, boxes, counts);
+    draw_camera_boxes(canvas, place, {record, name, info, place},
+                      place.x + text_width(name, kText) + 8, boxes, counts);
     return "";
   } catch (const Error& error) {
     canvas.draw_crossed_box(place, kSceneRed);

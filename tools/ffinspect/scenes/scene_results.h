@@ -6,8 +6,8 @@
 
 #include <ffkit/nuscenes/detection.h>
 
-#include "draw/scene_record.h"
-#include "draw/scene_view.h"
+#include "scenes/scene_record.h"
+#include "scenes/scene_view.h"
 
 namespace ffkit {
 

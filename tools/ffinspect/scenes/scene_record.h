@@ -79,8 +79,5 @@ void draw_dashed_line(Canvas& canvas, const Rect& within, double x0, double y0, 
 // A line with a head at its second end.
 void draw_arrow(Canvas& canvas, const Rect& within, double x0, double y0, double x1, double y1,
                 Color color);
-// Small text on white, within `within`.
-void draw_label(Canvas& canvas, const Rect& within, double x, double y, std::string_view text,
-                Color color);
 
 }  // namespace ffkit

@@ -1,0 +1,147 @@
+#include "scenes/scene_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include <ffkit/nuscenes/classes.h>
+#include <ffkit/nuscenes/record.h>
+
+#include "draw/text.h"
+#include "scenes/scene_above.h"
+#include "scenes/scene_cameras.h"
+#include "scenes/scene_record.h"
+#include "scenes/scene_results.h"
+
+namespace ffkit {
+namespace {
+
+using namespace nuscenes;
+
+constexpr Color kWhite = {255, 255, 255};
+constexpr int kMargin = 10;
+constexpr int kTextHeight = kText;
+
+struct Caption {
+  std::string text;
+  Color color;
+  int x = 0;
+  int line = 0;
+};
+
+// The number of boxes of each class, in its colour.
+std::vector<Caption> class_captions(const std::vector<SeenBox>& boxes) {
+  std::map<int64_t, int64_t> counts;
+  for (const SeenBox& seen : boxes) ++counts[std::max<int64_t>(seen.class_number, -1)];
+  std::vector<Caption> captions;
+  for (const auto& [class_number, count] : counts) {
+    const std::string_view name = class_number < 0 ? "other" : kClasses.at(class_number);
+    captions.push_back({fmt::format("{} {}", count, name), color_of_class(class_number)});
+  }
+  return captions;
+}
+
+// Which colour is what.
+std::vector<Caption> result_captions(const SceneView& view, double min_score) {
+  return {{fmt::format("green: {} annotated", view.num_boxes), kTruthColor},
+          {fmt::format("magenta: {} predicted with a score of {:g} or more", view.num_predictions,
+                       min_score),
+           kPredictionColor}};
+}
+
+// The title with the captions behind it, at the right; where they are wider than that, both in as
+// many lines as they take.
+std::vector<Caption> lay_out(const std::string& title, std::vector<Caption> captions, int width) {
+  const auto width_of = [](const Caption& caption) { return text_width(caption.text, kText); };
+  int all = 0;
+  for (const Caption& caption : captions) all += width_of(caption) + 2 * kMargin;
+  std::vector<Caption> placed;
+  for (const std::string& line : wrap_text(title, width - 2 * kMargin, kText, 4)) {
+    placed.push_back({line, kSceneBlack, kMargin, static_cast<int>(placed.size())});
+  }
+  const bool is_one_line =
+      placed.size() == 1 && 2 * kMargin + width_of(placed.front()) + all <= width;
+  int line = is_one_line ? 0 : static_cast<int>(placed.size());
+  int x = is_one_line ? width - all : kMargin;
+  for (Caption& caption : captions) {
+    const int end = x + width_of(caption);
+    if (end > width - kMargin && x > kMargin) {
+      ++line;
+      x = kMargin;
+    }
+    caption.line = line;
+    caption.x = x;
+    x += width_of(caption) + 2 * kMargin;
+    placed.push_back(std::move(caption));
+  }
+  return placed;
+}
+
+std::string text_of(const Keyframe& record, const char* name) {
+  return record.has(name) ? std::string(record.field(name).string()) : "";
+}
+
+}  // namespace
+
+bool has_scenes(const Schema& schema) {
+  return schema.index_of(channel_field(kLidar, channel::kPoints)) >= 0 &&
+         schema.index_of(keyframe::kBoxGlobal) >= 0;
+}
+
+SceneView draw_scene(const Dataset& dataset, int64_t index, int camera_width,
+                     const std::optional<SceneResults>& results) {
+  // As nuScenes' devkit shows them.
+  constexpr std::array<const char*, 6> kPlaces = {"CAM_FRONT_LEFT", "CAM_FRONT", "CAM_FRONT_RIGHT",
+                                                  "CAM_BACK_LEFT",  "CAM_BACK",  "CAM_BACK_RIGHT"};
+  std::vector<std::byte> bytes;
+  dataset.read(index, bytes);
+  const Keyframe record(dataset.schema(), bytes, dataset.name(index));
+  std::vector<SeenBox> boxes = read_boxes(record);
+  const int64_t num_truth = std::ssize(boxes);
+  if (results) {
+    for (SeenBox& box : boxes) box.color = kTruthColor;
+    const std::vector<SeenBox> predictions =
+        read_predictions(*results, text_of(record, keyframe::kToken));
+    boxes.insert(boxes.end(), predictions.begin(), predictions.end());
+  }
+  const int camera_height = camera_width * 9 / 16;
+  const int row_height = camera_height + kTextHeight + kMargin;
+  const int side = 2 * row_height - kTextHeight - kMargin;
+  const int left_of_above = kMargin + 3 * (camera_width + kMargin);
+  const int width = left_of_above + side + kMargin;
+  SceneView view{.canvas = Canvas(1, 1, kWhite),
+                 .token = text_of(record, keyframe::kToken),
+                 .scene = text_of(record, keyframe::kScene),
+                 .num_boxes = num_truth,
+                 .num_predictions = std::ssize(boxes) - num_truth};
+  const std::vector<Caption> captions =
+      lay_out(fmt::format("{} #{}  {}  {}", view.scene, dataset.index_in_split(index), view.token,
+                          text_of(record, keyframe::kLocation)),
+              results ? result_captions(view, results->min_score) : class_captions(boxes), width);
+  const int num_lines = captions.empty() ? 1 : captions.back().line + 1;
+  const int top = num_lines * kTextHeight + 2 * kMargin;
+  view.canvas = Canvas(width, top + 2 * row_height, kWhite);
+  for (const Caption& caption : captions) {
+    draw_text(view.canvas, caption.x, kMargin + caption.line * kTextHeight, caption.text, kText,
+              caption.color);
+  }
+  BoxCounts drawn;
+  for (size_t i = 0; i < kPlaces.size(); ++i) {
+    const int column = static_cast<int>(i) % 3;
+    const int row = static_cast<int>(i) / 3;
+    const Rect place{kMargin + column * (camera_width + kMargin),
+                     top + row * row_height + kTextHeight, camera_width, camera_height};
+    const std::string problem = draw_camera(view.canvas, place, record, kPlaces[i], boxes, drawn);
+    if (!problem.empty()) view.problems.push_back(fmt::format("{}: {}", kPlaces[i], problem));
+  }
+  view.num_boxes_drawn = drawn.truth;
+  view.num_predictions_drawn = drawn.predictions;
+  const std::vector<std::string> missing =
+      draw_from_above(view.canvas, {left_of_above, top + kTextHeight, side, side}, record, boxes);
+  view.problems.insert(view.problems.end(), missing.begin(), missing.end());
+  return view;
+}
+
+}  // namespace ffkit
