@@ -2,7 +2,7 @@
 # The same list, for users of the installed package, is in ffkitConfig.cmake.in.
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
-find_package(TBB REQUIRED)
+find_package(TBB REQUIRED COMPONENTS tbb)
 find_package(JPEG REQUIRED)
 find_package(PNG REQUIRED)
 find_package(ZLIB REQUIRED)

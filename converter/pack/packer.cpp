@@ -4,7 +4,6 @@
 #include <tbb/concurrent_queue.h>
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/global_control.h>
-#include <tbb/parallel_pipeline.h>
 #include <tbb/task_arena.h>
 
 #include <array>
@@ -13,6 +12,7 @@
 
 #include <ffkit/format/machine.h>
 
+#include "format/machine/parallel_pipeline.h"
 #include "input/cancel.h"
 #include "input/thread_limit.h"
 #include "places/read_ahead.h"

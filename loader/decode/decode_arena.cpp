@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 #include <tbb/global_control.h>
-#include <tbb/info.h>
 #include <tbb/task_arena.h>
+#if __has_include(<tbb/version.h>)
+#include <tbb/info.h>
+#endif
 #include <unistd.h>
 
 #include <algorithm>
@@ -40,7 +42,12 @@ std::atomic<DecodeArena*> arena_of_process{nullptr};
   return num_nodes > 1;
 }
 
-tbb::task_arena::constraints constraints_of_process(int num_threads) {
+#if __has_include(<tbb/version.h>)
+int default_threads() {
+  return tbb::info::default_concurrency();
+}
+
+std::shared_ptr<tbb::task_arena> make_arena(int num_threads) {
   tbb::task_arena::constraints out;
   out.set_max_concurrency(num_threads);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -51,8 +58,17 @@ tbb::task_arena::constraints constraints_of_process(int num_threads) {
     if (nodes.size() == 1) out.set_numa_id(nodes.front());
   }
 #endif
-  return out;
+  return std::make_shared<tbb::task_arena>(out, 0U);
 }
+#else  // TBB 2020, which knows no nodes
+int default_threads() {
+  return tbb::this_task_arena::max_concurrency();
+}
+
+std::shared_ptr<tbb::task_arena> make_arena(int num_threads) {
+  return std::make_shared<tbb::task_arena>(num_threads, 0U);
+}
+#endif
 
 std::thread start_decoding_thread(int index, int num_threads, void (*run)(void*), void* argument) {
   return start_thread(fmt::format("decoding thread {} of {}", index + 1, num_threads),
@@ -197,14 +213,14 @@ bool DecodeArena::fit_tbb(int num_threads) {
     // TBB takes the smallest limit of those alive, so a process has one for all loaders. It is a
     // thread more than TBB's own: tasks that wait for a batch on all of TBB's usual threads leave
     // one to make it.
-    const int most = std::max(num_threads, tbb::info::default_concurrency());
+    const int most = std::max(num_threads, default_threads());
     tbb_->limit = std::make_unique<tbb::global_control>(
         tbb::global_control::max_allowed_parallelism, static_cast<size_t>(most) + 1);
     tbb_->limit_threads = num_threads;
   }
   if (tbb_->arena_threads < num_threads) {
     // Drains in the one before it, if there is one, end there.
-    auto arena = std::make_shared<tbb::task_arena>(constraints_of_process(num_threads), 0U);
+    auto arena = make_arena(num_threads);
     std::lock_guard lock(mutex_);
     tbb_->arena.swap(arena);
     tbb_->arena_threads = num_threads;

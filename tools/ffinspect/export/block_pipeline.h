@@ -6,7 +6,6 @@
 #pragma once
 
 #include <tbb/concurrent_queue.h>
-#include <tbb/parallel_pipeline.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +18,7 @@
 
 #include "export/export_source.h"
 #include "export/new_tree.h"
+#include "format/machine/parallel_pipeline.h"
 #include "text/progress_line.h"
 
 namespace ffkit {

@@ -9,7 +9,6 @@
 
 #include <simdjson.h>
 #include <tbb/enumerable_thread_specific.h>
-#include <tbb/parallel_pipeline.h>
 #include <tbb/task_arena.h>
 
 #include <cstdint>
@@ -25,6 +24,7 @@
 #include <ffkit/format/error.h>
 #include <ffkit/format/machine.h>
 
+#include "format/machine/parallel_pipeline.h"
 #include "input/input_file.h"
 #include "sources/nuscenes/tables/token.h"
 

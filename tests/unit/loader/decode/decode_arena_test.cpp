@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <tbb/global_control.h>
-#include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 #include <unistd.h>
@@ -304,7 +303,7 @@ TEST(DecodeArena, TasksMayWaitForItOnAllOfTbbsThreads) {
   GTEST_SKIP()
       << "TSan does not see how TBB hands the tasks of a parallel_for() from thread to thread";
 #endif
-  const int num_tasks = tbb::info::default_concurrency();
+  const int num_tasks = tbb::this_task_arena::max_concurrency();
   std::latch all_wait(num_tasks);
   std::vector<Event> done(static_cast<size_t>(num_tasks));
   DecodePool pool(1, 100, [&](int, Helpers&, const SampleChunk& chunk) {
