@@ -9,3 +9,6 @@ if(FFKIT_OPENCV)
   set_target_properties(ffkit_opencv PROPERTIES
     INTERFACE_LINK_LIBRARIES "${FFKIT_OPENCV_IMGPROC};${FFKIT_OPENCV_CORE};ZLIB::ZLIB;Threads::Threads;${CMAKE_DL_LIBS}")
 endif()
+if(FFKIT_DRAWING)
+  set_property(TARGET Freetype::Freetype APPEND PROPERTY INTERFACE_LINK_LIBRARIES ZLIB::ZLIB)
+endif()

@@ -3,6 +3,7 @@
 Debian's source packages: the upstream archive of one version, known by its SHA-256, with the newest patches that Debian has for it.
 """
 import hashlib
+import inspect
 import json
 import os
 import shutil
@@ -80,11 +81,11 @@ class Builder:
 
     def build_all(self, versions, base=None):
         """Libraries of C are taken from the prefix `base` where one is given."""
-        recipe = hashlib.sha256(Path(__file__).read_bytes() + Path(sys.modules[type(self.toolchain).__module__].__file__).read_bytes()).hexdigest()
         for source in SOURCES:
             package = source['package']
+            build = getattr(self, package.replace('-', '_').replace('.', '_'))
             mark = self.prefix / 'built' / package
-            wanted = f'{versions[package]} {recipe}'
+            wanted = f'{versions[package]} {self.recipe(build)}'
             if base and package not in CXX:
                 wanted = (base / 'built' / package).read_text()
                 if not mark.exists() or mark.read_text() != wanted:
@@ -96,12 +97,18 @@ class Builder:
             if mark.exists() and mark.read_text() == wanted:
                 continue
             print(f'{package} {versions[package]}', flush=True)
-            getattr(self, package.replace('-', '_').replace('.', '_'))(self.sources / package)
+            build(self.sources / package)
             licences = self.prefix / 'licences'
             licences.mkdir(parents=True, exist_ok=True)
             shutil.copy(self.sources / package / 'debian/copyright', licences / f'{package}.txt')
             mark.parent.mkdir(exist_ok=True)
             mark.write_text(wanted)
+
+    def recipe(self, build):
+        """A hash of what builds one package: its method, those that all share, and the tool chain."""
+        methods = (build, self.cmake, self.copied, self.make, self.configure, self.headers)
+        toolchain = Path(sys.modules[type(self.toolchain).__module__].__file__).read_text()
+        return hashlib.sha256(''.join([toolchain, *map(inspect.getsource, methods)]).encode()).hexdigest()
 
     def cmake(self, source, *options):
         build = self.work / source.name
@@ -179,7 +186,8 @@ class Builder:
         self.cmake(source, 'TBB_TEST=OFF', 'TBB_STRICT=OFF', 'TBBMALLOC_BUILD=OFF', 'TBB_DISABLE_HWLOC_AUTOMATIC_SEARCH=ON')
 
     def freetype(self, source):
-        self.cmake(source, *[f'FT_DISABLE_{name}=ON' for name in ('ZLIB', 'BZIP2', 'PNG', 'HARFBUZZ', 'BROTLI')])
+        # With the prefix's zlib: FreeType's own copy has the same names.
+        self.cmake(source, 'FT_REQUIRE_ZLIB=ON', *[f'FT_DISABLE_{name}=ON' for name in ('BZIP2', 'PNG', 'HARFBUZZ', 'BROTLI')])
 
     def opencv(self, source):
         off = ('IPP', 'TBB', 'OPENMP', 'LAPACK', 'EIGEN', 'ITT', 'OPENCL', 'CUDA', 'PROTOBUF', 'QUIRC', 'FFMPEG', 'GSTREAMER', 'GTK', 'V4L', 'JPEG', 'PNG', 'TIFF',
