@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <memory>
@@ -108,8 +109,9 @@ void draw_glyph(Canvas& canvas, int x, int y, const Glyph& glyph, Color color) {
   const int end_row = std::min(glyph.height, canvas.height() - top);
   const int end_column = std::min(glyph.width, canvas.width() - left);
   for (int row = std::max(0, -top); row < end_row; ++row) {
+    const uint8_t* coverage = glyph.coverage.data() + ptrdiff_t{row} * glyph.width;
     for (int column = std::max(0, -left); column < end_column; ++column) {
-      const int ink = glyph.coverage[static_cast<size_t>(row * glyph.width + column)];
+      const int ink = coverage[column];
       auto& pixel = pixels.at<cv::Vec3b>(top + row, left + column);
       for (int c = 0; c < 3; ++c) {
         pixel[c] = static_cast<uint8_t>(
