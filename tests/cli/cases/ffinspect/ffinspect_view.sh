@@ -98,3 +98,10 @@ EOF
 run 0 "$FFINSPECT" view coco_ff --split val2017 --where 'image_id = 5' --size 256 --output none.png
 check test "$(count_pixels boxes.png 230,60,60)" -gt "$(($(count_pixels none.png 230,60,60) + 500))"
 check test "$(count_pixels boxes.png 40,110,240)" -gt "$(($(count_pixels none.png 40,110,240) + 300))"
+
+# Names in any script: none is drawn as another one, and none as question marks.
+for name in Müller 'M?ller' M??ller 東京都 大阪府 '???'; do
+  rm -rf named && check "$MAKE_DATASET" pictures named "$name" 0:jpeg:a.jpg
+  run 0 "$FFINSPECT" view named --output "sheet of $name.png"
+done
+check test "$(md5sum 'sheet of'*.png | cut -d' ' -f1 | sort -u | wc -l)" = 6
