@@ -3,10 +3,11 @@
 //
 //   order_table [--records N] [--mean BYTES] [--batch N] [--window-blocks N] [--streams N]
 //
-// A machine fetches each block that one of its ranks touches once, whole, as the cache does. Each
+// Each rank announces the blocks of its windows. A machine fetches each block of the cache that
+// they touch once, whole, and those of one announcement by one request, as the cache does. Each
 // rank reads both ends of each shard that it opens. What is read by record while the blocks of it
 // are on their way follows from the rate of a rank's link: the first 64 batches of rank 0, by the
-// rules of FetchQueue (two blocks at first, one more after each that came, up to 16) and of the
+// rules of FetchQueue (two runs at first, one more after each that came, up to 16) and of the
 // loader (ReadLoop: the first batch at once, then four records at a time), a link whose requests in
 // flight have equal shares, and a consumer that takes all it gets.
 #include <fmt/format.h>
@@ -28,13 +29,11 @@
 #include <ffkit/loader/sampler.h>
 
 #include "format/mix64.h"
-#include "storage/cache/cache_file.h"
+#include "storage/cache/block_run.h"
 #include "storage/cache/fetch_queue.h"
 
 namespace ffkit {
 namespace {
-
-static_assert(kStoreBlockBytes == kBlockBytes, "the windows' blocks are the cache's");
 
 constexpr int64_t kShardBytes = 256 << 20;
 constexpr int64_t kHeaderBytes = 4096;
@@ -99,11 +98,25 @@ MadeSet make_set(int64_t num_records, int64_t mean_bytes) {
   return set;
 }
 
-template <typename Visit>
-void for_blocks(const MadeSet& set, const Record& record, const Visit& visit) {
-  const int64_t first = set.first_block[static_cast<size_t>(record.shard)];
-  const int64_t last = (record.offset + record.num_bytes - 1) / kBlockBytes;
-  for (int64_t block = record.offset / kBlockBytes; block <= last; ++block) visit(first + block);
+// The blocks of the cache, of the whole set, that hold records `first` to `last` of one shard.
+BlockRun blocks_of(const MadeSet& set, const Record& first, const Record& last) {
+  BlockRun run = blocks_that_hold(first.offset, last.offset + last.num_bytes - first.offset);
+  run.first += set.first_block[static_cast<size_t>(first.shard)];
+  return run;
+}
+BlockRun blocks_of(const MadeSet& set, const Sampler::Block& block) {
+  return blocks_of(set, set.records[static_cast<size_t>(block.first)],
+                   set.records[static_cast<size_t>(block.last)]);
+}
+
+// Of a run, what is asked for: the blocks for which `is_wanted` is true.
+template <typename IsWanted>
+std::vector<BlockRun> wanted_of(const BlockRun& run, const IsWanted& is_wanted) {
+  std::vector<int64_t> blocks;
+  for (int64_t block = run.first; block < run.end(); ++block) {
+    if (is_wanted(block)) blocks.push_back(block);
+  }
+  return runs_of(blocks);
 }
 
 struct Counts {
@@ -138,26 +151,29 @@ Counts count_blocks(const MadeSet& set, const Settings& settings, int num_nodes,
                     int ranks_per_node) {
   Counts counts;
   const int world_size = num_nodes * ranks_per_node;
-  std::vector<int64_t> batch;
+  std::vector<Sampler::Block> blocks;
   for (int node = 0; node < num_nodes; ++node) {
     std::vector<bool> is_there(static_cast<size_t>(set.first_block.back()));
     for (int rank = node * ranks_per_node; rank < (node + 1) * ranks_per_node; ++rank) {
       const Sampler sampler = sampler_of(set, settings, rank, world_size);
+      std::set<int64_t> announced;
       std::set<int32_t> opened;
       for (int64_t step = 0; step < sampler.num_batches(); ++step) {
-        sampler.batch(0, 0, step, batch);
-        for (const int64_t index : batch) {
-          const Record& record = set.records[static_cast<size_t>(index)];
-          if (opened.insert(record.shard).second) {
+        sampler.blocks(0, 0, step, blocks);
+        for (const Sampler::Block& block : blocks) {
+          if (!announced.insert(block.first).second) continue;
+          if (opened.insert(set.records[static_cast<size_t>(block.first)].shard).second) {
             counts.num_requests += 2;
             counts.num_bytes += kEndBytes + kHeaderBytes;
           }
-          for_blocks(set, record, [&](int64_t block) {
-            if (is_there[static_cast<size_t>(block)]) return;
-            is_there[static_cast<size_t>(block)] = true;
+          const auto is_wanted = [&](int64_t b) { return !is_there[static_cast<size_t>(b)]; };
+          for (const BlockRun& run : wanted_of(blocks_of(set, block), is_wanted)) {
             ++counts.num_requests;
-            counts.num_bytes += set.block_bytes(block);
-          });
+            for (int64_t b = run.first; b < run.end(); ++b) {
+              is_there[static_cast<size_t>(b)] = true;
+              counts.num_bytes += set.block_bytes(b);
+            }
+          }
         }
       }
     }
@@ -204,15 +220,16 @@ Start simulate_start(const MadeSet& set, const Settings& settings, int world_siz
   constexpr int64_t kMostComingShareOfSmall = 8;
   constexpr int64_t kSmallBytes = 64 << 20;
   struct Flight {
-    double left = 0;     // bytes
-    double begins = 0;   // when its bytes may flow
-    int64_t block = -1;  // -1: a record
+    double left = 0;    // bytes
+    double begins = 0;  // when its bytes may flow
+    BlockRun run;       // none: a record
     int64_t sample = -1;
   };
   const Sampler sampler = sampler_of(set, settings, 0, world_size);
+  const int64_t num_steps = std::min<int64_t>(sampler.num_batches(), 64);
   std::vector<int64_t> order;
   std::vector<int64_t> batch;
-  for (int64_t step = 0; step < std::min<int64_t>(sampler.num_batches(), 64); ++step) {
+  for (int64_t step = 0; step < num_steps; ++step) {
     sampler.batch(0, 0, step, batch);
     order.insert(order.end(), batch.begin(), batch.end());
   }
@@ -221,7 +238,8 @@ Start simulate_start(const MadeSet& set, const Settings& settings, int world_siz
   std::set<int64_t> underway;
   std::vector<Flight> flights;
   std::multimap<int64_t, int64_t> waiting;  // samples by block
-  int max_blocks = 2;
+  int max_runs = FetchQueue::kUnderwayAtFirst;
+  int num_runs = 0;  // underway
   size_t num_reading = 0;
   size_t num_coming = 0;  // of them, of what is not there
   const int64_t batch_bytes = set.num_bytes / std::ssize(set.records) * settings.batch_size;
@@ -234,40 +252,48 @@ Start simulate_start(const MadeSet& set, const Settings& settings, int world_siz
   size_t next = 0;
   int64_t num_left_of_first = settings.batch_size;
   double now = 0;
-  std::deque<int64_t> announced;
-  std::set<int64_t> was_announced;
-  size_t announced_to = 0;
+  std::deque<BlockRun> announced;
+  std::set<int64_t> was_announced;  // blocks of windows, by their first record
+  std::vector<Sampler::Block> blocks;
+  int64_t announced_step = 0;
   int64_t announced_bytes = 0;
-  const auto begin_block = [&](int64_t block) {
-    underway.insert(block);
-    flights.push_back(
-        {static_cast<double>(set.block_bytes(block)), now + settings.round_trip_s, block, -1});
+  const auto begin_run = [&](const BlockRun& run) {
+    double num_bytes = 0;
+    for (int64_t block = run.first; block < run.end(); ++block) {
+      underway.insert(block);
+      num_bytes += static_cast<double>(set.block_bytes(block));
+    }
+    ++num_runs;
+    flights.push_back({num_bytes, now + settings.round_trip_s, run, -1});
   };
   const auto done = [&](int64_t sample) {
     --num_reading;
     if (sample < settings.batch_size && --num_left_of_first == 0) start.first_batch_s = now;
   };
   while (next < order.size() || num_reading > 0) {
-    for (; announced_to < order.size() && announced_bytes < kAheadBytes; ++announced_to) {
-      const Record& record = set.records[static_cast<size_t>(order[announced_to])];
-      announced_bytes += record.num_bytes;
-      for_blocks(set, record, [&](int64_t block) {
-        if (was_announced.insert(block).second) announced.push_back(block);
-      });
-    }
-    while (std::ssize(underway) < max_blocks && !announced.empty()) {
-      if (!there.contains(announced.front()) && !underway.contains(announced.front())) {
-        begin_block(announced.front());
+    for (; announced_step < num_steps && announced_bytes < kAheadBytes; ++announced_step) {
+      sampler.batch(0, 0, announced_step, batch);
+      for (const int64_t index : batch) {
+        announced_bytes += set.records[static_cast<size_t>(index)].num_bytes;
       }
+      sampler.blocks(0, 0, announced_step, blocks);
+      for (const Sampler::Block& block : blocks) {
+        if (was_announced.insert(block.first).second) announced.push_back(blocks_of(set, block));
+      }
+    }
+    while (num_runs < max_runs && !announced.empty()) {
+      const auto is_wanted = [&](int64_t b) { return !there.contains(b) && !underway.contains(b); };
+      for (const BlockRun& run : wanted_of(announced.front(), is_wanted)) begin_run(run);
       announced.pop_front();
     }
     while (next < order.size() && num_reading < kReadsInFlight) {
       const auto sample = static_cast<int64_t>(next);
       const Record& record = set.records[static_cast<size_t>(order[next])];
       int64_t wanted = -1;
-      for_blocks(set, record, [&](int64_t block) {
+      const BlockRun held_by = blocks_of(set, record, record);
+      for (int64_t block = held_by.first; block < held_by.end(); ++block) {
         if (!there.contains(block)) wanted = block;
-      });
+      }
       if (wanted >= 0 && num_coming >= kFewComing && coming_bytes > most_at_once) break;
       ++next;
       announced_bytes -= record.num_bytes;
@@ -284,7 +310,7 @@ Start simulate_start(const MadeSet& set, const Settings& settings, int world_siz
         ++start.alone.num_requests;
         start.alone.num_bytes += record.num_bytes;
         flights.push_back(
-            {static_cast<double>(record.num_bytes), now + settings.round_trip_s, -1, sample});
+            {static_cast<double>(record.num_bytes), now + settings.round_trip_s, {}, sample});
       }
     }
     if (flights.empty()) continue;
@@ -308,19 +334,22 @@ Start simulate_start(const MadeSet& set, const Settings& settings, int world_siz
       return is_over;
     });
     for (const Flight& flight : ended) {
-      if (flight.block < 0) {
+      if (flight.run.count == 0) {
         done(flight.sample);
         --num_coming;
         continue;
       }
-      underway.erase(flight.block);
-      there.insert(flight.block);
-      max_blocks = std::min(max_blocks + 1, FetchQueue::kMostUnderway);
-      for (auto [i, end] = waiting.equal_range(flight.block); i != end; ++i) {
-        done(i->second);
-        --num_coming;
+      --num_runs;
+      max_runs = std::min(max_runs + 1, FetchQueue::kMostUnderway);
+      for (int64_t block = flight.run.first; block < flight.run.end(); ++block) {
+        underway.erase(block);
+        there.insert(block);
+        for (auto [i, end] = waiting.equal_range(block); i != end; ++i) {
+          done(i->second);
+          --num_coming;
+        }
+        waiting.erase(block);
       }
-      waiting.erase(flight.block);
     }
   }
   return start;

@@ -103,7 +103,7 @@ class Loader:
             that can be, the same number of batches on each rank.
         epoch_size: samples in an epoch; 0: as many as records.
         window_block, window_blocks: of "windowed": records in a block, blocks in a window.
-        window_block_bytes: of "windowed": about how many bytes a block has, instead of `window_block` records; 8 << 20 are those of the cache. 0: `window_block`.
+        window_block_bytes: of "windowed": about how many bytes a block has, instead of `window_block` records; 8 << 20 is what "automatic" takes over a store. 0: `window_block`.
         num_streams: of "windowed": streams that an epoch is dealt to, so that ranks read different blocks; each batch of all ranks has as many samples of each. The order depends on it, and
             a state has it: it stays when a run goes on with other ranks. 0: one; with "automatic": `world_size`.
         weights: of "weighted": a number for each record; see `class_balanced_weights`.

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of a file besides its blocks, as far as it grows with one of them.
+// Of a file besides its blocks, as far as it grows with a run of them.
 constexpr int64_t kEntriesBytes = 8192;
 constexpr auto kFullFor = std::chrono::seconds(10);
 constexpr int64_t kLeastBound = int64_t{64} << 20;
@@ -69,8 +69,8 @@ ProcessOptions& process_options() {
 
 }  // namespace
 
-BlockCache::BlockCache(const CacheOptions& options, int blocks_at_first)
-    : options_(options), queue_(threads_, blocks_at_first) {
+BlockCache::BlockCache(const CacheOptions& options, int runs_at_first)
+    : options_(options), queue_(threads_, runs_at_first) {
   check_cache(options_);
   std::error_code error;
   fs::create_directories(options_.folder, error);
@@ -109,13 +109,13 @@ void BlockCache::count_again() {
   count_time_ = counted_at_ - begin;
 }
 
-bool BlockCache::reserve(int64_t block_bytes) {
-  const int64_t num_bytes = block_bytes + kEntriesBytes;
+bool BlockCache::reserve(int64_t num_bytes) {
+  const int64_t wanted_bytes = num_bytes + kEntriesBytes;
   const std::scoped_lock lock(mutex_);
   const Clock::time_point now = Clock::now();
   if (now < full_until_) return false;
   const auto fits = [&] {
-    const int64_t more = reserved_bytes_ + num_bytes;
+    const int64_t more = reserved_bytes_ + wanted_bytes;
     return used_bytes_ + more <= options_.max_bytes &&
            free_bytes_at(options_.folder) - more >= options_.min_free_bytes;
   };
@@ -123,12 +123,12 @@ bool BlockCache::reserve(int64_t block_bytes) {
   const auto age = std::max<Clock::duration>(std::chrono::seconds(1), 50 * count_time_);
   if (!fits() || now - counted_at_ > age) count_again();
   if (!fits()) {
-    // Some blocks more than this one: removing takes as long for one as for many.
-    const int64_t wanted = std::max(num_bytes, options_.max_bytes / 64);
-    if (remove_unused(options_.folder, wanted) > 0) count_again();
+    // More than these blocks: removing takes as long for one as for many.
+    const int64_t room = std::max(wanted_bytes, options_.max_bytes / 64);
+    if (remove_unused(options_.folder, room) > 0) count_again();
   }
   if (fits()) {
-    reserved_bytes_ += num_bytes;
+    reserved_bytes_ += wanted_bytes;
     return true;
   }
   full_until_ = now + kFullFor;
@@ -144,10 +144,10 @@ bool BlockCache::reserve(int64_t block_bytes) {
   return false;
 }
 
-void BlockCache::settle(int64_t block_bytes, bool is_written) {
+void BlockCache::settle(int64_t num_bytes, bool is_written) {
   const std::scoped_lock lock(mutex_);
-  reserved_bytes_ -= block_bytes + kEntriesBytes;
-  if (is_written) used_bytes_ += block_bytes + kEntriesBytes;
+  reserved_bytes_ -= num_bytes + kEntriesBytes;
+  if (is_written) used_bytes_ += num_bytes + kEntriesBytes;
 }
 
 void BlockCache::disk_is_full() {

@@ -13,6 +13,7 @@
 #include <ffkit/storage/cache.h>
 
 #include "cache/block_memory.h"
+#include "cache/block_run.h"
 #include "cache/cache_file.h"
 #include "cache/cache_threads.h"
 #include "cache/cached_sets.h"
@@ -23,9 +24,9 @@ namespace ffkit {
 class BlockCache {
  public:
   // Throws Error(io) where the folder cannot be made, Error(invalid_argument) for one in memory.
-  // `blocks_at_first`: that may be underway, of FetchQueue::kMostUnderway.
+  // `runs_at_first`: that may be underway, of FetchQueue::kMostUnderway.
   explicit BlockCache(const CacheOptions& options,
-                      int blocks_at_first = FetchQueue::kUnderwayAtFirst);
+                      int runs_at_first = FetchQueue::kUnderwayAtFirst);
   BlockCache(const BlockCache&) = delete;
   BlockCache& operator=(const BlockCache&) = delete;
 
@@ -34,11 +35,11 @@ class BlockCache {
   static std::shared_ptr<BlockCache> of_process();
 
   const std::filesystem::path& folder() const { return options_.folder; }
-  // Whether a block of so many bytes may be written; then settle() is to be called once it was, or
+  // Whether blocks of so many bytes may be written; then settle() is to be called once they were, or
   // will not be. What others wrote within the last second may be missing from the sum. Says once
   // that the folder is full.
-  bool reserve(int64_t block_bytes);
-  void settle(int64_t block_bytes, bool is_written);
+  bool reserve(int64_t num_bytes);
+  void settle(int64_t num_bytes, bool is_written);
   // A write failed for want of space: nothing more is written for a while.
   void disk_is_full();
   // Says once that files of the cache cannot be had.
@@ -46,7 +47,7 @@ class BlockCache {
   // Keeps the set in use as long as this process lives.
   void use_set(const std::string& address);
 
-  // The blocks underway, and memory for them.
+  // The runs of blocks that are underway, and memory for them.
   FetchQueue& queue() { return queue_; }
   const BlockMemory& memory() const { return memory_; }
 
@@ -68,7 +69,7 @@ class BlockCache {
   bool has_said_broken_ = false;
   std::map<std::string, std::unique_ptr<SetInUse>> sets_;
   FetchQueue queue_;
-  const BlockMemory memory_{kBlockBytes};
+  const BlockMemory memory_{kMostBytesOfRun};
   CacheThreads threads_;  // last, since they use what is above
 };
 

@@ -10,6 +10,10 @@
 namespace ffkit {
 namespace {
 
+// Of what is announced, from which on the blocks around it do not come, too: a windowed order
+// announces what it needs of a block, and its neighbours belong to other windows.
+constexpr int64_t kLeastExactBytes = 1 << 20;
+
 // Calls `done` when all of several reads are, with the first error.
 class Countdown {
  public:
@@ -31,6 +35,11 @@ class Countdown {
   BlockReader::Done done_;
 };
 
+template <typename Visit>
+void for_blocks(const BlockRun& run, const Visit& visit) {
+  for (int64_t block = run.first; block < run.end(); ++block) visit(block);
+}
+
 }  // namespace
 
 BlockReader::BlockReader(std::shared_ptr<BlockCache> cache, std::unique_ptr<CacheFile> file,
@@ -39,13 +48,12 @@ BlockReader::BlockReader(std::shared_ptr<BlockCache> cache, std::unique_ptr<Cach
 
 void BlockReader::read(int64_t offset, std::span<std::byte> out, Done done) {
   if (out.empty()) return done(nullptr);
-  const int64_t first = offset / kBlockBytes;
-  const int64_t last = (offset + std::ssize(out) - 1) / kBlockBytes;
-  auto countdown = std::make_shared<Countdown>(static_cast<int>(last - first + 1), std::move(done));
+  const BlockRun blocks = blocks_that_hold(offset, std::ssize(out));
+  auto countdown = std::make_shared<Countdown>(static_cast<int>(blocks.count), std::move(done));
   const auto one_is_done = [countdown](std::exception_ptr error) {
     countdown->one_is_done(std::move(error));
   };
-  for (int64_t block = first; block <= last; ++block) {
+  for (int64_t block = blocks.first; block < blocks.end(); ++block) {
     const int64_t begin = std::max(offset, file_->block_begin(block));
     const int64_t end =
         std::min(offset + std::ssize(out), file_->block_begin(block) + file_->block_size(block));
@@ -66,22 +74,34 @@ void BlockReader::read(int64_t offset, std::span<std::byte> out, Done done) {
 
 void BlockReader::announce(int64_t offset, int64_t num_bytes) {
   if (num_bytes <= 0) return;
-  const int64_t last = (offset + num_bytes - 1) / kBlockBytes;
-  for (int64_t block = offset / kBlockBytes; block <= last; ++block) {
-    announce_block(block);
+  BlockRun wanted = blocks_that_hold(offset, num_bytes);
+  if (num_bytes < kLeastExactBytes) wanted = with_blocks_around(wanted, file_->num_blocks());
+  std::vector<int64_t> blocks;
+  {
+    const std::scoped_lock lock(mutex_);
+    for (int64_t block = wanted.first; block < wanted.end(); ++block) {
+      if (!is_on_its_way(block)) blocks.push_back(block);
+    }
+  }
+  std::erase_if(blocks, [this](int64_t block) { return seems_held(block); });
+  for (const BlockRun& run : announce_blocks(std::move(blocks))) {
+    start(run, std::make_shared<Place>(cache_));
   }
 }
 
 bool BlockReader::is_coming(int64_t offset, int64_t num_bytes) {
   if (num_bytes <= 0) return false;
-  const int64_t last = (offset + num_bytes - 1) / kBlockBytes;
+  const BlockRun run = blocks_that_hold(offset, num_bytes);
   const std::scoped_lock lock(mutex_);
-  for (int64_t block = offset / kBlockBytes; block <= last; ++block) {
-    if (!underway_.contains(block) && !announced_.contains(block) && !file_->holds_block(block)) {
-      return false;
-    }
+  for (int64_t block = run.first; block < run.end(); ++block) {
+    if (!is_on_its_way(block) && !file_->holds_block(block)) return false;
   }
   return true;
+}
+
+// Precondition: the mutex is held.
+bool BlockReader::is_on_its_way(int64_t block) const {
+  return underway_.contains(block) || announced_.contains(block);
 }
 
 // What cannot be looked at is taken as there: the read says what is wrong.
@@ -93,39 +113,41 @@ bool BlockReader::seems_held(int64_t block) const {
   }
 }
 
-void BlockReader::announce_block(int64_t block) {
-  if (seems_held(block)) return;
-  {
-    const std::scoped_lock lock(mutex_);
-    if (underway_.contains(block) || announced_.contains(block)) return;
+// Those that are to be started now.
+std::vector<BlockRun> BlockReader::announce_blocks(std::vector<int64_t> blocks) {
+  std::vector<BlockRun> begun;
+  const std::scoped_lock lock(mutex_);
+  // Another thread may have announced them, too.
+  std::erase_if(blocks, [this](int64_t block) { return is_on_its_way(block); });
+  for (const BlockRun& run : runs_of(blocks)) {
     const FetchQueue::Turn turn = cache_->queue().begin_or_wait(
-        [weak = weak_from_this(), weak_cache = std::weak_ptr(cache_), block] {
+        [weak = weak_from_this(), weak_cache = std::weak_ptr(cache_), run] {
           if (const auto self = weak.lock()) {
-            self->begin_announced(block);
+            self->begin_announced(run);
           } else if (const auto cache = weak_cache.lock()) {
             cache->queue().end(/*has_come=*/false);
           }
         });
-    if (turn == FetchQueue::Turn::later) announced_.insert(block);
-    if (turn != FetchQueue::Turn::now) return;
-    underway_[block];
+    if (turn == FetchQueue::Turn::now) begun.push_back(run);
+    for (int64_t block = run.first; block < run.end(); ++block) {
+      if (turn == FetchQueue::Turn::now) underway_[block];
+      if (turn == FetchQueue::Turn::later) announced_.insert(block);
+    }
   }
-  start(block);
+  return begun;
 }
 
 // It has begun, as the queue counts.
-void BlockReader::begin_announced(int64_t block) {
-  bool is_wanted = !seems_held(block);
-  {
+void BlockReader::begin_announced(const BlockRun& run) {
+  const auto place = std::make_shared<Place>(cache_);
+  std::vector<int64_t> blocks;
+  for (int64_t block = run.first; block < run.end(); ++block) {
+    const bool is_wanted = !seems_held(block);
     const std::scoped_lock lock(mutex_);
     announced_.erase(block);
-    if (is_wanted) is_wanted = underway_.try_emplace(block).second;
+    if (is_wanted && underway_.try_emplace(block).second) blocks.push_back(block);
   }
-  if (is_wanted) {
-    start(block);
-  } else {
-    cache_->queue().end(/*has_come=*/false);
-  }
+  for (const BlockRun& wanted : runs_of(blocks)) start(wanted, place);
 }
 
 void BlockReader::need(int64_t block, Waiter waiter) {
@@ -137,93 +159,153 @@ void BlockReader::need(int64_t block, Waiter waiter) {
   if (cache_->queue().begin()) {
     underway_[block].push_back(std::move(waiter));
     lock.unlock();
-    start(block);
+    const auto place = std::make_shared<Place>(cache_);
+    start(begin_around(block), place);
     return;
   }
   lock.unlock();
   fetch_(file_->block_begin(block) + waiter.offset, waiter.out, std::move(waiter.done));
 }
 
-void BlockReader::start(int64_t block) {
-  bool is_reserved = false;
+// A block that is underway with those beside it that are not there, which are underway from now on.
+BlockRun BlockReader::begin_around(int64_t block) {
+  const BlockRun around = with_blocks_around({block, 1}, file_->num_blocks());
+  const auto begins = [this](int64_t beside) {
+    if (seems_held(beside)) return false;
+    const std::scoped_lock lock(mutex_);
+    return underway_.try_emplace(beside).second;
+  };
+  BlockRun run{block, 1};
+  while (run.first > around.first && begins(run.first - 1)) run = {run.first - 1, run.count + 1};
+  while (run.end() < around.end() && begins(run.end())) ++run.count;
+  return run;
+}
+
+// Each block of it by where it is found; those that are claimed are fetched together.
+void BlockReader::start(const BlockRun& run, const SharedPlace& place) {
+  BlockRun alike{run.first, 0};
+  State state = State::there;
+  for (int64_t block = run.first; block < run.end(); ++block) {
+    const State found = look_at(block);
+    if (alike.count > 0 && found != state) {
+      start_as(state, alike, place);
+      alike = {block, 0};
+    }
+    state = found;
+    ++alike.count;
+  }
+  start_as(state, alike, place);
+}
+
+BlockReader::State BlockReader::look_at(int64_t block) const {
   try {
-    if (!file_->claim(block)) {
-      // Another process fetches it, or did: its end is seen by looking.
-      cache_->threads().post_later([self = shared_from_this(), block] {
-        try {
-          if (self->file_->holds_block(block)) return self->read_from_file(block);
-        } catch (const Error&) {  // NOLINT(bugprone-empty-catch)
-          // To be fetched, then.
-        }
-        self->start(block);
-      });
-      return;
-    }
-    if (file_->holds_block(block)) {
-      file_->release(block);
-      return read_from_file(block);
-    }
-    is_reserved = cache_->reserve(file_->block_size(block));
-    if (!is_reserved) {
-      file_->release(block);
-      return fetch_alone(block);
-    }
-    const auto num_bytes = static_cast<size_t>(file_->block_size(block));
-    std::shared_ptr<std::byte[]> bytes = cache_->memory().take();
-    const std::span<std::byte> into(bytes.get(), num_bytes);
-    fetch_(file_->block_begin(block), into,
-           [self = shared_from_this(), block, bytes](const std::exception_ptr& error) {
-             self->cache_->threads().post(
-                 [self, block, bytes, error] { self->arrived(block, bytes, error); });
-           });
-  } catch (...) {
-    const std::exception_ptr error = std::current_exception();
-    if (is_reserved) cache_->settle(file_->block_size(block), /*is_written=*/false);
+    if (file_->holds_block(block)) return State::there;
+    if (!file_->claim(block)) return State::elsewhere;
+    if (!file_->holds_block(block)) return State::claimed;
     file_->release(block);
-    for (Waiter& waiter : take_waiters(block)) waiter.done(error);
-    cache_->queue().end(/*has_come=*/false);
+    return State::there;
+  } catch (const Error& error) {
+    file_->release(block);
+    cache_->say_broken(error);
+    return State::unreadable;
   }
 }
 
-// In a thread of the cache. Who waits is served before the block is written, and who comes
+void BlockReader::start_as(State state, const BlockRun& run, const SharedPlace& place) {
+  switch (state) {
+    case State::claimed:
+      return fetch_run(run, place);
+    case State::elsewhere:
+      return look_later(run, place);
+    case State::there:
+      return for_blocks(run, [this](int64_t b) { read_from_file(b); });
+    case State::unreadable:
+      return for_blocks(run, [this](int64_t b) { fetch_alone(b); });
+  }
+}
+
+// Another process fetches them, or did: its end is seen by looking.
+void BlockReader::look_later(const BlockRun& run, const SharedPlace& place) {
+  cache_->threads().post_later(
+      [self = shared_from_this(), run, place] { self->start(run, place); });
+}
+
+// Of blocks that are claimed.
+void BlockReader::fetch_run(const BlockRun& run, const SharedPlace& place) {
+  const int64_t num_bytes = bytes_of(run);
+  bool is_reserved = false;
+  try {
+    is_reserved = cache_->reserve(num_bytes);
+    if (!is_reserved) {
+      return for_blocks(run, [this](int64_t block) {
+        file_->release(block);
+        fetch_alone(block);
+      });
+    }
+    std::shared_ptr<std::byte[]> bytes = cache_->memory().take();
+    const std::span<std::byte> into(bytes.get(), static_cast<size_t>(num_bytes));
+    fetch_(file_->block_begin(run.first), into,
+           [self = shared_from_this(), run, place, bytes](const std::exception_ptr& error) {
+             self->cache_->threads().post([self, run, place, bytes, error] {
+               if (error == nullptr) place->set_has_come();
+               self->arrived(run, bytes, error);
+             });
+           });
+  } catch (...) {
+    if (is_reserved) cache_->settle(num_bytes, /*is_written=*/false);
+    for_blocks(run, [this, error = std::current_exception()](int64_t block) {
+      file_->release(block);
+      for (Waiter& waiter : take_waiters(block)) waiter.done(error);
+    });
+  }
+}
+
+// In a thread of the cache. Who waits is served before the blocks are written, and who comes
 // meanwhile after that.
-void BlockReader::arrived(int64_t block, const std::shared_ptr<std::byte[]>& bytes,
+void BlockReader::arrived(const BlockRun& run, const std::shared_ptr<std::byte[]>& bytes,
                           const std::exception_ptr& error) {
-  const auto serve = [&](std::vector<Waiter>& waiters) {
+  const auto bytes_of_block = [&](int64_t block) {
+    return std::span<const std::byte>(
+        bytes.get() + file_->block_begin(block) - file_->block_begin(run.first),
+        static_cast<size_t>(file_->block_size(block)));
+  };
+  const auto serve = [&](int64_t block, std::vector<Waiter>& waiters) {
     for (Waiter& waiter : waiters) {
       if (error == nullptr) {
-        std::memcpy(waiter.out.data(), bytes.get() + waiter.offset, waiter.out.size());
+        std::memcpy(waiter.out.data(), bytes_of_block(block).data() + waiter.offset,
+                    waiter.out.size());
       }
       waiter.done(error);
     }
   };
-  std::vector<Waiter> waiters;
-  bool is_written = false;
   if (error == nullptr) {
-    {
-      const std::scoped_lock lock(mutex_);
-      waiters.swap(underway_[block]);
-    }
-    serve(waiters);
-    try {
-      file_->write(block, {bytes.get(), static_cast<size_t>(file_->block_size(block))});
-      is_written = true;
-    } catch (const Error&) {
-      cache_->disk_is_full();
+    for (int64_t block = run.first; block < run.end(); ++block) {
+      std::vector<Waiter> waiters;
+      {
+        const std::scoped_lock lock(mutex_);
+        waiters.swap(underway_[block]);
+      }
+      serve(block, waiters);
     }
   }
-  // Who comes after an error has the block fetched anew.
-  file_->release(block);
-  waiters = take_waiters(block);
-  cache_->settle(file_->block_size(block), is_written);
-  cache_->queue().end(error == nullptr);
-  serve(waiters);
+  bool is_written = error == nullptr;
+  for (int64_t block = run.first; block < run.end(); ++block) {
+    try {
+      if (is_written) file_->write(block, bytes_of_block(block));
+    } catch (const Error&) {
+      cache_->disk_is_full();
+      is_written = false;
+    }
+    // Who comes after an error has the block fetched anew.
+    file_->release(block);
+    std::vector<Waiter> waiters = take_waiters(block);
+    serve(block, waiters);
+  }
+  cache_->settle(bytes_of(run), is_written);
 }
 
 void BlockReader::read_from_file(int64_t block) {
-  std::vector<Waiter> waiters = take_waiters(block);
-  cache_->queue().end(/*has_come=*/false);
-  for (Waiter& waiter : waiters) {
+  for (Waiter& waiter : take_waiters(block)) {
     std::exception_ptr error;
     try {
       file_->read(file_->block_begin(block) + waiter.offset, waiter.out);
@@ -235,9 +317,7 @@ void BlockReader::read_from_file(int64_t block) {
 }
 
 void BlockReader::fetch_alone(int64_t block) {
-  std::vector<Waiter> waiters = take_waiters(block);
-  cache_->queue().end(/*has_come=*/false);
-  for (Waiter& waiter : waiters) {
+  for (Waiter& waiter : take_waiters(block)) {
     fetch_(file_->block_begin(block) + waiter.offset, waiter.out, std::move(waiter.done));
   }
 }
@@ -247,6 +327,11 @@ std::vector<BlockReader::Waiter> BlockReader::take_waiters(int64_t block) {
   std::vector<Waiter> waiters = std::move(underway_[block]);
   underway_.erase(block);
   return waiters;
+}
+
+int64_t BlockReader::bytes_of(const BlockRun& run) const {
+  return file_->block_begin(run.end() - 1) + file_->block_size(run.end() - 1) -
+         file_->block_begin(run.first);
 }
 
 }  // namespace ffkit

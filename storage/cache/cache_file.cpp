@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kCacheMagic = "ffkit blocks 1\n";
+constexpr std::string_view kCacheMagic = "ffkit blocks 2\n";
 constexpr int64_t kCachePage = 4096;
 constexpr size_t kBootIdBytes = 36;
 

@@ -26,7 +26,7 @@
 
 namespace ffkit {
 
-inline constexpr int64_t kBlockBytes = 8 << 20;
+inline constexpr int64_t kBlockBytes = 2 << 20;
 
 class CacheFile {
  public:

@@ -1,6 +1,7 @@
-// FetchQueue: how many blocks are underway at a time, each of which takes its size in memory. It
-// begins with two, and is one more after each block that came: what the first batch waits for are
-// records, which shall have the link until blocks come as fast as they are needed. Thread-safe.
+// FetchQueue: how many runs of blocks are underway at a time, each of which takes its size in
+// memory. It begins with two, and is one more after each run that came: what the first batch waits
+// for are records, which shall have the link until blocks come as fast as they are needed.
+// Thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +33,7 @@ class FetchQueue {
   // As begin(), and where enough are underway calls `work` in one of the threads when it has begun,
   // in the order of these calls: it calls end(). Turn::never, and it is dropped, while many wait.
   Turn begin_or_wait(std::function<void()> work) {
-    constexpr size_t kMostWaiting = 4096;  // two windows of 2,048 blocks
+    constexpr size_t kMostWaiting = 4096;  // two windows of 2,048 runs
     const std::scoped_lock lock(mutex_);
     if (num_underway_ < most_underway_) {
       ++num_underway_;

@@ -132,7 +132,7 @@ for order in ("automatic", "shuffle"):
         expect(end_of(reader)[1] == "")
     shares[order] = (server.bytes_of(".ffr") - 2 * len(list(large.rglob("*.ffr"))) * (260 << 10)) / size_of(large)
 print(f"two machines: {shares['automatic']:.3f} of the set in the default order, {shares['shuffle']:.3f} in a full shuffle")
-expect(shares["automatic"] <= 1 + (4 * (8 << 20) + 80 * 100_000) / size_of(large) and shares["shuffle"] > shares["automatic"], shares)
+expect(shares["automatic"] <= 1 + (4 * (2 << 20) + 80 * 100_000) / size_of(large) and shares["shuffle"] > shares["automatic"], shares)
 
 # One of them is killed, and one is interrupted, while they fetch: the others have all of it, and what was kept is right.
 server.forget()

@@ -24,7 +24,9 @@ using testing::read_of;
 
 class BlockReaderTest : public ::testing::Test {
  protected:
-  static constexpr int64_t kBlocks = 6;
+  // What comes where a block of it is needed.
+  static constexpr int64_t kGroupBytes = kBlocksAround * kBlockBytes;
+  static constexpr int64_t kGroups = 6;
 
   std::shared_ptr<BlockCache> cache_of(CacheOptions options) const {
     options.folder = dir_ / "cache";
@@ -61,20 +63,20 @@ class BlockReaderTest : public ::testing::Test {
   }
 
   testing::TempDir dir_;
-  MemoryObject object_{random_bytes((kBlocks - 1) * kBlockBytes + 12345, 3)};
+  MemoryObject object_{random_bytes((kGroups - 1) * kGroupBytes + 12345, 3)};
 };
 
-TEST_F(BlockReaderTest, FetchesABlockOnceAndKeepsIt) {
+TEST_F(BlockReaderTest, FetchesAGroupOnceAndKeepsIt) {
   const auto cache = cache_of({.max_bytes = 1 << 30});
   {
     const auto reader = reader_of(cache, object_);
     for (const int64_t offset :
-         {int64_t{100}, kBlockBytes - 50, int64_t{200}, object_.size() - 9}) {
+         {int64_t{100}, kGroupBytes - 50, int64_t{200}, object_.size() - 9}) {
       const int64_t num_bytes = std::min<int64_t>(100, object_.size() - offset);
       EXPECT_TRUE(is_right(object_, offset, read_of(*reader, offset, num_bytes)));
     }
-    EXPECT_EQ(object_.num_fetches(), 3);  // blocks 0, 1 and the last one
-    EXPECT_EQ(object_.num_fetched(), 2 * kBlockBytes + 12345);
+    EXPECT_EQ(object_.num_fetches(), 3);  // the first, the second and the last group
+    EXPECT_EQ(object_.num_fetched(), 2 * kGroupBytes + 12345);
     EXPECT_TRUE(is_right(object_, 0, read_of(*reader, 0, object_.size())));
     EXPECT_EQ(object_.num_fetched(), object_.size());
     EXPECT_TRUE(gets(*reader, 0, object_.size()));
@@ -96,8 +98,9 @@ TEST_F(BlockReaderTest, ManyWhoWantABlockFetchItOnce) {
   for (int t = 0; t < 8; ++t) {
     threads.emplace_back([&, t] {
       BlockReader& reader = t % 2 == 0 ? *first : *second;
-      for (int64_t i = 0; i < kBlocks; ++i) {
-        const int64_t offset = i * kBlockBytes + t * 1000;
+      for (int64_t i = 0; i < kGroups; ++i) {
+        const int64_t offset = i * kGroupBytes + t * kBlockBytes / 2;
+        if (offset + 1000 > object_.size()) continue;
         if (!is_right(object_, offset, read_of(reader, offset, 1000))) ++num_wrong;
       }
     });
@@ -128,12 +131,62 @@ TEST_F(BlockReaderTest, SaysWhatIsComing) {
   const auto cache = std::make_shared<BlockCache>(CacheOptions{.folder = dir_ / "cache"}, 1);
   const auto reader = reader_of(cache, object_);
   EXPECT_FALSE(reader->is_coming(0, 100));
-  reader->announce(0, 3 * kBlockBytes);  // one is underway, two wait
-  for (const int64_t block : {0, 1, 2}) EXPECT_TRUE(reader->is_coming(block * kBlockBytes, 100));
-  EXPECT_FALSE(reader->is_coming(3 * kBlockBytes, 100));
-  EXPECT_FALSE(reader->is_coming(3 * kBlockBytes - 10, 100)) << "its end is not announced";
-  EXPECT_TRUE(gets(*reader, 0, 3 * kBlockBytes));
-  EXPECT_EQ(object_.num_fetches(), 3);
+  constexpr int64_t kRuns = 3;
+  constexpr int64_t kBytes = kRuns * kMostBytesOfRun;
+  reader->announce(0, kBytes);  // one is underway, two wait
+  for (const int64_t run : {0, 1, 2}) EXPECT_TRUE(reader->is_coming(run * kMostBytesOfRun, 100));
+  EXPECT_FALSE(reader->is_coming(kBytes, 100));
+  EXPECT_FALSE(reader->is_coming(kBytes - 10, 100)) << "its end is not announced";
+  EXPECT_TRUE(gets(*reader, 0, kBytes));
+  EXPECT_EQ(object_.num_fetches(), kRuns);
+}
+
+// Windowed orders announce their blocks, which end anywhere: one request each, and of what another
+// one has brought the rest.
+TEST_F(BlockReaderTest, WhatIsAnnouncedComesByARequestAndNotMoreThanItsBlocks) {
+  const auto cache = cache_of({.max_bytes = 1 << 30});
+  const auto reader = reader_of(cache, object_);
+  reader->announce(kBlockBytes + 1000, 4 * kBlockBytes);  // blocks 1 to 5
+  EXPECT_TRUE(gets(*reader, kBlockBytes, 5 * kBlockBytes));
+  EXPECT_EQ(object_.num_fetches(), 1);
+  EXPECT_EQ(object_.num_fetched(), 5 * kBlockBytes);
+  EXPECT_FALSE(reader->file().holds_block(0));
+  EXPECT_FALSE(reader->file().holds_block(6));
+  reader->announce(4 * kBlockBytes + 1000, 4 * kBlockBytes);  // 6, 7 and 8 of 4 to 8
+  EXPECT_TRUE(gets(*reader, kBlockBytes, 8 * kBlockBytes));
+  EXPECT_EQ(object_.num_fetches(), 2);
+  EXPECT_EQ(object_.num_fetched(), 8 * kBlockBytes);
+  EXPECT_TRUE(is_right(object_, 0, read_of(*reader, 0, object_.size())));
+  EXPECT_EQ(object_.num_fetched(), object_.size());
+}
+
+TEST_F(BlockReaderTest, FewBytesThatAreAnnouncedBringWhatIsAroundThem) {
+  const auto cache = cache_of({.max_bytes = 1 << 30});
+  const auto reader = reader_of(cache, object_);
+  reader->announce(kGroupBytes + 3 * kBlockBytes, 100);
+  EXPECT_TRUE(gets(*reader, kGroupBytes, kGroupBytes));
+  EXPECT_EQ(object_.num_fetches(), 1);
+  EXPECT_EQ(object_.num_fetched(), kGroupBytes);
+}
+
+// Another process has a block of a run: the others come at once, and that one when it is there.
+TEST_F(BlockReaderTest, WhatAnotherProcessFetchesIsLeftToIt) {
+  const auto cache = cache_of({.max_bytes = 1 << 30});
+  const auto reader = reader_of(cache, object_);
+  const std::string key = "1 s3://b/x";
+  const auto other =
+      CacheFile::make(cache_file_of(cache->folder(), "s3://b", key), key, "v", object_.size());
+  ASSERT_TRUE(other->claim(1));
+  auto waiting = std::async(std::launch::async, [&] { return read_of(*reader, 0, kGroupBytes); });
+  EXPECT_TRUE(gets(*reader, 0, kBlockBytes));
+  EXPECT_TRUE(gets(*reader, 2 * kBlockBytes, 2 * kBlockBytes));
+  EXPECT_EQ(object_.num_fetched(), 3 * kBlockBytes);
+  EXPECT_EQ(waiting.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
+  const auto begin = static_cast<size_t>(kBlockBytes);
+  other->write(1, std::span(object_.bytes()).subspan(begin, begin));
+  other->release(1);
+  EXPECT_TRUE(is_right(object_, 0, waiting.get()));
+  EXPECT_EQ(object_.num_fetched(), 3 * kBlockBytes);
 }
 
 TEST_F(BlockReaderTest, NothingIsComingIntoAFullCache) {
@@ -146,28 +199,30 @@ TEST_F(BlockReaderTest, NothingIsComingIntoAFullCache) {
 
 TEST_F(BlockReaderTest, AFullCacheKeepsWhatItHasAndReadsTheRestAlone) {
   const auto cache = cache_of({.max_bytes = 64 << 20});
-  MemoryObject large(random_bytes(12 * kBlockBytes, 5));
+  MemoryObject large(random_bytes(12 * kGroupBytes, 5));
   const auto reader = reader_of(cache, large);
   for (int pass = 0; pass < 3; ++pass) {
-    for (int64_t block = 0; block < 12; ++block) {
-      const int64_t offset = block * kBlockBytes + 77;
+    for (int64_t group = 0; group < 12; ++group) {
+      const int64_t offset = group * kGroupBytes + 77;
       ASSERT_TRUE(is_right(large, offset, read_of(*reader, offset, 5000)));
-      if (pass == 0 && block < 7) {
+      if (pass == 0 && group < 7) {
         ASSERT_TRUE(gets(*reader, offset, 1));
       }
     }
   }
   EXPECT_LE(bytes_in_cache(cache->folder()), 64 << 20);
   int64_t num_there = 0;
-  for (int64_t block = 0; block < 12; ++block) num_there += reader->file().holds_block(block);
+  for (int64_t group = 0; group < 12; ++group) {
+    num_there += reader->file().holds(group * kGroupBytes, kGroupBytes);
+  }
   EXPECT_GE(num_there, 7);
   EXPECT_LE(num_there, 8);
   // Of the others, the records alone, each time.
-  EXPECT_EQ(large.num_fetched(), num_there * kBlockBytes + 3 * (12 - num_there) * 5000);
+  EXPECT_EQ(large.num_fetched(), num_there * kGroupBytes + 3 * (12 - num_there) * 5000);
 }
 
 TEST_F(BlockReaderTest, AFullCacheTakesTheRoomOfSetsThatNobodyUses) {
-  MemoryObject large(random_bytes(6 * kBlockBytes, 5));
+  MemoryObject large(random_bytes(6 * kGroupBytes, 5));
   {
     const auto cache = cache_of({.max_bytes = 64 << 20});
     cache->use_set("s3://old");
@@ -223,10 +278,10 @@ TEST_F(BlockReaderTest, AnErrorIsOfAllWhoWaitAndTheBlockIsFetchedAnew) {
 
 TEST_F(BlockReaderTest, BlocksThatAreUnderwayCountForTheBound) {
   const auto cache = cache_of({.max_bytes = 64 << 20, .min_free_bytes = 0});
-  for (int i = 0; i < 7; ++i) EXPECT_TRUE(cache->reserve(kBlockBytes)) << i;
-  cache->settle(kBlockBytes, /*is_written=*/false);
-  EXPECT_TRUE(cache->reserve(kBlockBytes));
-  EXPECT_FALSE(cache->reserve(kBlockBytes));
+  for (int i = 0; i < 7; ++i) EXPECT_TRUE(cache->reserve(kGroupBytes)) << i;
+  cache->settle(kGroupBytes, /*is_written=*/false);
+  EXPECT_TRUE(cache->reserve(kGroupBytes));
+  EXPECT_FALSE(cache->reserve(kGroupBytes));
 }
 
 TEST_F(BlockReaderTest, AFreeDiskIsLeftFree) {

@@ -70,7 +70,8 @@ class OneObjectStore : public ObjectStore {
 
 class ObjectReaderTest : public ::testing::Test {
  protected:
-  static constexpr int64_t kBytes = 3 * kBlockBytes + (1 << 20) + 777;
+  static constexpr int64_t kGroupBytes = kBlocksAround * kBlockBytes;
+  static constexpr int64_t kBytes = 3 * kGroupBytes + (1 << 20) + 777;
 
   std::unique_ptr<RandomReader> open(const KnownFile& known, bool with_cache = true) {
     std::shared_ptr<BlockCache> cache;
@@ -114,28 +115,28 @@ TEST_F(ObjectReaderTest, OfUnknownSizeAsksForIt) {
   const auto reader = open({});
   EXPECT_EQ(store_->num_found_, 1);
   EXPECT_EQ(reader->size(), kBytes);
-  EXPECT_TRUE(is_right(*reader, kBlockBytes - 10, 20));
+  EXPECT_TRUE(is_right(*reader, kGroupBytes - 10, 20));
 }
 
 TEST_F(ObjectReaderTest, WithoutACacheReadsWhatIsAskedFor) {
   const auto reader = open(known_, false);
-  EXPECT_TRUE(is_right(*reader, kBlockBytes, 1000));
-  EXPECT_EQ(store_->asked_.back(), std::pair(kBlockBytes, int64_t{1000}));
-  EXPECT_EQ(reader->descriptor_of(kBlockBytes, 1000), -1);
+  EXPECT_TRUE(is_right(*reader, kGroupBytes, 1000));
+  EXPECT_EQ(store_->asked_.back(), std::pair(kGroupBytes, int64_t{1000}));
+  EXPECT_EQ(reader->descriptor_of(kGroupBytes, 1000), -1);
 }
 
 TEST_F(ObjectReaderTest, WhatTheCacheHasIsNotAskedForAgain) {
   {
     const auto reader = open(known_);
-    for (int64_t block = 0; block < 4; ++block) {
-      EXPECT_TRUE(is_right(*reader, block * kBlockBytes + 5000, 600));
-      wait_for(*reader, block * kBlockBytes);
+    for (int64_t group = 0; group < 4; ++group) {
+      EXPECT_TRUE(is_right(*reader, group * kGroupBytes + 5000, 600));
+      wait_for(*reader, group * kGroupBytes);
     }
-    const int fd = reader->descriptor_of(kBlockBytes - 5, 10);
+    const int fd = reader->descriptor_of(kGroupBytes - 5, 10);
     ASSERT_GE(fd, 0);
     std::vector<std::byte> out(10);
-    ASSERT_EQ(::pread(fd, out.data(), out.size(), kBlockBytes - 5), 10);
-    EXPECT_EQ(std::memcmp(out.data(), store_->bytes_.data() + kBlockBytes - 5, out.size()), 0);
+    ASSERT_EQ(::pread(fd, out.data(), out.size(), kGroupBytes - 5), 10);
+    EXPECT_EQ(std::memcmp(out.data(), store_->bytes_.data() + kGroupBytes - 5, out.size()), 0);
   }
   store_->asked_.clear();
   const auto again = open(known_);
@@ -149,7 +150,7 @@ TEST_F(ObjectReaderTest, AnObjectThatChangesIsAnErrorAndNeverAMixture) {
   EXPECT_TRUE(is_right(*reader, 5000, 10));
   store_->version_ = "\"2\"";
   std::vector<std::byte> out(10);
-  EXPECT_ERROR_CODE(reader->read_at(2 * kBlockBytes, out), corrupt);
+  EXPECT_ERROR_CODE(reader->read_at(2 * kGroupBytes, out), corrupt);
   EXPECT_TRUE(is_right(*reader, 5000, 10));  // what is there is of the old one
 }
 
@@ -170,9 +171,9 @@ TEST_F(ObjectReaderTest, OtherContentHasABlockOfItsOwn) {
 TEST_F(ObjectReaderTest, AStoreWithoutVersionsIsReadWithoutTheCache) {
   store_->version_.clear();
   const auto reader = open(known_);
-  EXPECT_TRUE(is_right(*reader, kBlockBytes, 1000));
-  EXPECT_TRUE(is_right(*reader, kBlockBytes, 1000));
-  EXPECT_EQ(store_->asked_.back(), std::pair(kBlockBytes, int64_t{1000}));
+  EXPECT_TRUE(is_right(*reader, kGroupBytes, 1000));
+  EXPECT_TRUE(is_right(*reader, kGroupBytes, 1000));
+  EXPECT_EQ(store_->asked_.back(), std::pair(kGroupBytes, int64_t{1000}));
   EXPECT_EQ(bytes_in_cache(dir_ / "cache"), 0);
 }
 
