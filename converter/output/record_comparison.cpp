@@ -6,7 +6,6 @@
 #include <ffkit/format/dataset_writer.h>
 #include <ffkit/format/shard_reader.h>
 
-#include "input/cancel.h"
 #include "pack/packer.h"
 #include "storage/writer/file_sink.h"
 
@@ -72,7 +71,6 @@ std::optional<std::string> first_changed_sample(const Source& source, const Spli
   } catch (const Changed& changed) {
     return source.describe(plan.split, changed.sample);
   }
-  throw_if_cancelled(options.cancel);
   return std::nullopt;
 }
 

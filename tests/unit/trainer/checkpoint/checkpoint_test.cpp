@@ -167,6 +167,21 @@ TEST(Checkpoint, RefusesAFileWhoseCrcIsGone) {
   EXPECT_ERROR(load_checkpoint(temp / "c", model_state(*other.model)), corrupt);
 }
 
+// A number that another one took the place of is a number as good as any: the checksum alone tells.
+TEST(Checkpoint, IsCheckedByItsChecksum) {
+  const testing::TempDir temp;
+  const Trained saved(1);
+  write_safetensors(temp / "c", snapshot(sample_info(), saved.state()));
+  check_checkpoint(temp / "c");
+  std::fstream file(temp / "c", std::ios::in | std::ios::out | std::ios::binary);
+  file.seekg(-5, std::ios::end);
+  const char byte = static_cast<char>(file.get());
+  file.seekp(-5, std::ios::end);
+  file.put(static_cast<char>(byte ^ 1));
+  file.close();
+  EXPECT_ERROR_CODE(check_checkpoint(temp / "c"), corrupt);
+}
+
 TEST(Checkpoint, SaysWhenAFileIsNoCheckpoint) {
   const testing::TempDir temp;
   EXPECT_ERROR(read_checkpoint_info(temp / "c"), not_found);

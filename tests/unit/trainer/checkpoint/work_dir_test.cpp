@@ -4,7 +4,9 @@
 
 #include <fstream>
 
+#include "checkpoint/checkpoint.h"
 #include "expect_error.h"
+#include "files/safetensors.h"
 #include "temp_dir.h"
 
 namespace ffkit {
@@ -42,6 +44,34 @@ TEST(WorkDir, SaysWhenAFolderHasNoCheckpoint) {
   EXPECT_EQ(resolve_checkpoint(temp.path()).filename(), "pytorch_model.bin");
   touch(temp / "model.safetensors");
   EXPECT_EQ(resolve_checkpoint(temp.path()).filename(), "model.safetensors");
+}
+
+TEST(WorkDir, FindsItsBestAndItsLastCheckpointByName) {
+  const testing::TempDir temp;
+  const WorkDir dir = WorkDir::create(temp.path());
+  EXPECT_EQ(resolve_checkpoint(temp / "last"), temp / "last");  // to be said where it is read
+  const auto write = [](const fs::path& path, int64_t best_epoch) {
+    CheckpointInfo info;
+    info.options.data = "/data/set";
+    info.facts = {{"classes", "[]"}};
+    info.best_epoch = best_epoch;
+    write_safetensors(path, snapshot(info, {}));
+  };
+  write(dir.checkpoint_path(1), 1);
+  write(dir.checkpoint_path(2), 2);
+  write(dir.checkpoint_path(2, 64), 2);  // within an epoch
+  write(dir.checkpoint_path(3), 2);
+  EXPECT_EQ(resolve_checkpoint(temp / "last"), dir.checkpoint_path(3));
+  EXPECT_EQ(resolve_checkpoint(temp / "best"), dir.checkpoint_path(2));
+  EXPECT_EQ(resolve_checkpoint(temp / "other"), temp / "other");
+  fs::remove(dir.checkpoint_path(2));
+  EXPECT_ERROR(resolve_checkpoint(temp / "best"), not_found);  // not kept
+  write(dir.checkpoint_path(4), 0);
+  EXPECT_ERROR(resolve_checkpoint(temp / "best"), not_found);  // none was better than another
+  touch(temp / "best");
+  touch(temp / "last");
+  EXPECT_EQ(resolve_checkpoint(temp / "best"), temp / "best");
+  EXPECT_EQ(resolve_checkpoint(temp / "last"), temp / "last");
 }
 
 TEST(WorkDir, MakesItsFolder) {

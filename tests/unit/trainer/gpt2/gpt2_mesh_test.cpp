@@ -175,6 +175,24 @@ double largest_gpt2_difference(const std::map<std::string, at::Tensor>& a,
   return largest;
 }
 
+// What belongs to no parameter, such as the optimiser's number of steps, is of rank 0, too.
+TEST(Gpt2Mesh, SpreadsWhatAllProcessesHaveWhole) {
+  testing::run_world(2, [](Communicator& world) {
+    const TrainOptions options = gpt2_mesh_options({.tensor = 2});
+    const RunMesh mesh(options, world);
+    const std::unique_ptr<Task> task = make_task(options, mesh);
+    const TrainedModel trained(*task, options, mesh.data());
+    const WholeState state(mesh, task->parts(), nullptr);
+    const at::Tensor steps = at::full({}, world.rank() == 0 ? 5.0 : 0.0);
+    std::vector<NamedTensor> own = {{"optimizer.step", steps}};
+    for (const NamedTensor& p : trained.model.parameters()) {
+      own.push_back({"model." + p.name, p.tensor});
+    }
+    state.spread(filled_by_formula(state.to_fill({own.begin() + 1, own.end()})), own);
+    EXPECT_EQ(steps.item<double>(), 5.0);
+  });
+}
+
 TEST(Gpt2Mesh, ComputesWhatOneProcessDoes) {
   const MeshResult one = train_gpt2({});
   ASSERT_EQ(one.losses.size(), size_t(kMeshSteps));
