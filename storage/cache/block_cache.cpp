@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of a file besides its blocks, as far as it grows with a run of them.
+// Of a file besides its blocks, as far as it grows with one of them.
 constexpr int64_t kEntriesBytes = 8192;
 constexpr auto kFullFor = std::chrono::seconds(10);
 constexpr int64_t kLeastBound = int64_t{64} << 20;
@@ -109,8 +109,8 @@ void BlockCache::count_again() {
   count_time_ = counted_at_ - begin;
 }
 
-bool BlockCache::reserve(int64_t num_bytes) {
-  const int64_t wanted_bytes = num_bytes + kEntriesBytes;
+bool BlockCache::reserve(int64_t num_blocks, int64_t num_bytes) {
+  const int64_t wanted_bytes = num_bytes + num_blocks * kEntriesBytes;
   const std::scoped_lock lock(mutex_);
   const Clock::time_point now = Clock::now();
   if (now < full_until_) return false;
@@ -144,10 +144,10 @@ bool BlockCache::reserve(int64_t num_bytes) {
   return false;
 }
 
-void BlockCache::settle(int64_t num_bytes, bool is_written) {
+void BlockCache::settle(int64_t block_bytes, bool is_written) {
   const std::scoped_lock lock(mutex_);
-  reserved_bytes_ -= num_bytes + kEntriesBytes;
-  if (is_written) used_bytes_ += num_bytes + kEntriesBytes;
+  reserved_bytes_ -= block_bytes + kEntriesBytes;
+  if (is_written) used_bytes_ += block_bytes + kEntriesBytes;
 }
 
 void BlockCache::disk_is_full() {

@@ -35,11 +35,11 @@ class BlockCache {
   static std::shared_ptr<BlockCache> of_process();
 
   const std::filesystem::path& folder() const { return options_.folder; }
-  // Whether blocks of so many bytes may be written; then settle() is to be called once they were, or
-  // will not be. What others wrote within the last second may be missing from the sum. Says once
-  // that the folder is full.
-  bool reserve(int64_t num_bytes);
-  void settle(int64_t num_bytes, bool is_written);
+  // Whether so many blocks, of so many bytes in all, may be written; then settle() is to be called
+  // for each once it was, or will not be. What others wrote within the last second may be missing
+  // from the sum. Says once that the folder is full.
+  bool reserve(int64_t num_blocks, int64_t num_bytes);
+  void settle(int64_t block_bytes, bool is_written);
   // A write failed for want of space: nothing more is written for a while.
   void disk_is_full();
   // Says once that files of the cache cannot be had.
@@ -69,7 +69,7 @@ class BlockCache {
   bool has_said_broken_ = false;
   std::map<std::string, std::unique_ptr<SetInUse>> sets_;
   FetchQueue queue_;
-  const BlockMemory memory_{kMostBytesOfRun};
+  const BlockMemory memory_{kMostBytesOfRun, FetchQueue::kMostUnderway};
   CacheThreads threads_;  // last, since they use what is above
 };
 

@@ -235,7 +235,7 @@ void BlockReader::fetch_run(const BlockRun& run, const SharedPlace& place) {
   const int64_t num_bytes = bytes_of(run);
   bool is_reserved = false;
   try {
-    is_reserved = cache_->reserve(num_bytes);
+    is_reserved = cache_->reserve(run.count, num_bytes);
     if (!is_reserved) {
       return for_blocks(run, [this](int64_t block) {
         file_->release(block);
@@ -252,8 +252,8 @@ void BlockReader::fetch_run(const BlockRun& run, const SharedPlace& place) {
              });
            });
   } catch (...) {
-    if (is_reserved) cache_->settle(num_bytes, /*is_written=*/false);
-    for_blocks(run, [this, error = std::current_exception()](int64_t block) {
+    for_blocks(run, [&, error = std::current_exception()](int64_t block) {
+      if (is_reserved) cache_->settle(file_->block_size(block), /*is_written=*/false);
       file_->release(block);
       for (Waiter& waiter : take_waiters(block)) waiter.done(error);
     });
@@ -296,12 +296,12 @@ void BlockReader::arrived(const BlockRun& run, const std::shared_ptr<std::byte[]
       cache_->disk_is_full();
       is_written = false;
     }
+    cache_->settle(file_->block_size(block), is_written);
     // Who comes after an error has the block fetched anew.
     file_->release(block);
     std::vector<Waiter> waiters = take_waiters(block);
     serve(block, waiters);
   }
-  cache_->settle(bytes_of(run), is_written);
 }
 
 void BlockReader::read_from_file(int64_t block) {

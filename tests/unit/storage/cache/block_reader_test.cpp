@@ -206,7 +206,7 @@ TEST_F(BlockReaderTest, AFullCacheKeepsWhatItHasAndReadsTheRestAlone) {
       const int64_t offset = group * kGroupBytes + 77;
       ASSERT_TRUE(is_right(large, offset, read_of(*reader, offset, 5000)));
       if (pass == 0 && group < 7) {
-        ASSERT_TRUE(gets(*reader, offset, 1));
+        ASSERT_TRUE(gets(*reader, offset, kGroupBytes - 77));
       }
     }
   }
@@ -278,10 +278,10 @@ TEST_F(BlockReaderTest, AnErrorIsOfAllWhoWaitAndTheBlockIsFetchedAnew) {
 
 TEST_F(BlockReaderTest, BlocksThatAreUnderwayCountForTheBound) {
   const auto cache = cache_of({.max_bytes = 64 << 20, .min_free_bytes = 0});
-  for (int i = 0; i < 7; ++i) EXPECT_TRUE(cache->reserve(kGroupBytes)) << i;
+  for (int i = 0; i < 7; ++i) EXPECT_TRUE(cache->reserve(1, kGroupBytes)) << i;
   cache->settle(kGroupBytes, /*is_written=*/false);
-  EXPECT_TRUE(cache->reserve(kGroupBytes));
-  EXPECT_FALSE(cache->reserve(kGroupBytes));
+  EXPECT_TRUE(cache->reserve(1, kGroupBytes));
+  EXPECT_FALSE(cache->reserve(1, kGroupBytes));
 }
 
 TEST_F(BlockReaderTest, AFreeDiskIsLeftFree) {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <set>
 #include <vector>
 
 #include "cache/block_memory.h"
@@ -86,19 +87,26 @@ TEST(FetchQueueTest, TooManyDoNotWait) {
 }
 
 TEST(BlockMemoryTest, WhatIsGivenBackServesAgain) {
-  const BlockMemory memory(1 << 20);
-  const auto first = memory.take();
-  auto second = memory.take();
-  const std::byte* const address = second.get();
-  EXPECT_NE(first.get(), address);
-  second.reset();
-  EXPECT_EQ(memory.take().get(), address);
+  const BlockMemory memory(1 << 20, 2);
+  std::vector<std::shared_ptr<std::byte[]>> taken = {memory.take(), memory.take(), memory.take()};
+  std::set<const std::byte*> addresses;
+  for (const auto& bytes : taken) {
+    std::fill_n(bytes.get(), 1 << 20, std::byte{1});
+    addresses.insert(bytes.get());
+  }
+  EXPECT_EQ(addresses.size(), 3U);
+  taken.clear();  // two are kept
+  const auto one = memory.take();
+  const auto other = memory.take();
+  EXPECT_TRUE(addresses.contains(one.get()));
+  EXPECT_TRUE(addresses.contains(other.get()));
+  EXPECT_NE(one.get(), other.get());
 }
 
 TEST(BlockMemoryTest, MemoryMayOutliveIt) {
   std::shared_ptr<std::byte[]> bytes;
   {
-    const BlockMemory memory(16);
+    const BlockMemory memory(16, 1);
     bytes = memory.take();
   }
   bytes[15] = std::byte{1};
