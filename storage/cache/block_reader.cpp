@@ -1,8 +1,8 @@
 #include "cache/block_reader.h"
 
-#include <atomic>
-#include <cerrno>
+#include <algorithm>
 #include <cstring>
+#include <functional>
 #include <utility>
 
 #include <ffkit/format/error.h>
@@ -53,6 +53,7 @@ void BlockReader::read(int64_t offset, std::span<std::byte> out, Done done) {
   const auto one_is_done = [countdown](std::exception_ptr error) {
     countdown->one_is_done(std::move(error));
   };
+  std::vector<Waiter> missing;
   for (int64_t block = blocks.first; block < blocks.end(); ++block) {
     const int64_t begin = std::max(offset, file_->block_begin(block));
     const int64_t end =
@@ -64,12 +65,13 @@ void BlockReader::read(int64_t offset, std::span<std::byte> out, Done done) {
         file_->read(begin, part);
         one_is_done(nullptr);
       } else {
-        need(block, {begin - file_->block_begin(block), part, one_is_done});
+        missing.push_back({begin, part, one_is_done});
       }
     } catch (...) {
       one_is_done(std::current_exception());
     }
   }
+  if (!missing.empty()) need(missing);
 }
 
 void BlockReader::announce(int64_t offset, int64_t num_bytes) {
@@ -150,32 +152,47 @@ void BlockReader::begin_announced(const BlockRun& run) {
   for (const BlockRun& wanted : runs_of(blocks)) start(wanted, place);
 }
 
-void BlockReader::need(int64_t block, Waiter waiter) {
-  std::unique_lock lock(mutex_);
-  if (const auto found = underway_.find(block); found != underway_.end()) {
-    found->second.push_back(std::move(waiter));
-    return;
+// Each of another block, in their order.
+void BlockReader::need(const std::vector<Waiter>& waiters) {
+  std::vector<BlockRun> begun;
+  std::vector<Waiter> alone;
+  {
+    const std::scoped_lock lock(mutex_);
+    std::vector<int64_t> blocks;
+    for (const Waiter& waiter : waiters) {
+      const int64_t block = waiter.offset / kBlockBytes;
+      const auto found = underway_.find(block);
+      if (found == underway_.end()) {
+        blocks.push_back(block);
+      } else {
+        found->second.push_back(waiter);
+      }
+    }
+    for (const BlockRun& run : runs_of(blocks)) {
+      const bool begins = cache_->queue().begin();
+      if (begins) begun.push_back(run);
+      for (const Waiter& waiter : waiters) {
+        const int64_t block = waiter.offset / kBlockBytes;
+        if (block < run.first || block >= run.end()) continue;
+        (begins ? underway_[block] : alone).push_back(waiter);
+      }
+    }
   }
-  if (cache_->queue().begin()) {
-    underway_[block].push_back(std::move(waiter));
-    lock.unlock();
+  for (const BlockRun& run : begun) {
     const auto place = std::make_shared<Place>(cache_);
-    start(begin_around(block), place);
-    return;
+    start(begin_around(run), place);
   }
-  lock.unlock();
-  fetch_(file_->block_begin(block) + waiter.offset, waiter.out, std::move(waiter.done));
+  fetch_alone(std::move(alone));
 }
 
-// A block that is underway with those beside it that are not there, which are underway from now on.
-BlockRun BlockReader::begin_around(int64_t block) {
-  const BlockRun around = with_blocks_around({block, 1}, file_->num_blocks());
-  const auto begins = [this](int64_t beside) {
-    if (seems_held(beside)) return false;
+// A run that is underway, with those beside it that are not there and are underway from now on.
+BlockRun BlockReader::begin_around(BlockRun run) {
+  const BlockRun around = with_blocks_around(run, file_->num_blocks());
+  const auto begins = [&](int64_t beside) {
+    if (run.count >= kBlocksAround || seems_held(beside)) return false;
     const std::scoped_lock lock(mutex_);
     return underway_.try_emplace(beside).second;
   };
-  BlockRun run{block, 1};
   while (run.first > around.first && begins(run.first - 1)) run = {run.first - 1, run.count + 1};
   while (run.end() < around.end() && begins(run.end())) ++run.count;
   return run;
@@ -220,7 +237,7 @@ void BlockReader::start_as(State state, const BlockRun& run, const SharedPlace& 
     case State::there:
       return for_blocks(run, [this](int64_t b) { read_from_file(b); });
     case State::unreadable:
-      return for_blocks(run, [this](int64_t b) { fetch_alone(b); });
+      return fetch_alone(take_waiters(run));
   }
 }
 
@@ -237,10 +254,8 @@ void BlockReader::fetch_run(const BlockRun& run, const SharedPlace& place) {
   try {
     is_reserved = cache_->reserve(run.count, num_bytes);
     if (!is_reserved) {
-      return for_blocks(run, [this](int64_t block) {
-        file_->release(block);
-        fetch_alone(block);
-      });
+      for_blocks(run, [this](int64_t block) { file_->release(block); });
+      return fetch_alone(take_waiters(run));
     }
     std::shared_ptr<std::byte[]> bytes = cache_->memory().take();
     const std::span<std::byte> into(bytes.get(), static_cast<size_t>(num_bytes));
@@ -272,8 +287,8 @@ void BlockReader::arrived(const BlockRun& run, const std::shared_ptr<std::byte[]
   const auto serve = [&](int64_t block, std::vector<Waiter>& waiters) {
     for (Waiter& waiter : waiters) {
       if (error == nullptr) {
-        std::memcpy(waiter.out.data(), bytes_of_block(block).data() + waiter.offset,
-                    waiter.out.size());
+        const int64_t within = waiter.offset - file_->block_begin(block);
+        std::memcpy(waiter.out.data(), bytes_of_block(block).data() + within, waiter.out.size());
       }
       waiter.done(error);
     }
@@ -308,7 +323,7 @@ void BlockReader::read_from_file(int64_t block) {
   for (Waiter& waiter : take_waiters(block)) {
     std::exception_ptr error;
     try {
-      file_->read(file_->block_begin(block) + waiter.offset, waiter.out);
+      file_->read(waiter.offset, waiter.out);
     } catch (...) {
       error = std::current_exception();
     }
@@ -316,9 +331,27 @@ void BlockReader::read_from_file(int64_t block) {
   }
 }
 
-void BlockReader::fetch_alone(int64_t block) {
-  for (Waiter& waiter : take_waiters(block)) {
-    fetch_(file_->block_begin(block) + waiter.offset, waiter.out, std::move(waiter.done));
+// What is wanted and no more. The parts of one read are neighbours in memory, too: one request.
+void BlockReader::fetch_alone(std::vector<Waiter> waiters) const {
+  std::ranges::sort(waiters, std::less<>(), [](const Waiter& w) { return w.out.data(); });
+  for (size_t next = 0; next < waiters.size();) {
+    const Waiter& first = waiters[next];
+    std::vector<Done> all_done;
+    size_t num_bytes = 0;
+    for (; next < waiters.size() && waiters[next].out.data() == first.out.data() + num_bytes &&
+           waiters[next].offset == first.offset + static_cast<int64_t>(num_bytes);
+         ++next) {
+      num_bytes += waiters[next].out.size();
+      all_done.push_back(waiters[next].done);
+    }
+    const auto done = [all_done = std::move(all_done)](const std::exception_ptr& error) {
+      for (const Done& one : all_done) one(error);
+    };
+    try {
+      fetch_(first.offset, {first.out.data(), num_bytes}, done);
+    } catch (...) {
+      done(std::current_exception());
+    }
   }
 }
 
@@ -327,6 +360,14 @@ std::vector<BlockReader::Waiter> BlockReader::take_waiters(int64_t block) {
   std::vector<Waiter> waiters = std::move(underway_[block]);
   underway_.erase(block);
   return waiters;
+}
+
+std::vector<BlockReader::Waiter> BlockReader::take_waiters(const BlockRun& run) {
+  std::vector<Waiter> all;
+  for_blocks(run, [&](int64_t block) {
+    for (Waiter& waiter : take_waiters(block)) all.push_back(std::move(waiter));
+  });
+  return all;
 }
 
 int64_t BlockReader::bytes_of(const BlockRun& run) const {

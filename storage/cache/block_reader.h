@@ -41,7 +41,7 @@ class BlockReader : public std::enable_shared_from_this<BlockReader> {
 
  private:
   struct Waiter {
-    int64_t offset;  // in the block
+    int64_t offset;  // in the object
     std::span<std::byte> out;
     Done done;
   };
@@ -68,8 +68,8 @@ class BlockReader : public std::enable_shared_from_this<BlockReader> {
   bool seems_held(int64_t block) const;
   std::vector<BlockRun> announce_blocks(std::vector<int64_t> blocks);
   void begin_announced(const BlockRun& run);
-  void need(int64_t block, Waiter waiter);
-  BlockRun begin_around(int64_t block);
+  void need(const std::vector<Waiter>& waiters);
+  BlockRun begin_around(BlockRun run);
   void start(const BlockRun& run, const SharedPlace& place);
   State look_at(int64_t block) const;
   void start_as(State state, const BlockRun& run, const SharedPlace& place);
@@ -78,8 +78,9 @@ class BlockReader : public std::enable_shared_from_this<BlockReader> {
   void arrived(const BlockRun& run, const std::shared_ptr<std::byte[]>& bytes,
                const std::exception_ptr& error);
   void read_from_file(int64_t block);
-  void fetch_alone(int64_t block);
+  void fetch_alone(std::vector<Waiter> waiters) const;
   std::vector<Waiter> take_waiters(int64_t block);
+  std::vector<Waiter> take_waiters(const BlockRun& run);
   int64_t bytes_of(const BlockRun& run) const;
 
   const std::shared_ptr<BlockCache> cache_;

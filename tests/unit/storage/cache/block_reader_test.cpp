@@ -124,6 +124,11 @@ TEST_F(BlockReaderTest, ReadsARecordAloneWhereNoBlockMayBeUnderway) {
   const auto reader = reader_of(cache, object_);
   EXPECT_TRUE(is_right(object_, 5, read_of(*reader, 5, 100)));
   EXPECT_EQ(object_.num_fetched(), 100);
+  // One request for what lies in several blocks.
+  const int64_t begin = kBlockBytes - 10;
+  EXPECT_TRUE(is_right(object_, begin, read_of(*reader, begin, kGroupBytes)));
+  EXPECT_EQ(object_.num_fetches(), 2);
+  EXPECT_EQ(object_.num_fetched(), 100 + kGroupBytes);
 }
 
 TEST_F(BlockReaderTest, SaysWhatIsComing) {
@@ -291,6 +296,8 @@ TEST_F(BlockReaderTest, AFreeDiskIsLeftFree) {
   EXPECT_TRUE(is_right(object_, 5, read_of(*reader, 5, 100)));
   EXPECT_FALSE(reader->file().holds_block(0));
   EXPECT_EQ(object_.num_fetched(), 100);
+  EXPECT_TRUE(is_right(object_, 5, read_of(*reader, 5, kGroupBytes - 5)));
+  EXPECT_EQ(object_.num_fetches(), 2);
 }
 
 // A process that is killed while it has a block underway leaves nothing that others wait for.
