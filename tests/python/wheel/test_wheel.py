@@ -1,6 +1,7 @@
 """The wheel of tools/wheel, in a fresh venv within a root that holds Python's own packages and libc's family and nothing else of Debian's."""
 import os
 import pathlib
+import platform
 import shutil
 import subprocess
 import sys
@@ -39,7 +40,7 @@ print("\\n".join(sorted(loaded)))
 @pytest.fixture(scope="module")
 def wheel():
     tag = "cp311-cp311" if sys.version_info < (3, 12) else "cp312-abi3"
-    wheels = sorted((ROOT / "build" / "wheel").glob(f"ffkit-*-{tag}-manylinux*.whl"), key=os.path.getmtime)
+    wheels = sorted((ROOT / "build" / "wheel").glob(f"ffkit-*-{tag}-manylinux*_{platform.machine()}.whl"), key=os.path.getmtime)
     if not wheels:
         pytest.skip("there is no wheel; tools/wheel makes it")
     return wheels[-1]

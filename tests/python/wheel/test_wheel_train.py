@@ -44,7 +44,7 @@ def venv(wheel, tmp_path_factory):
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
     tag = "cp311-cp311" if sys.version_info < (3, 12) else "cp312-abi3"
     # numpy is not needed by programs; torch comes below.
-    subprocess.run([folder / "bin/pip", "install", "--quiet", "--disable-pip-version-check", "--no-index", "--no-deps", newest(f"ffkit-*-{tag}-manylinux*.whl"), wheel], check=True)
+    subprocess.run([folder / "bin/pip", "install", "--quiet", "--disable-pip-version-check", "--no-index", "--no-deps", newest(f"ffkit-*-{tag}-manylinux*_x86_64.whl"), wheel], check=True)
     return folder
 
 
