@@ -298,6 +298,15 @@ TEST_F(BlockReaderTest, AFreeDiskIsLeftFree) {
   EXPECT_EQ(object_.num_fetched(), 100);
   EXPECT_TRUE(is_right(object_, 5, read_of(*reader, 5, kGroupBytes - 5)));
   EXPECT_EQ(object_.num_fetches(), 2);
+  // Nobody has to wait for blocks that are not fetched.
+  const std::string key = "1 s3://b/x";
+  const auto other =
+      CacheFile::make(cache_file_of(cache->folder(), "s3://b", key), key, "v", object_.size());
+  for (int64_t block = 0; block < kBlocksAround; ++block) EXPECT_TRUE(other->claim(block));
+}
+
+TEST_F(BlockReaderTest, ABoundBelowAFewBlocksIsRefused) {
+  EXPECT_ERROR_CODE(cache_of({.max_bytes = 1000}), invalid_argument);
 }
 
 // A process that is killed while it has a block underway leaves nothing that others wait for.
