@@ -232,19 +232,14 @@ void BlockReader::start_as(State state, const BlockRun& run, const SharedPlace& 
   switch (state) {
     case State::claimed:
       return fetch_run(run, place);
-    case State::elsewhere:
-      return look_later(run, place);
+    case State::elsewhere:  // Another process fetches them, or did: its end is seen by looking.
+      return cache_->threads().post_later(
+          [self = shared_from_this(), run, place] { self->start(run, place); });
     case State::there:
       return for_blocks(run, [this](int64_t b) { read_from_file(b); });
     case State::unreadable:
       return fetch_alone(take_waiters(run));
   }
-}
-
-// Another process fetches them, or did: its end is seen by looking.
-void BlockReader::look_later(const BlockRun& run, const SharedPlace& place) {
-  cache_->threads().post_later(
-      [self = shared_from_this(), run, place] { self->start(run, place); });
 }
 
 // Of blocks that are claimed.

@@ -33,8 +33,8 @@ class BlockReader : public std::enable_shared_from_this<BlockReader> {
   const CacheFile& file() const { return *file_; }
   // `out` stays until `done` was called, in any thread, with null or what went wrong.
   void read(int64_t offset, std::span<std::byte> out, Done done);
-  // Has the blocks of these bytes fetched that are not there, in runs, each when it may be underway.
-  // Those around them come with them where the bytes are fewer than a MiB. Does not wait.
+  // Has the blocks of these bytes fetched that are not there, in runs, each when it may be
+  // underway. Those around them come with them where the bytes are fewer than a MiB. Does not wait.
   void announce(int64_t offset, int64_t num_bytes);
   // Whether the blocks of these bytes that are not there are underway, or wait for that.
   bool is_coming(int64_t offset, int64_t num_bytes);
@@ -73,7 +73,6 @@ class BlockReader : public std::enable_shared_from_this<BlockReader> {
   void start(const BlockRun& run, const SharedPlace& place);
   State look_at(int64_t block) const;
   void start_as(State state, const BlockRun& run, const SharedPlace& place);
-  void look_later(const BlockRun& run, const SharedPlace& place);
   void fetch_run(const BlockRun& run, const SharedPlace& place);
   void arrived(const BlockRun& run, const std::shared_ptr<std::byte[]>& bytes,
                const std::exception_ptr& error);

@@ -12,6 +12,7 @@
 
 #include <ffkit/format/crc32c.h>
 
+#include "cache/block_run.h"
 #include "cache/byte_lock.h"
 #include "format/file/file_lock.h"
 #include "format/make_error.h"
@@ -156,8 +157,8 @@ void CacheFile::set_entry(int64_t block, Entry entry) const {
 
 bool CacheFile::holds(int64_t offset, int64_t num_bytes) const {
   if (num_bytes <= 0) return true;
-  const int64_t last = (offset + num_bytes - 1) / kBlockBytes;
-  for (int64_t block = offset / kBlockBytes; block <= last; ++block) {
+  const BlockRun run = blocks_that_hold(offset, num_bytes);
+  for (int64_t block = run.first; block < run.end(); ++block) {
     if (!holds_block(block)) return false;
   }
   return true;
