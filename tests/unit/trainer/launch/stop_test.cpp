@@ -29,6 +29,7 @@ TEST_F(StopDeathTest, EndsAWaitThatHasNothingToLose) {
   for (const int signal : {SIGTERM, SIGUSR1, SIGHUP}) {
     EXPECT_EXIT(
         {
+          std::signal(SIGHUP, SIG_DFL);  // under nohup it is ignored
           stop_on_signals();
           const Waiting waiting("waiting in a test", Waiting::kNothingToLose);
           raise(signal);
