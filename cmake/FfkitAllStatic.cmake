@@ -1,5 +1,6 @@
-# FFKIT_ALL_STATIC, for the wheel: all libraries are static ones, of one prefix (packaging/README.md). What shared libraries say themselves, which others
-# they need, is said here. The linker leaves out the functions that nobody calls (--gc-sections).
+# FFKIT_ALL_STATIC, for the wheel: all libraries are static ones, of one prefix
+# (packaging/README.md). What shared libraries say themselves, which others they need, is said here.
+# The linker leaves out the functions that nobody calls (--gc-sections).
 set(FFKIT_LIBRARY_REMEDY "tools/wheel builds it; without -DFFKIT_ALL_STATIC=ON shared libraries are linked")
 ffkit_require_library(FFKIT_LZMA liblzma.a)
 ffkit_require_library(FFKIT_BZ2 libbz2.a)

@@ -1,5 +1,6 @@
-# ffkit_arrow: Arrow and Parquet, C++. Where a CMake package is installed it is that one; else that of PyPI's pyarrow, which has headers and libraries: FFKIT_PYARROW
-# names the package's folder, or it is the one of tools/setup --parquet.
+# ffkit_arrow: Arrow and Parquet, C++. Where a CMake package is installed it is that one; else that
+# of PyPI's pyarrow, which has headers and libraries: FFKIT_PYARROW names the package's folder, or
+# it is the one of tools/setup --parquet.
 find_package(Arrow CONFIG QUIET)
 find_package(Parquet CONFIG QUIET)
 add_library(ffkit_arrow INTERFACE)

@@ -1,5 +1,6 @@
-# CUDA kernels are compiled by nvcc where it is found; no build needs it. CMake's own CUDA language is not used: it adds a CUDA runtime of its own, where
-# that of libtorch's wheel is in the process already.
+# CUDA kernels are compiled by nvcc where it is found; no build needs it. CMake's own CUDA language
+# is not used: it adds a CUDA runtime of its own, where that of libtorch's wheel is in the process
+# already.
 set(FFKIT_CUDA_KERNELS AUTO CACHE STRING "CUDA kernels of our own: AUTO (where nvcc is found and fits libtorch), ON or OFF")
 set_property(CACHE FFKIT_CUDA_KERNELS PROPERTY STRINGS AUTO ON OFF)
 set(FFKIT_NVCC_HOST ${CMAKE_CXX_COMPILER} CACHE STRING "The compiler that nvcc calls for what runs on the CPU")
@@ -8,7 +9,8 @@ set(FFKIT_NVCC_HOST ${CMAKE_CXX_COMPILER} CACHE STRING "The compiler that nvcc c
 set(ffkit_cuda_targets -gencode=arch=compute_75,code=compute_75 -gencode=arch=compute_80,code=sm_80
   -gencode=arch=compute_90,code=sm_90 -gencode=arch=compute_100,code=sm_100)
 
-# ffkit_find_nvcc(<variable> <folder of CUDA's headers>): the flags to call nvcc with, or nothing, and then a line that says why.
+# ffkit_find_nvcc(<variable> <folder of CUDA's headers>): the flags to call nvcc with, or nothing,
+# and then a line that says why.
 function(ffkit_find_nvcc variable cuda_include)
   set(${variable} "" PARENT_SCOPE)
   if(NOT FFKIT_CUDA_KERNELS)
@@ -65,8 +67,8 @@ function(ffkit_nvcc_misfit variable cuda_include)
   endif()
 endfunction()
 
-# ffkit_add_cuda_kernels(<target> <file.cu> FLAGS flags... INCLUDE folders...): compiles a file into the target. The symbols of the CUDA runtime are those
-# of the library that libtorch_cuda.so brings.
+# ffkit_add_cuda_kernels(<target> <file.cu> FLAGS flags... INCLUDE folders...): compiles a file into
+# the target. The symbols of the CUDA runtime are those of the library that libtorch_cuda.so brings.
 function(ffkit_add_cuda_kernels target source)
   cmake_parse_arguments(arg "" "" "FLAGS;INCLUDE" ${ARGN})
   get_filename_component(name ${source} NAME_WE)

@@ -1,4 +1,5 @@
-# Run after a test binary is linked (see ffkit_add_unit_tests): writes a file for ctest with one test a suite of GoogleTest.
+# Run after a test binary is linked (see ffkit_add_unit_tests): writes a file for ctest with one
+# test a suite of GoogleTest.
 #   EXECUTABLE   the binary
 #   PREFIX       of the tests' names
 #   LONG         a regular expression: suites that take seconds, labelled short
@@ -9,7 +10,8 @@ execute_process(COMMAND ${EXECUTABLE} --gtest_list_tests OUTPUT_VARIABLE listing
 string(REGEX MATCHALL "[^\n]+" lines "${listing}")
 set(text "")
 foreach(line IN LISTS lines)
-  # Suites start their line and end with a dot; cases are indented. A suite with parameters has "# TypeParam = ..." behind it.
+  # Suites start their line and end with a dot; cases are indented. A suite with parameters has "#
+  # TypeParam = ..." behind it.
   if(NOT line MATCHES "^([A-Za-z0-9_/]+)\\.( |$)")
     continue()
   endif()

@@ -1,6 +1,8 @@
-# cpack -G DEB: a package of Debian with the programs, libraries and headers of this build, for the Debian that builds it.
+# cpack -G DEB: a package of Debian with the programs, libraries and headers of this build, for the
+# Debian that builds it.
 #
-# Without the trainer and the module for parquet: their libraries, libtorch and Arrow's, are in no package of Debian.
+# Without the trainer and the module for parquet: their libraries, libtorch and Arrow's, are in no
+# package of Debian.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME ffkit)
 set(CPACK_PACKAGE_VENDOR "The ffkit authors")

@@ -12,15 +12,18 @@ add_library(ffkit_flags INTERFACE)
 target_compile_features(ffkit_flags INTERFACE cxx_std_20)
 target_compile_options(ffkit_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers
-  # A type with a member of an anonymous namespace's type is no matter in a file that nobody includes; GCC takes a unity build's files for included.
+  # A type with a member of an anonymous namespace's type is no matter in a file that nobody
+  # includes; GCC takes a unity build's files for included.
   $<$<AND:$<BOOL:${FFKIT_UNITY}>,$<CXX_COMPILER_ID:GNU>>:-Wno-subobject-linkage>
   # GCC 12 warns of overlap in "text" + std::string (GCC bug 105651).
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
-  # GCC collects garbage from 128 MB on, which takes 7 % of its time; a unity file takes more than that, and 2 GB at most.
+  # GCC collects garbage from 128 MB on, which takes 7 % of its time; a unity file takes more than
+  # that, and 2 GB at most.
   $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=1500000>
   $<$<BOOL:${FFKIT_WERROR}>:-Werror>)
 if(FFKIT_SANITIZE)
-  # Reports name lines by either, and -g takes half as long again. TSan's suppressions name functions that are inlined, which -g1 leaves out.
+  # Reports name lines by either, and -g takes half as long again. TSan's suppressions name
+  # functions that are inlined, which -g1 leaves out.
   set(debug -g1)
   if(FFKIT_SANITIZE STREQUAL thread)
     set(debug -g)
@@ -33,13 +36,15 @@ if(FFKIT_FUZZERS)
   target_compile_options(ffkit_flags INTERFACE -fsanitize=fuzzer-no-link -fno-sanitize-recover=all)
 endif()
 
-# Where tests and benchmarks find the rooms' private headers: "room/folder/file.h", and within a room "folder/file.h".
+# Where tests and benchmarks find the rooms' private headers: "room/folder/file.h", and within a
+# room "folder/file.h".
 set(FFKIT_PRIVATE_HEADERS ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/format ${PROJECT_SOURCE_DIR}/storage ${PROJECT_SOURCE_DIR}/image ${PROJECT_SOURCE_DIR}/loader
   ${PROJECT_SOURCE_DIR}/converter)
 
-# ffkit_compile(<target> OPTIMISE <level>): how its files are compiled. Two dozen of them at once (unity builds), for most of a file's
-# seconds are its headers'; files of Highway's kernels, which include themselves once a processor, stay alone. In release builds a target
-# whose code is never hot gives a level of its own: -O3 takes twice as long as -O1.
+# ffkit_compile(<target> OPTIMISE <level>): how its files are compiled. Two dozen of them at once
+# (unity builds), for most of a file's seconds are its headers'; files of Highway's kernels, which
+# include themselves once a processor, stay alone. In release builds a target whose code is never
+# hot gives a level of its own: -O3 takes twice as long as -O1.
 function(ffkit_compile target)
   cmake_parse_arguments(arg "" "OPTIMISE" "" ${ARGN})
   if(arg_OPTIMISE)
@@ -60,7 +65,8 @@ function(ffkit_compile target)
 endfunction()
 
 # ffkit_add_library(<room> SOURCES ... PUBLIC targets... PRIVATE targets... OPTIMISE <level>)
-# Makes ffkit_<room>, aliased and exported as ffkit::<room>, with <room>/include as its public headers.
+# Makes ffkit_<room>, aliased and exported as ffkit::<room>, with <room>/include as its public
+# headers.
 function(ffkit_add_library room)
   cmake_parse_arguments(arg "" "OPTIMISE" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
   set(target ffkit_${room})
@@ -78,7 +84,8 @@ function(ffkit_add_library room)
   ffkit_compile(${target} OPTIMISE ${arg_OPTIMISE})
 endfunction()
 
-# ffkit_add_executable(<name> SOURCES ... LINK targets... OPTIMISE <level>)    -O1 unless said otherwise: what is hot stands in the libraries
+# ffkit_add_executable(<name> SOURCES ... LINK targets... OPTIMISE <level>): -O1 unless said
+# otherwise, for what is hot stands in the libraries.
 function(ffkit_add_executable name)
   cmake_parse_arguments(arg "" "OPTIMISE" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${arg_SOURCES})

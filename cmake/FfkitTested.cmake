@@ -1,10 +1,13 @@
-# What ffkit takes from the inside of other libraries, and the versions that it fits. What does not fit is left out, or refused, with a sentence.
+# What ffkit takes from the inside of other libraries, and the versions that it fits. What does not
+# fit is left out, or refused, with a sentence.
 
 # libtorch whose lack of gloo's headers trainer/gloo_headers makes up for.
 set(FFKIT_TESTED_GLOO_HEADERS 2.15.0 2.11.0)
 
-# ffkit_check_jpeg_huffman(<variable> <jconfig.h> <jpegint.h>): whether ffkit's Huffman decoder can be hooked into this libjpeg-turbo, whose inside has had the entry
-# point for it since 2.1. The decoder checks itself with a picture before its first use, too, and libjpeg decodes alone where that fails. Tested with 2.1.5 and 3.1.3.
+# ffkit_check_jpeg_huffman(<variable> <jconfig.h> <jpegint.h>): whether ffkit's Huffman decoder can
+# be hooked into this libjpeg-turbo, whose inside has had the entry point for it since 2.1. The
+# decoder checks itself with a picture before its first use, too, and libjpeg decodes alone where
+# that fails. Tested with 2.1.5 and 3.1.3.
 function(ffkit_check_jpeg_huffman variable jconfig jpegint)
   set(${variable} OFF PARENT_SCOPE)
   set(off "libjpeg decodes alone, which is slower (-DFFKIT_JPEG_HUFFMAN=OFF says nothing)")
@@ -26,8 +29,9 @@ function(ffkit_check_jpeg_huffman variable jconfig jpegint)
   set(${variable} ON PARENT_SCOPE)
 endfunction()
 
-# ffkit_gloo_headers(<variable> <libtorch's folder> <its version> <folder of the stand-ins>): the folder of gloo's headers to be added; empty where
-# libtorch brings them. Stops where the stand-ins were not tested with the version.
+# ffkit_gloo_headers(<variable> <libtorch's folder> <its version> <folder of the stand-ins>): the
+# folder of gloo's headers to be added; empty where libtorch brings them. Stops where the stand-ins
+# were not tested with the version.
 function(ffkit_gloo_headers variable torch_root version stand_ins)
   if(EXISTS ${torch_root}/include/gloo/context.h)
     set(${variable} "" PARENT_SCOPE)

@@ -19,7 +19,8 @@ parser.add_argument("--two-epochs", action="store_true", help="print the rates o
 parser.add_argument("--arrays", default="auto", help="torch, numpy or dlpack")
 options = parser.parse_args()
 if options.arrays in ("auto", "torch"):
-    # Imported before the clock runs, as by the peers: it takes longer than an epoch of 3,000 pictures.
+    # Imported before the clock runs, as by the peers: it takes longer than an epoch of 3,000
+    # pictures.
     import contextlib
 
     with contextlib.suppress(ImportError):

@@ -3,7 +3,7 @@
 //
 //   1. samples in archive order ─▶ read, encode ─▶ <split>/shard-00012.gather.tmp: the records of a
 //      shard, as they come
-//   2. shard by shard: its gather file ─▶ memory ─▶ record order ─▶ SplitWriter; the file is removed
+//   2. shard by shard: its gather file ─▶ memory ─▶ record order ─▶ SplitWriter; the file goes
 //
 // Each byte is written twice, in long runs: for spinning disks and network file systems, which
 // dislike scattered reads. At most one shard is in memory. When step 1 is complete,

@@ -14,9 +14,9 @@ bool is_shard_name(std::string_view name);
 std::optional<int64_t> number_of_shard(std::string_view name);
 // What there is to say about a shard's samples: "shard-00012.report.tmp".
 std::string report_name(int64_t shard);
-// "shard-00012.report.tmp", "shard-00012.gather.tmp", "shard-00012.group.tmp", "shard-00012.ffr.tmp", "gathered.tmp",
-// "manifest.json.tmp", "report.jsonl.tmp", "before.tmp", "after.tmp": all that is renamed or
-// removed before a conversion ends.
+// "shard-00012.report.tmp", "shard-00012.gather.tmp", "shard-00012.group.tmp",
+// "shard-00012.ffr.tmp", "gathered.tmp", "manifest.json.tmp", "report.jsonl.tmp", "before.tmp",
+// "after.tmp": all that is renamed or removed before a conversion ends.
 bool is_temporary_name(std::string_view name);
 // The marker, and the files of those who use the folder.
 bool is_marker_name(std::string_view name);

@@ -1,4 +1,5 @@
-// The search runs in a Worker, which browsers refuse to pages of file://. There its script gets a frame of its own instead.
+// The search runs in a Worker, which browsers refuse to pages of file://. There its script gets a
+// frame of its own instead.
 if (location.protocol === "file:") {
   window.IFrameWorker = window.Worker = class extends EventTarget {
     constructor(url) {
@@ -27,8 +28,9 @@ if (location.protocol === "file:") {
     terminate() {}
   };
 }
-// A "-" before a word means "without it" to the search, and "~", "^", "*", "+" and ":" mean something too. In the names of options and
-// classes they mean nothing. "ffkit." is said everywhere.
+// A "-" before a word means "without it" to the search, and "~", "^", "*", "+" and ":" mean
+// something too. In the names of options and classes they mean nothing. "ffkit." is said
+// everywhere.
 {
   const post = Worker.prototype.postMessage;
   Worker.prototype.postMessage = function (message, ...rest) {

@@ -29,7 +29,8 @@ for page in pathlib.Path(".").rglob("*.md"):
         if linked.is_file() and linked.suffix != ".md":
             take(linked.resolve().relative_to(pathlib.Path.cwd()))
 
-# The first page: what README.md says first is a head with buttons and cards, and has the page's width.
+# The first page: what README.md says first is a head with buttons and cards, and has the page's
+# width.
 readme = target / "README.md"
 intro, rest = readme.read_text().split("\n## ", 1)
 words, points = intro.split("\n- ", 1)

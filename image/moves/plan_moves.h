@@ -13,8 +13,8 @@
 namespace ffkit {
 
 // Of a picture of width x height pixels in the sample with this key, whose boxes RandomIoUCrop
-// takes. `moves` keeps its memory. Throws Error(unsupported) as plan_crop() does, and where a canvas
-// would have more than 32768 pixels on a side.
+// takes. `moves` keeps its memory. Throws Error(unsupported) as plan_crop() does, and where a
+// canvas would have more than 32768 pixels on a side.
 void plan_moves(const ImageTransform& transform, int width, int height, const SampleKey& key,
                 std::span<const BoxEdges> boxes, Moves& moves);
 

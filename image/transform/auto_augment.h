@@ -1,5 +1,5 @@
-// The operations that RandAugment, TrivialAugmentWide and AutoAugment choose from, their magnitudes and the
-// choice. Tables and order are those of torchvision/transforms/v2/_auto_augment.py.
+// The operations that RandAugment, TrivialAugmentWide and AutoAugment choose from, their magnitudes
+// and the choice. Tables and order are those of torchvision/transforms/v2/_auto_augment.py.
 #pragma once
 
 #include <array>

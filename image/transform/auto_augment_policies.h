@@ -1,5 +1,5 @@
-// The policies of AutoAugment (Cubuk et al., "AutoAugment: Learning Augmentation Policies from Data",
-// 2018), in the order of torchvision/transforms/v2/_auto_augment.py.
+// The policies of AutoAugment (Cubuk et al., "AutoAugment: Learning Augmentation Policies from
+// Data", 2018), in the order of torchvision/transforms/v2/_auto_augment.py.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// MaskScaler: one view of a mask: the nearest number, as moves say where. As torchvision does it for
-// masks: pixel i of n comes from pixel floor(i * m / n) of m, computed in f32.
+// MaskScaler: one view of a mask: the nearest number, as moves say where. As torchvision does it
+// for masks: pixel i of n comes from pixel floor(i * m / n) of m, computed in f32.
 //
 // Keeps its memory between masks. Not thread-safe.
 #pragma once

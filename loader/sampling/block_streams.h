@@ -1,10 +1,10 @@
 // The sequence of Order::windowed in several streams, or in blocks of bytes, see sampler.h:
 //
-//   runs (shards) permuted          | C        | A    | B            |   cut into streams of as many
-//   streams                         | 0       | 1         | 2        |   records, but for one
-//   blocks of a stream, permuted      2 0 | 1 3 |                        cut into windows
+//   runs (shards) permuted          | C        | A    | B          |   cut into streams of as many
+//   streams                         | 0       | 1         | 2      |   records, but for one
+//   blocks of a stream, permuted      2 0 | 1 3 |                      cut into windows
 //   records                           permuted within each window
-//   the epoch                       0 1 2 0 1 2 0 1 2 ...                a record of each stream
+//   the epoch                       0 1 2 0 1 2 0 1 2 ...              a record of each stream
 //
 // So a stream has few shards, and what lies in two of its blocks, such as a record across the end
 // of a block of the cache, is read on one machine. Runs are permuted by the seed alone: a stream

@@ -16,7 +16,8 @@ from toolchain import Toolchain
 GCC = 12
 # What manylinux_2_28 allows.
 NEWEST = {'GLIBCXX': (3, 4, 24), 'CXXABI': (1, 3, 11)}
-# Of libstdc++.a. None with state that a second copy would split, such as the ids of locales. A program that calls more does not link: the name is missing.
+# Of libstdc++.a. None with state that a second copy would split, such as the ids of locales. A
+# program that calls more does not link: the name is missing.
 MEMBERS = ('condition_variable', 'cow-stdexcept', 'eh_ptr', 'floating_from_chars', 'floating_to_chars', 'fs_dir', 'fs_ops', 'fs_path', 'functexcept', 'futex', 'lt5-sstream-inst',
            'memory_resource', 'snprintf_lite', 'sstream-inst', 'string-inst')
 # The members were compiled for a newer glibc, too.
@@ -93,7 +94,8 @@ class LibstdcxxToolchain(Toolchain):
         super()._write_tool(name, command + (cxx if name == 'c++' else []))
 
     def _cmake(self):
-        # Zig takes its own C++ library unless it is told not to. The system's libraries want names of the system's glibc.
+        # Zig takes its own C++ library unless it is told not to. The system's libraries want names
+        # of the system's glibc.
         libraries = f'-nostdlib++ -Wl,--allow-shlib-undefined {self.newer} {self.library} {file_of_gcc("libgcc_s.so.1")}'
         text = super()._cmake() + ''.join(f'set(CMAKE_{kind}_LINKER_FLAGS_INIT "-s -Wl,--gc-sections {libraries}")\n' for kind in ('SHARED', 'MODULE'))
         return text + f'set(CMAKE_EXE_LINKER_FLAGS_INIT "-pie -s -Wl,--gc-sections {libraries}")\n'
@@ -111,7 +113,8 @@ class LibstdcxxToolchain(Toolchain):
         members = [f'{name}.o' for name in MEMBERS]
         run(self.bin / 'cc', '-O2', '-c', 'glue.c', '-o', 'glue.o', cwd=work)
         run('ar', 'x', archive, *members, cwd=work)
-        # Groups are settled among the members: the linker could drop a group here for one of the program's, and local names with it.
+        # Groups are settled among the members: the linker could drop a group here for one of the
+        # program's, and local names with it.
         run('ld', '-r', '--force-group-allocation', '-o', self.newer, 'glue.o', *members, cwd=work)
         run('objcopy', '--keep-global-symbols=newer', self.newer, cwd=work)
         hide_symbols(self.newer)

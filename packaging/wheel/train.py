@@ -9,8 +9,9 @@ from pathlib import Path
 from libstdcxx import GCC, run
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-# By minor version: torch as PyPI has it, and of CUDA what its headers want, and the compiler of kernels, in the versions that torch names. The minor versions of nvcc and
-# of the headers are one. NCCL's header is a part of torch's interface.
+# By minor version: torch as PyPI has it, and of CUDA what its headers want, and the compiler of
+# kernels, in the versions that torch names. The minor versions of nvcc and of the headers are one.
+# NCCL's header is a part of torch's interface.
 TORCHES = {
     '2.11': ('torch==2.11.0', 'nvidia-nccl-cu13==2.28.9', 'nvidia-cuda-runtime==13.0.96', 'nvidia-cuda-nvcc==13.0.88', 'nvidia-nvvm==13.0.88', 'nvidia-cuda-crt==13.0.88',
              'nvidia-cuda-cccl==13.0.85'),

@@ -218,7 +218,8 @@ def _hdf5_rows(columns: Mapping[str, Any], size: int) -> Iterator[Mapping[str, o
     for begin in range(0, size, rows_at_once):
         blocks = {field: column[begin : begin + rows_at_once] for field, column in columns.items()}
         for i in range(min(rows_at_once, size - begin)):
-            # Variable-length bytes come as arrays u8 of Python objects, fixed ones as numpy.bytes_ or numpy.void.
+            # Variable-length bytes come as arrays u8 of Python objects, fixed ones as numpy.bytes_
+            # or numpy.void.
             yield {
                 field: block[i].tobytes() if block.dtype.kind == "O" and hasattr(block[i], "tobytes") else bytes(block[i]) if block.dtype.kind in "SV" else block[i]
                 for field, block in blocks.items()

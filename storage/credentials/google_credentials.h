@@ -3,7 +3,8 @@
 //   1. HMAC keys: GS_ACCESS_KEY_ID and GS_SECRET_ACCESS_KEY
 //   2. a JSON file of GOOGLE_APPLICATION_CREDENTIALS, or the one that `gcloud auth
 //      application-default login` writes: a service account's key, or a user's refresh token
-//   3. the metadata server of machines and pods of Google's (GCE_METADATA_HOST), unless NO_GCE_CHECK
+//   3. the metadata server of machines and pods of Google's (GCE_METADATA_HOST), unless
+//      NO_GCE_CHECK
 //
 // Secrets are in no message.
 #pragma once

@@ -1,7 +1,8 @@
 """What is measured in a page."""
 import json
 
-# Everything that has text of its own and is seen, with the contrast of the text to what lies behind it. Texts over pictures are outlined, and left out.
+# Everything that has text of its own and is seen, with the contrast of the text to what lies behind
+# it. Texts over pictures are outlined, and left out.
 CONTRASTS = """() => {
   const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
   const parts = colour => {

@@ -2,7 +2,8 @@
 # Runs one case: cli_test.sh cases/FOLDER/NAME.sh
 #
 # The case is a bash script that runs in an empty folder, with these words:
-#   run STATUS COMMAND...   runs it; its exit status must be STATUS; output goes to the files stdout and stderr
+#   run STATUS COMMAND...   runs it; its exit status must be STATUS; output goes to the files stdout
+#                           and stderr
 #   out REGEX / err REGEX   a line of that file must match (grep -E)
 #   no_out / no_err         that file must be empty
 #   one_line_err REGEX      stderr must be one line, and match
@@ -11,8 +12,9 @@
 #   json EXPRESSION         stdout is one JSON document d, of which the Python expression is true
 #   kill_when FILE COMMAND...  runs it in the background, and kills it (-9) as soon as there is FILE
 #   pictures FOLDER N [SEED]  N small JPEGs, FOLDER/0000.jpg ...
-# Programs: $FFCONVERT $FFINSPECT $FFEVAL $FFTRAIN $FFGENERATE (unset without the trainer) $MAKE_DEVKIT $MAKE_DATASET $MAKE_NUSCENES
-# $MAKE_NUSCENES_ROOT. Real data: $FFKIT_SHARED_DATA, may be empty.
+# Programs: $FFCONVERT $FFINSPECT $FFEVAL $FFTRAIN $FFGENERATE (unset without the trainer)
+# $MAKE_DEVKIT $MAKE_DATASET $MAKE_NUSCENES $MAKE_NUSCENES_ROOT. Real data: $FFKIT_SHARED_DATA, may
+# be empty.
 set -uo pipefail
 export FFKIT_SHARED_DATA=${FFKIT_SHARED_DATA:-}
 

@@ -1,5 +1,5 @@
-# A Slurm of this one machine, on ports of its own, for a case that sources this file; it is stopped when the case ends. The case is skipped
-# where Slurm is missing or does not start.
+# A Slurm of this one machine, on ports of its own, for a case that sources this file; it is stopped
+# when the case ends. The case is skipped where Slurm is missing or does not start.
 [ "$(id -u)" = 0 ] || skip "Slurm's daemons are started by root"
 for program in slurmctld slurmd srun sbatch munged; do
   command -v $program >/dev/null || skip "$program is not installed (tools/setup --development installs Slurm)"

@@ -394,7 +394,8 @@ def main():
     folder = pathlib.Path(tempfile.mkdtemp(prefix="gpu-check-"))
     try:
         check.part("data", lambda: convert(check, folder))
-        # Most of the time is a process's that starts. On a machine with many cores, several start at once; speed is measured alone.
+        # Most of the time is a process's that starts. On a machine with many cores, several start
+        # at once; speed is measured alone.
         with concurrent.futures.ThreadPoolExecutor(max(1, len(os.sched_getaffinity(0)) // 4)) as pool:
             for name, action, needs_gpu in checks(check, folder):
                 if name in args.part:

@@ -76,6 +76,8 @@ ARROWS = {
 BASE = {('format', folder) for folder in ('', 'options', 'bytes', 'file', 'machine')}
 MAX_FILES = 25
 MAX_LINES = 500
+MAX_COMMENT_COLUMNS = 100
+COMMENT = re.compile(r'\s*(#|//)')  # a line of comment in C++, JavaScript, Python, shell and CMake
 # Longer ones, and why.
 LONG_FILES = {
     'converter/sources/imagenet/imagenet_classes.cpp': 'a table of 1,000 names',
@@ -184,6 +186,7 @@ class House:
             content = pathlib.Path(ROOT, file).read_bytes()
             if file.endswith('.md') or b'\0' in content:  # pages, and data that are no text
                 continue
+            self.check_comments(file, content.decode(errors='replace'))
             lines = content.count(b'\n')
             if lines > MAX_LINES and file not in LONG_FILES:
                 self.problems.append(f'{file}: {lines} lines, more than {MAX_LINES}; find the seam')
@@ -192,6 +195,11 @@ class House:
         for file in LONG_FILES:
             if file not in self.files:
                 self.problems.append(f'{file}: is not there; take it out of LONG_FILES')
+
+    def check_comments(self, file, text):
+        for number, line in enumerate(text.split('\n'), 1):
+            if len(line) > MAX_COMMENT_COLUMNS and COMMENT.match(line) and not line.startswith('#include'):
+                self.problems.append(f'{file}:{number}: a comment of {len(line)} columns, more than {MAX_COMMENT_COLUMNS}')
 
     def check_readmes(self):
         for room, folders in FOLDERS.items():

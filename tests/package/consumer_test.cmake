@@ -7,7 +7,8 @@ function(run)
   set(output "${output}" PARENT_SCOPE)
 endfunction()
 
-# build_and_run(SOURCE PROGRAM EXPECTED ARGUMENTS...): a project of a user's, and what its program says of the data.
+# build_and_run(SOURCE PROGRAM EXPECTED ARGUMENTS...): a project of a user's, and what its program
+# says of the data.
 function(build_and_run source program expected)
   run(${CMAKE_COMMAND} -G ${GENERATOR} -S ${source} -B ${WORK_DIR}/${program}
       -DCMAKE_PREFIX_PATH=${WORK_DIR}/prefix -DCMAKE_BUILD_TYPE=Release ${flags})

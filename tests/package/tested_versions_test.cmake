@@ -1,4 +1,5 @@
-# Libraries whose inside ffkit uses: what does not fit is left out or refused with a sentence, what fits is taken, others need nothing.
+# Libraries whose inside ffkit uses: what does not fit is left out or refused with a sentence, what
+# fits is taken, others need nothing.
 cmake_minimum_required(VERSION 3.22)
 include(${SOURCE_DIR}/cmake/FfkitTested.cmake)
 
@@ -18,7 +19,8 @@ file(MAKE_DIRECTORY ${WORK_DIR}/bare/include)
 file(WRITE ${WORK_DIR}/full/include/gloo/context.h "")
 file(WRITE ${WORK_DIR}/jpegint.h "")
 
-# expect(<regular expression of what is printed> <arguments of the call>...): "-" in front of the expression when the call is refused.
+# expect(<regular expression of what is printed> <arguments of the call>...): "-" in front of the
+# expression when the call is refused.
 function(expect pattern)
   execute_process(COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${SOURCE_DIR} -DWORK_DIR=${WORK_DIR} ${ARGN} -P ${CMAKE_CURRENT_FUNCTION_LIST_FILE}
     RESULT_VARIABLE status OUTPUT_VARIABLE text ERROR_VARIABLE text)

@@ -326,7 +326,8 @@ def test_many_epochs_take_no_more(ds):
 
 
 def test_importing_loads_the_standard_library_and_numpy_alone():
-    # What makes `import ffkit` slow is a framework that comes with it: torch takes seconds. Its own time is measured by hand (tests do not measure time).
+    # What makes `import ffkit` slow is a framework that comes with it: torch takes seconds. Its own
+    # time is measured by hand (tests do not measure time).
     code = """
 import sys
 import numpy

@@ -242,7 +242,8 @@ class CocoTest(unittest.TestCase):
             self.assertEqual(server.api('set')['results']['kind'], 'detections')
             rows = server.api('rows', split='val', sort='mistakes', descending=1)['rows']
             errors = {row['id']: row['error'] for row in rows}
-            # In the first picture one box is found as another class: one missed, one wrong. In the second the detection's score is too low.
+            # In the first picture one box is found as another class: one missed, one wrong. In the
+            # second the detection's score is too low.
             self.assertEqual(sorted(errors.values(), reverse=True), [2, 1, 0])
             self.assertEqual([row['error'] for row in rows], [2, 1, 0])
             record = server.api('record', split='val', record=rows[0]['record'])

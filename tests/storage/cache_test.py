@@ -61,8 +61,9 @@ def cache_folder(name):
 
 wanted = {name: read(folder, 3)[0] for name, folder in (("small", small), ("large", large))}
 
-# Off: each epoch asks for all of it. On: once, and never again. Until the first blocks come, a process reads records alone, whose blocks come
-# later: at most what it has in flight, 64 records of 100 kB.
+# Off: each epoch asks for all of it. On: once, and never again. Until the first blocks come, a
+# process reads records alone, whose blocks come later: at most what it has in flight, 64 records of
+# 100 kB.
 ALONE = 64 * 100_000
 sums, err, num_bytes = read("s3://bucket/small", 2, FFKIT_CACHE="off")
 expect(sums == wanted["small"][:2] and err == "")
@@ -72,8 +73,8 @@ expect(sums == wanted["small"] and err == "" and num_bytes <= 1.05 * size_of(sma
 print(f"cold: {num_bytes / size_of(small):.3f} of the set in 3 epochs, {server.requests} requests")
 sums, err, num_bytes = read("s3://bucket/small", 3, **cache_folder("small"))
 expect(sums == wanted["small"] and num_bytes == 0, num_bytes)
-# The default order: few records are read alone while their blocks are on their way. Without a cache, and with one that is full, each block of a window is
-# one request too.
+# The default order: few records are read alone while their blocks are on their way. Without a
+# cache, and with one that is full, each block of a window is one request too.
 ends = len(list(small.rglob("*.ffr"))) * (260 << 10)
 for name, epochs, variables in (("cold", 1, cache_folder("small-windowed")), ("off", 3, {"FFKIT_CACHE": "off"}), ("full", 3, {"FFKIT_CACHE_BYTES": "64Mi", **cache_folder("full")})):
     folder = large if name == "full" else small
@@ -83,7 +84,8 @@ for name, epochs, variables in (("cold", 1, cache_folder("small-windowed")), ("o
     expect(num_bytes - ends <= epochs * (1.02 * size_of(folder) + 40 * 100_000) and server.requests <= epochs * 200, f"{num_bytes / size_of(folder)} {server.requests}")
 print(f"warm: {num_bytes} bytes, {server.requests} requests")
 
-# A bound that is less than the set: what is kept stays, the rest comes from the store in each epoch.
+# A bound that is less than the set: what is kept stays, the rest comes from the store in each
+# epoch.
 sums, err, first = read("s3://bucket/large", 1, FFKIT_CACHE_BYTES="64Mi", **cache_folder("large"))
 expect(sums == wanted["large"][:1] and "is full" in err, err)
 sums, err, both = read("s3://bucket/large", 2, FFKIT_CACHE_BYTES="64Mi", **cache_folder("large"))
@@ -123,7 +125,8 @@ share, without_ends = server.bytes_of(".ffr") / size_of(small), (server.bytes_of
 print(f"four processes: {share:.3f} of the set, {without_ends:.3f} without what opening shards reads")
 expect(without_ends <= 1.01 + 4 * ALONE / size_of(small), share)
 
-# Two machines that share an epoch: in the default order each downloads its streams, and one block at each of their ends; in a full shuffle almost all.
+# Two machines that share an epoch: in the default order each downloads its streams, and one block
+# at each of their ends; in a full shuffle almost all.
 shares = {}
 for order in ("automatic", "shuffle"):
     server.forget()
@@ -134,7 +137,8 @@ for order in ("automatic", "shuffle"):
 print(f"two machines: {shares['automatic']:.3f} of the set in the default order, {shares['shuffle']:.3f} in a full shuffle")
 expect(shares["automatic"] <= 1 + (4 * (2 << 20) + 80 * 100_000) / size_of(large) and shares["shuffle"] > shares["automatic"], shares)
 
-# One of them is killed, and one is interrupted, while they fetch: the others have all of it, and what was kept is right.
+# One of them is killed, and one is interrupted, while they fetch: the others have all of it, and
+# what was kept is right.
 server.forget()
 server.delay_s = 0.05
 readers = [start_reader("s3://bucket/small", 1, **cache_folder("killed")) for _ in range(4)]

@@ -109,7 +109,8 @@ for destination in ("s3://bucket/killed", str(FOLDER / "killed")):
         if any(name.endswith("shard-00000.ffr") for name in there):
             break
         time.sleep(0.05)
-    # While it is alive nobody else copies there, and gc takes nothing away. Stopped, it does not end too early.
+    # While it is alive nobody else copies there, and gc takes nothing away. Stopped, it does not
+    # end too early.
     running.send_signal(signal.SIGSTOP)
     for options in ([], ["--resume"]):
         message = ffconvert("copy", slow.url + "/ours/train", destination, *options, code=1)
@@ -180,7 +181,8 @@ expect(files_of(FOLDER / "running") == [], files_of(FOLDER / "running"))
 message = ffconvert("gc", web.url + "/ours", code=1)
 expect("cannot be listed" in message, message)
 
-# A conversion to a store that runs keeps what is its own, a part too; when it was killed, nothing of it stays.
+# A conversion to a store that runs keeps what is its own, a part too; when it was killed, nothing
+# of it stays.
 for part in ((), ("--part", "1/2")):
     destination = "s3://bucket/making"
     running = subprocess.Popen([FFCONVERT, "demo", destination, "--images", "100000", "--shard-size", "1M", "--quiet", *part], env=ENV)

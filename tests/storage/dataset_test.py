@@ -81,7 +81,8 @@ for address in ("s3://no-such-bucket/set", "s3://no-such-bucket/set/train/shard-
     print(said)
     expect(said.startswith(f"NotFoundError: {address}") or said.startswith("NotFoundError: s3://no-such-bucket"), said)
 
-# A set whose shards are not what its manifest says: an error by the shard's name, never another record.
+# A set whose shards are not what its manifest says: an error by the shard's name, never another
+# record.
 shards = sorted((local / "train").glob("*.ffr"))
 damaged = bytearray(shards[2].read_bytes())
 damaged[len(damaged) // 2] ^= 1

@@ -36,7 +36,8 @@ expect([sum_of(batch) for batch in loader] == wanted)
 expect(server.failed == 40 and server.failing == 0, server.failed)
 print(f"503 for 40 of {server.requests} requests: no error")
 
-# Away in mid-epoch: the error names the object, and what has the state goes on when the store is back.
+# Away in mid-epoch: the error names the object, and what has the state goes on when the store is
+# back.
 server.forget()
 loader = loader_of(THERE)
 batches = iter(loader)

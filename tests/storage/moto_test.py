@@ -52,7 +52,8 @@ expect((FOLDER / "back").read_bytes() == big.read_bytes())
 
 
 
-# Google's XML API is the same but for names of headers. Moto knows no signatures of Google's, but takes tokens.
+# Google's XML API is the same but for names of headers. Moto knows no signatures of Google's, but
+# takes tokens.
 class Tokens(http.server.BaseHTTPRequestHandler):
     def log_message(self, *arguments):
         pass

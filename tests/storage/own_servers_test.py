@@ -185,5 +185,6 @@ env = environment(AWS_ENDPOINT_URL=bucket, AWS_CONTAINER_CREDENTIALS_FULL_URI=co
 print(tool("each", "s3://bucket/x", 3.5, env=env))
 expect(3 <= len(given) <= 6 and given == sorted(set(given)), given)
 
-# A child of fork() reads on its own, while its parent reads. ThreadSanitizer wants to be asked for that.
+# A child of fork() reads on its own, while its parent reads. ThreadSanitizer wants to be asked for
+# that.
 print(tool("fork", "s3://bucket/x", env={**env, "TSAN_OPTIONS": env.get("TSAN_OPTIONS", "") + " die_after_fork=0"}))

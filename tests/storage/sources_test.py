@@ -80,7 +80,8 @@ message = convert("folder", "s3://bucket/changing", FOLDER / "changing", "--resu
 expect("changed" in message or "other" in message, message)
 
 
-# In the middle of a conversion: the archive is exchanged after it was listed, and is an error by its name.
+# In the middle of a conversion: the archive is exchanged after it was listed, and is an error by
+# its name.
 archive = bucket / "changing-tars" / "train-000.tar"
 source_data.write(archive, source_data.tar({f"{i:06}.jpg": source_data.jpeg(i, (400, 300)) for i in range(400)}))
 server.forget()

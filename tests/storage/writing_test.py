@@ -154,7 +154,8 @@ def in_bucket(store):
     expect(process.wait(timeout=100) == 0, process.stdout.read())
     expect_same(objects("two"), wanted)
 
-    # A writer on another machine: one that does not beat is taken over from after 30 s, which is said at once.
+    # A writer on another machine: one that does not beat is taken over from after 30 s, which is
+    # said at once.
     convert(SMALL, "s3://bucket/far", "--quiet")
     claim = "host elsewhere\npid 12\nboot x\npid-space y\nbegin 1\ntoken t\nbeat 3\n"
     with store.lock:

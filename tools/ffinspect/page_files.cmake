@@ -1,4 +1,5 @@
-# Writes the files of page/ into OUT, a C++ source, as serve/page_files.h says: cmake -DFOLDER=... -DOUT=... -P page_files.cmake
+# Writes the files of page/ into OUT, a C++ source, as serve/page_files.h says: cmake -DFOLDER=...
+# -DOUT=... -P page_files.cmake
 file(GLOB files ${FOLDER}/*)
 set(entries "")
 foreach(file IN LISTS files)

@@ -1,8 +1,8 @@
 // Checkpoints: the whole state of a training run in one safetensors file, or, where several
 // processes share it, in parts (checkpoint_parts.h). The functions read both.
 //
-//   tensors   model.<parameter or buffer>, optimizer.<name>, ema.<parameter or buffer>, scaler.<name>,
-//             task.<name>
+//   tensors   model.<parameter or buffer>, optimizer.<name>, ema.<parameter or buffer>,
+//             scaler.<name>, task.<name>
 //   metadata  ffkit_checkpoint: version; options, progress, loader and the facts of the task: JSON
 //
 // There is no state of a random generator: what a model draws is keyed by seed, step and rank

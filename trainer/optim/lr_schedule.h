@@ -23,9 +23,10 @@ double num_warmup_steps(const TrainOptions& options, int64_t steps_per_epoch);
 // and then, with p = (s - W) / (T - W):
 //
 //   cosine:           lr_min + (lr - lr_min) / 2 * (1 + cos(pi * p))          CosineAnnealingLR
-//   polynomial:       lr_min + (lr - lr_min) * (1 - p) ^ lr_power             PolynomialLR (lr_min 0)
-//   step:             lr * lr_gamma ^ floor((s - ceil(W)) / D), D = lr_step_epochs * steps_per_epoch
-//                     or lr_step_steps: counted from the end of the warm-up;    StepLR
+//   polynomial:       lr_min + (lr - lr_min) * (1 - p) ^ lr_power             PolynomialLR, whose
+//                                                                             lr_min is 0
+//   step:             lr * lr_gamma ^ floor((s - ceil(W)) / D),               StepLR, from the end
+//                     D = lr_step_epochs * steps_per_epoch or lr_step_steps   of the warm-up
 //   constant:         lr
 //
 // onecycle has its own warm-up and no other. As OneCycleLR with cosine annealing and its defaults:

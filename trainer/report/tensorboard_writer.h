@@ -1,8 +1,10 @@
 // TensorboardWriter: a TensorBoard event file of scalars.
 //
 //   file   = record record ...
-//   record = u64 length | u32 masked CRC of length | data | u32 masked CRC of data     TFRecord; little-endian
-//   masked CRC = ((c >> 15) | (c << 17)) + 0xa282ead8, c = CRC-32C                      tensorflow/core/lib/hash/crc32c.h
+//   record = u64 length | u32 masked CRC of length | data | u32 masked CRC of data
+//            as of TFRecord, little-endian
+//   masked CRC = ((c >> 15) | (c << 17)) + 0xa282ead8, c = CRC-32C
+//            tensorflow/core/lib/hash/crc32c.h
 //   data   = an Event as protobuf, tensorflow/core/util/event.proto and framework/summary.proto:
 //            wall_time = 1: double; step = 2: int64; then one of
 //            file_version = 3: "brain.Event:2"    the first event of a file

@@ -1,7 +1,7 @@
 // Chunks of LitData whose samples are rows of an Arrow table (append_arrow_row_footer() in
 // litdata/streaming/item_loader.py), all numbers little-endian:
 //
-//   u32 n │ u32 offsets[n + 1] │ samples, or none │ IPC file or stream │ u32 its length │ "LDARW01\0"
+//   u32 n │ u32 offsets[n + 1] │ samples, if any │ IPC file or stream │ u32 length │ "LDARW01\0"
 //
 // Each table has a type of its own, for pyarrow infers it from the samples of one chunk: what is
 // None in all of them has no type, and a dictionary's keys are those that one of them has.

@@ -3,7 +3,7 @@
 //
 //   "LDFZ01\0\0" │ u16 version │ u16 flags │ u32 samples │ u32 samples a frame │ u32 frames
 //   u32 offsets[samples + 1], of samples in what all frames hold
-//   frames x (u32 first sample │ u32 samples │ u64 offset in the file │ u32 bytes │ u32 decompressed)
+//   frames x (u32 first sample │ u32 samples │ u64 offset in the file │ u32 bytes │ u32 raw)
 //   the frames, one behind the other
 #pragma once
 

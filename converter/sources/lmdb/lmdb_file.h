@@ -1,7 +1,7 @@
 // LMDB files (data.mdb), version 1 of the format on machines of 64 bits: keys and values in a
 // B+ tree of pages.
 //
-//   page     | u64 number | u16 | u16 flags | u16 lower, u16 upper, or u32 pages | u16 nodes[] ... |
+//   page     | u64 number | u16 | u16 flags | u16 lower, u16 upper, or u32 pages | u16 nodes[] |
 //   meta     pages 0 and 1; the one of the larger transaction counts: where the tree's root is
 //   branch   nodes | u16 u16 u16 page number, u16 key length | key |
 //   leaf     nodes | u16 u16 value length, u16 flags, u16 key length | key | value |

@@ -1,6 +1,6 @@
 // RecordIO files of MXNet: records behind each other, each in one part or more.
 //
-//   | u32 magic 0xced7230a | u32: 3 bits what the part is, 29 bits length | data | padding to 4 | ...
+//   | u32 magic 0xced7230a | u32: 3 bits part, 29 bits length | data | padding to 4 | ...
 //
 // What a part is: 0 a whole record, 1 the first part of one, 2 one between, 3 the last. A record is
 // cut where the magic stands in its data at a multiple of 4 bytes; those 4 bytes are left out, and

@@ -1,8 +1,8 @@
 // RowSource: the Source over a RowTable: which column becomes which field.
 //
 //   the picture   field `image`, first       --image-column, or the only column of pictures
-//   the label     field `label`, scalar i64  --label-column, or the one that has classes or is called
-//                                            so; --label-offset is added
+//   the label     field `label`, scalar i64  --label-column, or the one that has classes or is
+//                                            called so; --label-offset is added
 //   the id        field `id`, last           --id-column, or a column `id` or `__key__`, or the
 //                                            row's place
 //   others        as they are, under their own names
@@ -26,8 +26,8 @@ namespace ffkit {
 std::unique_ptr<Source> make_row_source(std::unique_ptr<RowTable> table, const RowOptions& options);
 
 // The options of a kind whose sources are opened by `kOpen`(path, RowOptions), in its file
-// <name>_kind.cpp: make_source_options<RowSourceOptions<open_tfrecord>>. `kFiles`(path, RowOptions):
-// their files, where some of them will do.
+// <name>_kind.cpp: make_source_options<RowSourceOptions<open_tfrecord>>. `kFiles`(path,
+// RowOptions): their files, where some of them will do.
 template <auto kOpen, auto kFiles = nullptr>
 class RowSourceOptions : public SourceOptions {
  public:

@@ -120,7 +120,8 @@ def test_chunks_of_both_kinds_in_one_data_set(tmp_path):
     assert kinds == [True, False, False, False]
     convert(tmp_path / "chunks", tmp_path / "data")
     assert compare(tmp_path / "chunks", tmp_path / "data", ()) == (200, 600)
-    # LitData reads none of these where the others are in frames, which is what "zstd" is by default.
+    # LitData reads none of these where the others are in frames, which is what "zstd" is by
+    # default.
     write(tmp_path / "frames", samples, chunk_size=50, compression="zstd")
     convert(tmp_path / "frames", tmp_path / "of_frames")
     assert [(r["a"], json.loads(r["v"]), r["w/k"]) for r in ffkit.Dataset(tmp_path / "of_frames", "train")] == [(s["a"], s["v"], s["w"]["k"]) for s in samples]

@@ -63,7 +63,8 @@ def test_rotations(data: ffkit.Dataset, angle: float, filter: str) -> None:
     def theirs(one: object) -> object:
         return F.rotate(one, angle, interpolation=mode, fill=_fills(one))
 
-    # By 90 degrees, a mask with one odd side is asked for half pixels, and torchvision's f32 decides.
+    # By 90 degrees, a mask with one odd side is asked for half pixels, and torchvision's f32
+    # decides.
     _check_all(data, [ffkit.RandomRotation((angle, angle), filter, FILL)], theirs, 0.04 if angle == 90 else 0.002)
 
 
@@ -75,7 +76,8 @@ def test_rotations_about_a_point_and_with_a_larger_canvas(data: ffkit.Dataset, a
     for i, sample in enumerate(samples()):
         options = {"expand": expand, "center": center and list(center)}
         image, mask, boxes = tv_inputs(sample)
-        # The mask by Pillow, too: torchvision turns tensors about a canvas of its own, which may be another by a pixel.
+        # The mask by Pillow, too: torchvision turns tensors about a canvas of its own, which may be
+        # another by a pixel.
         numbers = F.rotate(F.to_pil_image(mask), angle, F.InterpolationMode.NEAREST, fill=99, **options)
         image = F.rotate(image, angle, F.InterpolationMode.BILINEAR, fill=FILL, **options)
         made = F.resize(image, SIZE, antialias=True)

@@ -135,7 +135,8 @@ def test_each_copy_has_its_masks(coco: tuple[ffkit.Dataset, list[list[np.ndarray
             theirs = F.resized_crop(tv_tensors.Mask(torch.from_numpy(np.stack(expected))), *box, [40, 50])
             theirs = F.horizontal_flip(theirs) if flip else theirs
             begin, end = offsets[i * 3 + copy : i * 3 + copy + 2]
-            # Boxes are kept as they are; which masks those are follows from the boxes of the record.
+            # Boxes are kept as they are; which masks those are follows from the boxes of the
+            # record.
             boxes = np.asarray(data[i]["boxes"], np.float64)
             left, right = np.clip([boxes[:, 0], boxes[:, 0] + boxes[:, 2]], box[1], box[1] + box[3])
             top, bottom = np.clip([boxes[:, 1], boxes[:, 1] + boxes[:, 3]], box[0], box[0] + box[2])

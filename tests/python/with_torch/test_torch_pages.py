@@ -59,8 +59,8 @@ class Run:
 
 def test_coming_from(fast):
     whole = Run("coming-from", fast)
-    # ImageFolder's loop has two epochs of 60, and the one below it a third; the others drop the last
-    # four pictures of each.
+    # ImageFolder's loop has two epochs of 60, and the one below it a third; the others drop the
+    # last four pictures of each.
     assert whole.num_seen == 3 * 60 + 6 * 2 * 56
     # Validation has each picture once.
     assert whole.names["right"] == 21

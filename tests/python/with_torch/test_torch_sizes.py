@@ -48,7 +48,8 @@ def test_a_batch_is_as_large_as_its_largest_picture(data: ffkit.Dataset) -> None
             first = number * batch_size
             pictures = [v2.Resize(48, max_size=90)(_image(sample)) for sample in samples()[first : first + batch_size]]
             tensors = [F.normalize(F.to_dtype(F.pil_to_tensor(p), torch.float32, scale=True), MEAN, STD) for p in pictures]
-            # DETR's, Mask R-CNN's and others': zeros behind normalisation, sizes that are multiples of 32.
+            # DETR's, Mask R-CNN's and others': zeros behind normalisation, sizes that are multiples
+            # of 32.
             expected = GeneralizedRCNNTransform(1, 1, [0.0], [1.0], size_divisible=32).batch_images(tensors, 32)
             assert batch["image"].shape == expected.shape
             assert batch["image"].is_contiguous()

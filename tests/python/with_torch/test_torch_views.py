@@ -182,7 +182,8 @@ def test_views_do_not_depend_on_threads_or_neighbours(data: ffkit.Dataset) -> No
     one = _epoch(data, num_threads=1, copy=True)
     for threads in (2, 5):
         _same(one, _epoch(data, num_threads=threads, copy=True))
-    # Another view beside it changes no view, where the picture is not decoded at a fraction of its size.
+    # Another view beside it changes no view, where the picture is not decoded at a fraction of its
+    # size.
     crop = ffkit.ImageOptions(ffkit.RandomResizedCrop(48, scaled_decode=False), augment=[ffkit.ColorJitter(0.4)], erasing=ffkit.RandomErasing(1.0))
     alone = _epoch(data, views={"global": (crop, 2)}, fields={"mask": VIEW_FIELDS["mask"]}, copy=True)
     _same(alone, _epoch(data, views={**VIEWS, "global": (crop, 2)}, copy=True), ["global", "mask", "geometry", "records"])

@@ -1,6 +1,7 @@
-// Where the page is. A place is a plain object, {view: 'grid', split: 'train', where: 'label == 3'},
-// and stands behind the # of the address: every view and every record has one, the button "back"
-// works, and an address can be given to others.
+// Where the page is. A place is a plain object,
+// {view: 'grid', split: 'train', where: 'label == 3'}, and stands behind the # of the address:
+// every view and every record has one, the button "back" works, and an address can be given to
+// others.
 
 // What chooses records. The server takes the same names.
 export const CHOICE = ['split', 'where', 'text', 'label', 'only', 'truth', 'found', 'group', 'sort', 'descending'];
@@ -77,8 +78,8 @@ export async function ask(name, values = {}, {signal, keep = true} = {}) {
 	}
 }
 
-// Why a picture did not come: the sentence that the server gives instead of it. `shown` is said where
-// the server has the picture.
+// Why a picture did not come: the sentence that the server gives instead of it. `shown` is said
+// where the server has the picture.
 export async function reasonOf(place, signal, shown = 'The browser cannot show this picture.') {
 	const response = await fetch(place, {signal}).catch(() => null);
 	if (!response) return signal?.aborted ? '' : 'No answer from ffinspect serve.';

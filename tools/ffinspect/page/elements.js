@@ -14,9 +14,9 @@ function fill(element, properties, children) {
 	return element;
 }
 
-// h('button.quiet', {onclick: f}, 'Text', child): an element of HTML with its classes. Properties may
-// be left out; those that begin with "on" are listeners. Children that are null or false are left
-// out, lists are taken apart.
+// h('button.quiet', {onclick: f}, 'Text', child): an element of HTML with its classes. Properties
+// may be left out; those that begin with "on" are listeners. Children that are null or false are
+// left out, lists are taken apart.
 export function h(name, properties, ...children) {
 	const [tag, ...classes] = name.split('.');
 	const element = document.createElement(tag);

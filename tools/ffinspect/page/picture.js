@@ -5,8 +5,8 @@ import {h, put, sentence, svg} from './elements.js';
 
 const COLOURS = ['#4cc9f0', '#ffd23f', '#ff7b72', '#7ee787', '#d2a8ff', '#ffa657', '#f778ba', '#a5d6ff'];  // of boxes, by label
 
-// Draws over a picture of `width` x `height`: boxes {x, y, width, height, label, name, is_found} and
-// joints {x, y, kind}, all in pixels of it. What is of a result has the class "found".
+// Draws over a picture of `width` x `height`: boxes {x, y, width, height, label, name, is_found}
+// and joints {x, y, kind}, all in pixels of it. What is of a result has the class "found".
 export function overlay(width, height, {boxes = [], joints = []}) {
 	const ofResult = ({is_found, kind}) => is_found || kind === 'found root' ? 'found' : '';
 	const word = (mark, text, more = '') => svg('text', {x: mark.x, y: mark.y, class: `${ofResult(mark)} ${more}`}, text);

@@ -32,7 +32,8 @@ std::string form_encoded(std::string_view text) {
   return out;
 }
 
-// The first thumbnails as they will stand, so that browsers ask for them before any module has come.
+// The first thumbnails as they will stand, so that browsers ask for them before any module has
+// come.
 std::string first_screen(SiteState& state, const ServedSplit& split) {
   if (split.picture_fields().empty()) return "<p class=\"note\">Opening the data set …</p>";
   std::string html =

@@ -1,6 +1,7 @@
 // The views that the command line asks for: texts of transforms, with a name and copies or without.
 //
-//   "RandomResizedCrop(224)"             the loader's default view, which draws the record's numbers
+//   "RandomResizedCrop(224)"             the loader's default view, which draws the record's
+//                                        numbers
 //   "global*2: RandomResizedCrop(224)"   two pictures of a view with a name
 #pragma once
 

@@ -39,7 +39,9 @@ std::vector<Prediction> predictions_of(const std::vector<at::Tensor>& rows);
 // names. `names` has the predicted records' names by number. Throws Error(invalid_argument) for
 // another ending, Error(io).
 //
-//   {"id":"cat/1.jpg","record":0,"class":"dog","score":0.93,"label":"cat","loss":2.7,"top":[{"class":"dog","score":0.93},...]}
+//   {"id":"cat/1.jpg","record":0,"class":"dog","score":0.93,"label":"cat","loss":2.7,
+//    "top":[{"class":"dog","score":0.93},...]}                                       in one line
+//
 //   id,record,class,score,label,loss,class_2,score_2,...
 void write_predictions(const std::filesystem::path& file, const std::vector<Prediction>& all,
                        const std::vector<std::string>& classes,

@@ -92,8 +92,8 @@ struct PhotoMetricDistortion {
   double hue_delta = 18;  // 0 .. 180 degrees: a number of [-delta, delta] is added to the hue
 };
 
-// The standard deviation of a blur, in pixels, is drawn uniformly from [min, max]. One number stands
-// for itself.
+// The standard deviation of a blur, in pixels, is drawn uniformly from [min, max]. One number
+// stands for itself.
 struct SigmaRange {
   constexpr SigmaRange(double sigma) : min(sigma), max(sigma) {}
   constexpr SigmaRange(double low, double high) : min(low), max(high) {}
@@ -143,8 +143,8 @@ struct AdjustSharpness {
   double factor = 2;  // 0 .. 10^6
 };
 
-// torchvision's AutoAugment: one pair of operations of those that were found for a data set, each with
-// its probability and magnitude, of RandAugment's operations and Invert.
+// torchvision's AutoAugment: one pair of operations of those that were found for a data set, each
+// with its probability and magnitude, of RandAugment's operations and Invert.
 enum class AutoAugmentPolicy { imagenet, cifar10, svhn };
 std::string_view to_string(AutoAugmentPolicy policy);
 // Throws Error(invalid_argument) for another name.

@@ -1,6 +1,6 @@
 // Loader: batches of decoded samples from a Dataset, in order, as fast as disk and decoder allow.
 //
-//   Sampler ─▶ reads (io_uring | pread) ─▶ decode + augment (threads) ─▶ slab of the batch ─▶ next()
+//   Sampler ─▶ reads (io_uring | pread) ─▶ decode + augment (threads) ─▶ batch's slab ─▶ next()
 //
 // One I/O thread and `num_threads` decoding threads work ahead of the consumer, by up to
 // `prefetch_batches`. Batches have the same bytes for any number of threads and either I/O engine.

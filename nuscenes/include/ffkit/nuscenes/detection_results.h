@@ -2,9 +2,9 @@
 // (NuScenesDataset._format_bbox(), output_to_nusc_box(), lidar_nusc_box_to_global()), and BEVFormer
 // with it.
 //
-//   boxes in a keyframe's lidar frame ─ make_submission() ─▶ Submission ─┬─ evaluate() (detection.h)
+//   boxes in a keyframe's lidar frame ─ make_submission() ─▶ Submission ─┬─ evaluate(), detection.h
 //                                                                        └─ write_submission()
-//                                                       results.json: for ffeval and the devkit ◀──┘
+//                                                      results.json: for ffeval and the devkit ◀──┘
 //
 // Plain values and pure functions but for the file: thread-safe.
 #pragma once

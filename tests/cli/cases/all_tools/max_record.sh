@@ -1,4 +1,5 @@
-# Records above the limit are refused when they are written and when they are read, and one option of all tools raises it.
+# Records above the limit are refused when they are written and when they are read, and one option
+# of all tools raises it.
 mkdir lines
 printf '{"text": "%s", "label": 1}\n' short "$(printf '%03000d' 1)" short >lines/train.jsonl
 

@@ -1,5 +1,6 @@
-# An option has one meaning in all programs: --data is the data set that is read, --json a flag for the form of the output, --output (-o) the file
-# that takes it, --resume a flag that continues what lies in the destination, --quiet leaves errors alone.
+# An option has one meaning in all programs: --data is the data set that is read, --json a flag for
+# the form of the output, --output (-o) the file that takes it, --resume a flag that continues what
+# lies in the destination, --quiet leaves errors alone.
 run 0 "$MAKE_NUSCENES" set
 run 0 "$FFCONVERT" demo data --classes 3 --images 6 --val-images 3 --size 16 --quiet
 no_out

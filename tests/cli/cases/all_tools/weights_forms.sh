@@ -1,4 +1,5 @@
-# Weights in the forms that Python's torch and transformers write are read by all that takes weights, or are called by their names.
+# Weights in the forms that Python's torch and transformers write are read by all that takes
+# weights, or are called by their names.
 [ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
 [ -n "${FFKIT_REFERENCE_PYTHON:-}" ] || skip "\$FFKIT_REFERENCE_PYTHON names no Python with torch"
 cat >forms.py <<'PYTHON'

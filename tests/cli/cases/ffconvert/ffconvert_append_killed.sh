@@ -1,4 +1,5 @@
-# An append that is killed while it copies leaves the data set as it was; the next one goes on behind what it left.
+# An append that is killed while it copies leaves the data set as it was; the next one goes on
+# behind what it left.
 run 0 "$FFCONVERT" demo dst --images 10 --val-images 0 --size 32 --quiet
 run 0 "$FFCONVERT" demo src --images 12000 --val-images 0 --size 64 --shard-size 1M --quiet
 cp dst/train/manifest.json before.json

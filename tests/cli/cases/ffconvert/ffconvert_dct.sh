@@ -49,7 +49,8 @@ out $'^train\t0\tdct 20 x 20, '
 "$FFINSPECT" export small-dct small-dct-files >/dev/null
 check diff -r small-files small-dct-files
 
-# Parts, and a conversion that was killed, are those of one run. Bytes behind a picture count for nothing; here they make shards.
+# Parts, and a conversion that was killed, are those of one run. Bytes behind a picture count for
+# nothing; here they make shards.
 for i in {1..15}; do
   { cat src/train/cat/0000.jpg && head -c 220000 /dev/zero; } >"$(printf 'src/train/cat/1%03d.jpg' $i)"
 done

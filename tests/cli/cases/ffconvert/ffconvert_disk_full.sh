@@ -6,7 +6,8 @@ check test ! -e dst
 mkdir small
 mount -t tmpfs -o size=14m tmpfs small 2>/dev/null || skip "no right to mount a small tmpfs (the rest passed)"
 cleanup+=("umount '$work/small'")
-# Something else fills the disk meanwhile: finished shards stay, and when there is space again, --resume goes on.
+# Something else fills the disk meanwhile: finished shards stay, and when there is space again,
+# --resume goes on.
 demo() { "$FFCONVERT" demo "$1" --images 2000 --val-images 100 --size 64 --shard-size 1M --quiet "${@:2}"; }
 "$FFCONVERT" demo small/dst --images 2000 --val-images 100 --size 64 --shard-size 1M --quiet 2>.err &
 converter=$!

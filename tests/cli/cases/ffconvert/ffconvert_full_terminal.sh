@@ -1,4 +1,5 @@
-# Where notes and the summary go is full or closed: the data set is what counts. What goes to stdout is what was asked for.
+# Where notes and the summary go is full or closed: the data set is what counts. What goes to stdout
+# is what was asked for.
 options=(--images 3 --val-images 0 --size 32)
 run 0 "$FFCONVERT" demo plain "${options[@]}"
 run 0 bash -c '"$FFCONVERT" demo full "$@" 2>/dev/full' bash "${options[@]}"

@@ -1,4 +1,5 @@
-# merge --move beside append --move of the same source: one of them gets it, the other says why not, and no record is lost.
+# merge --move beside append --move of the same source: one of them gets it, the other says why not,
+# and no record is lost.
 count() {
   local set total=0 n
   for set in "$@"; do

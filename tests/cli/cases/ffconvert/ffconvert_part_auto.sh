@@ -1,4 +1,5 @@
-# --part auto without any of the programs that start processes: their variables, and what is said of them.
+# --part auto without any of the programs that start processes: their variables, and what is said of
+# them.
 options="--images 1200 --val-images 10 --size 64 --classes 4 --shard-size 1M --threads 1"
 alone() { env -u SLURM_JOB_ID -u SLURM_PROCID -u PMI_RANK -u PMIX_RANK -u RANK -u WORLD_SIZE "$@"; }
 array() { echo "SLURM_ARRAY_TASK_ID=$1 SLURM_ARRAY_TASK_MIN=$2 SLURM_ARRAY_TASK_MAX=$3 SLURM_ARRAY_TASK_STEP=$4 SLURM_ARRAY_TASK_COUNT=$5"; }
@@ -38,7 +39,8 @@ err 'is finished already'
 run 1 alone $(array 2 0 3 1 4) "$FFCONVERT" demo set $options --part auto --merge-when-complete
 err 'already holds a data set'
 
-# One task is missing: its part is named, its own command makes it, and merge joins by hand what was made without --merge-when-complete.
+# One task is missing: its part is named, its own command makes it, and merge joins by hand what was
+# made without --merge-when-complete.
 for task in 0 2; do run 0 alone $(array $task 0 2 1 3) "$FFCONVERT" demo by-hand $options --part auto; done
 run 1 "$FFINSPECT" verify by-hand
 err 'finish it with: ffconvert merge'

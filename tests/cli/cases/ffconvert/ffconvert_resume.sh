@@ -1,4 +1,5 @@
-# --resume after kill -9: only what is not finished is made again, and the bytes are those of an undisturbed run.
+# --resume after kill -9: only what is not finished is made again, and the bytes are those of an
+# undisturbed run.
 options="--images 1500 --val-images 50 --size 64 --shard-size 1M"
 convert() { "$FFCONVERT" demo "$1" $options "${@:2}"; }
 for mode in direct gather; do

@@ -1,5 +1,5 @@
-# Slurm: the parts of a conversion are the tasks of an array, of srun, and of both; the last to end merges. A task that is killed is queued again
-# and goes on. (docs/clusters.md has the script.)
+# Slurm: the parts of a conversion are the tasks of an array, of srun, and of both; the last to end
+# merges. A task that is killed is queued again and goes on. (docs/clusters.md has the script.)
 source "$cli_folder/start_slurm.sh"
 
 set_options="--images 4000 --val-images 50 --size 64 --classes 4 --shard-size 1M --threads 1"

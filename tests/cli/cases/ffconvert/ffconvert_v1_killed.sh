@@ -1,4 +1,5 @@
-# kill -9 of what writes FFRecord v1 leaves nothing that looks whole, and the same command then makes what an undisturbed one makes.
+# kill -9 of what writes FFRecord v1 leaves nothing that looks whole, and the same command then
+# makes what an undisturbed one makes.
 run 0 "$FFCONVERT" demo src --classes 3 --images 4000 --val-images 6 --size 128 --quiet
 run 0 "$FFCONVERT" v1 src undisturbed --quiet
 for file in v1/train.ffr.unfinished v1/train.ffr.unfinished/PART_00000.ffr v1/train.ffr v1/val.ffr; do

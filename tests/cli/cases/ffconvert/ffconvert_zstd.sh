@@ -1,4 +1,5 @@
-# Pictures do not shrink, the rest of these small records does; a dictionary is made of them once for the split.
+# Pictures do not shrink, the rest of these small records does; a dictionary is made of them once
+# for the split.
 options=(--classes 3 --images 400 --val-images 0 --size 16 --quiet)
 run 0 "$FFCONVERT" demo plain "${options[@]}"
 run 0 "$FFCONVERT" demo one "${options[@]}" --zstd 9 --zstd-dictionary 4K --threads 1

@@ -1,4 +1,5 @@
-# Things in a tree that are no files, and names that are no text: one sentence, no waiting, nothing written.
+# Things in a tree that are no files, and names that are no text: one sentence, no waiting, nothing
+# written.
 pictures src/train/cat 2
 mkfifo src/train/cat/pipe.jpg
 run 1 timeout 20 "$FFCONVERT" folder src dst

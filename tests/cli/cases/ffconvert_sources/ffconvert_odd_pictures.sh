@@ -1,4 +1,5 @@
-# Pictures that are read although they are odd, what is said of them, and files that are something else than their names say.
+# Pictures that are read although they are odd, what is said of them, and files that are something
+# else than their names say.
 mkdir -p src/train/a
 printf 'P5 2 2 65535\n\0\0\0\001\0\377\377\377' >src/train/a/labels.pgm
 printf 'P2 2 1 100\n0 50\n' >src/train/a/text.pgm

@@ -1,10 +1,12 @@
-# Pictures that cannot be decoded, under checksums that are right: verify --pictures finds them, and nothing half-written stays of the others.
+# Pictures that cannot be decoded, under checksums that are right: verify --pictures finds them, and
+# nothing half-written stays of the others.
 pictures src/train/cat 5
 run 0 "$FFCONVERT" folder src whole --order source --store dct --quiet
 run 0 "$FFINSPECT" verify whole --pictures
 out '^whole/train: whole: 5 records, 1 shard, .*; 5 pictures decoded, 5 in the dct code give their JPEG again$'
 run 0 "$FFINSPECT" view whole --count 4 --output sheet.png
-# Record 1: a dct code whose index goes back; 2: a JPEG that is cut; 3: a dct code that is whole, as a file.
+# Record 1: a dct code whose index goes back; 2: a JPEG that is cut; 3: a dct code that is whole, as
+# a file.
 python3 - <<'PYTHON'
 import struct
 shard = open("whole/train/shard-00000.ffr", "rb").read()

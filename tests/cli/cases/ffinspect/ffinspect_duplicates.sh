@@ -1,4 +1,5 @@
-# ffinspect duplicates: equal and near pictures within and across splits; side files; what is left out is said.
+# ffinspect duplicates: equal and near pictures within and across splits; side files; what is left
+# out is said.
 export XDG_CACHE_HOME=$PWD/cache
 
 # Pictures that differ from one another, and what became of some of them, as PPM, PGM and PNG.

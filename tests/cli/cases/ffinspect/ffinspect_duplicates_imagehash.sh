@@ -1,4 +1,5 @@
-# The hashes of pictures are those of Python's imagehash, to the bit where pictures are decoded in full; JPEGs, which are decoded smaller, differ in few.
+# The hashes of pictures are those of Python's imagehash, to the bit where pictures are decoded in
+# full; JPEGs, which are decoded smaller, differ in few.
 [ -n "${FFKIT_SHARED_DATA:-}" ] && [ -d "$FFKIT_SHARED_DATA/imagenet" ] || skip "no imagenet in \$FFKIT_SHARED_DATA"
 [ -n "${FFKIT_REFERENCE_PYTHON:-}" ] || skip "\$FFKIT_REFERENCE_PYTHON is not set"
 "$FFKIT_REFERENCE_PYTHON" -c 'import imagehash, scipy' 2>/dev/null || skip "$FFKIT_REFERENCE_PYTHON has no imagehash"

@@ -55,7 +55,8 @@ run 0 "$FFINSPECT" export odd named_json --json
 json '[(r["record"], r["file"]) for r in d["splits"][0]["renamed"]] == [(1, "train/cat/x-2.jpg"), (2, "train/cat/x-2-2.jpg"), (10, "train/cat/x-3.jpg")]'
 json 'd["splits"][0]["num_records"] == 11 and d["splits"][0]["num_files"] == 10 and d["splits"][0]["num_skipped"] == 1'
 
-# The ending says what a picture was made when it was stored. Those that kept their bytes keep their names, a JPEG under the name .png as well.
+# The ending says what a picture was made when it was stored. Those that kept their bytes keep their
+# names, a JPEG under the name .png as well.
 mkdir -p kinds/train/cat
 run 0 "$FFINSPECT" view dst --split val --count 1 --output kinds/train/cat/a.png
 cp kinds/train/cat/a.png kinds/train/cat/named.JPG

@@ -15,7 +15,8 @@ for split in train val; do
   check test "$(fingerprint dst)" = "$(fingerprint back)"
 done
 
-# It is a command for a shell, whatever the folder is called; splits with other classes have files of their own.
+# It is a command for a shell, whatever the folder is called; splits with other classes have files
+# of their own.
 run 0 "$FFINSPECT" export dst "a b'c" --as webdataset
 out "^the way back: ffconvert webdataset 'a b'\\\\''c' DST --classes 'a b'\\\\''c/classes.txt' --id-member id.txt --order source$"
 check "$MAKE_DATASET" pictures apart x,y 0:jpeg:a

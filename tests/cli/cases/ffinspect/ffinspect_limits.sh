@@ -1,4 +1,5 @@
-# What verify called whole although no other command takes it, and records that are refused for their length.
+# What verify called whole although no other command takes it, and records that are refused for
+# their length.
 check python3 - <<'END'
 import os, pickle, struct, zlib
 os.makedirs("dst/train.ffr")
@@ -36,7 +37,8 @@ one_line_err 'PART_00000.ffr: record 1: offset [0-9]+: the record has [0-9]+ byt
 run 0 "$FFINSPECT" cat dst 0 --split train --max-record 100
 run 1 "$FFINSPECT" verify dst --max-record 100
 out 'PART_00000.ffr: record 1: .*more than the limit of 100 '
-# A record that claims 100 GiB, and a header of 1.5 TiB: refused by the limits, without one for want of memory or at once.
+# A record that claims 100 GiB, and a header of 1.5 TiB: refused by the limits, without one for want
+# of memory or at once.
 truncate -s 100G dst/train.ffr/PART_00000.ffr
 run 1 "$FFINSPECT" cat dst 2 --split train
 one_line_err 'record 2: .*the record has 107374[0-9]+ bytes, more than the limit of 268435456 '

@@ -42,7 +42,8 @@ json '[p["record_index"] for p in d["splits"][0]["problems"]] == [3, 17, 41]'
 json 'all(p["file"] == "dst/train/shard-00000.ffr" and p["offset"] >= 4096 for p in d["splits"][0]["problems"])'
 run 0 "$FFINSPECT" verify dst --split val
 
-# A shard that cannot be opened does not hide what is wrong with the others. Two shards, made from one data set's two splits.
+# A shard that cannot be opened does not hide what is wrong with the others. Two shards, made from
+# one data set's two splits.
 rm -rf dst && cp -r whole dst
 check damage train 5
 cp whole/val/shard-00000.ffr dst/train/shard-00001.ffr

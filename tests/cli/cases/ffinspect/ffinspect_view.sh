@@ -58,7 +58,8 @@ one_line_err 'no/folder/x.png: cannot create the file'
 run 1 "$FFINSPECT" view dst --output /dev/full
 one_line_err '/dev/full: cannot write the file; free some space or give another place: .*ENOSPC'
 
-# The boxes of a set made from COCO are drawn in the picture: a red and a blue one, and nothing where there is none.
+# The boxes of a set made from COCO are drawn in the picture: a red and a blue one, and nothing
+# where there is none.
 pictures coco/val2017 2
 mkdir -p coco/annotations
 cat >coco/annotations/instances_val2017.json <<'EOF'

@@ -1,4 +1,5 @@
-# Views by the config.toml of a run of fftrain: what its options do to pictures, without --transform.
+# Views by the config.toml of a run of fftrain: what its options do to pictures, without
+# --transform.
 check "$MAKE_DATASET" pictures dst cat,dog 0:jpeg:a.jpg 1:png:b 0:jpeg:f
 cat >config.toml <<'TOML'
 # The options of a run of fftrain; start one like it with --config FILE.

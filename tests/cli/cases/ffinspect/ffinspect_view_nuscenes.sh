@@ -63,7 +63,8 @@ run 1 "$FFINSPECT" view set/mini_val --record 4 --results same.json --output sam
 one_line_err 'same.json: is to be written, but is read as same.json too'
 check cmp set/results.json same.json
 
-# What is missing is said in the picture and in the JSON; radars that were not converted are not missing.
+# What is missing is said in the picture and in the JSON; radars that were not converted are not
+# missing.
 run 0 "$MAKE_NUSCENES_ROOT" src
 rm src/samples/CAM_BACK/*402000000000.jpg src/samples/LIDAR_TOP/*402000000000.pcd.bin src/samples/RADAR_FRONT/*402000000000.pcd
 run 0 "$FFCONVERT" nuscenes src part --allow-partial --quiet
@@ -75,7 +76,8 @@ run 0 "$FFCONVERT" nuscenes src cameras --allow-partial --no-radar --quiet
 run 0 "$FFINSPECT" view cameras --split mini_train --record 1 --output cameras.png --json
 json 'd["problems"] == []'
 
-# A box is drawn with its name, its velocity, and dashes where it is hidden: the picture tells boxes apart that differ in one of these alone.
+# A box is drawn with its name, its velocity, and dashes where it is hidden: the picture tells boxes
+# apart that differ in one of these alone.
 draw_box() { # NAME VISIBILITY METRES_TO_THE_NEXT_KEYFRAME PICTURE: all boxes are 10 m beside the vehicle
   rm -rf boxes
   cp -r src one

@@ -1,4 +1,5 @@
-# BEVFormer from a made-up nuScenes set to NDS: training, kill, resume, processes, evaluation, results for ffeval and ffinspect.
+# BEVFormer from a made-up nuScenes set to NDS: training, kill, resume, processes, evaluation,
+# results for ffeval and ffinspect.
 [ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
 run 0 "$FFCONVERT" demo data --kind nuscenes --scenes 3 --val-scenes 3 --frames 3 --size 64 --quiet
 options=(--data data --arch micro --optimizer adamw --lr 1e-3 --global-batch-size 2 --epochs 2 --log-every 1 --compute-threads 1)
@@ -13,7 +14,8 @@ out '^epoch 2/2  train loss [0-9.]+  val NDS [0-9.]+ %  mAP [0-9.]+ %  mATE [0-9
 check grep -q '"kind":"validation".*"nds":.*"map":.*"mate":.*"maae":.*"keyframes":9' whole/metrics.jsonl
 check grep -Fxq 'task = "bevformer"' whole/config.toml
 
-# Stopped within an epoch and continued: the same bytes. Frames, distortion, grids and orders are drawn from the seed alone.
+# Stopped within an epoch and continued: the same bytes. Frames, distortion, grids and orders are
+# drawn from the seed alone.
 run 0 "$FFTRAIN" "${options[@]}" --work-dir cut --epochs 1
 run 0 "$FFTRAIN" "${options[@]}" --work-dir cut --resume
 "$FFTRAIN" "${options[@]}" --work-dir stopped >out 2>err &
@@ -27,7 +29,8 @@ check cmp whole/epoch-0002.safetensors stopped/epoch-0002.safetensors
 # A run of one epoch had another schedule; it continues all the same.
 check test -e cut/epoch-0002.safetensors
 
-# Two processes do what one does with all keyframes, batch norm over both. A learning rate that is a tenth larger is noticed.
+# Two processes do what one does with all keyframes, batch norm over both. A learning rate that is a
+# tenth larger is noticed.
 steps=("${options[@]}" --sync-bn --epochs 1 --limit-batches 3)
 run 0 "$FFTRAIN" "${steps[@]}" --work-dir alone
 run 0 "$FFTRAIN" "${steps[@]}" --work-dir both --nproc 2
@@ -35,7 +38,8 @@ check python3 "$cli_folder/compare_losses.py" alone/metrics.jsonl both/metrics.j
 run 0 "$FFTRAIN" "${steps[@]}" --lr 0.0011 --work-dir larger
 check ! python3 "$cli_folder/compare_losses.py" alone/metrics.jsonl larger/metrics.jsonl 1e-4
 
-# An evaluation gives each keyframe once, for any number of processes: also for more than there are scenes.
+# An evaluation gives each keyframe once, for any number of processes: also for more than there are
+# scenes.
 run 0 "$FFTRAIN" --evaluate whole --results one.json --compute-threads 1
 nds=$(sed -n 's/^val NDS \([0-9.]*\) %.*/\1/p' "$work/.stdout")
 run 0 "$FFTRAIN" --evaluate whole --results three.json --nproc 3 --compute-threads 1
@@ -81,7 +85,8 @@ out '^class-balanced: [0-9]+ keyframes an epoch; of each class before and after$
 out '^  car +[0-9]+ +[0-9]+$'
 run 0 "$FFTRAIN" "${options[@]}" --empty-frames --amp bf16 --queue-length 1 --limit-batches 1 --epochs 1 --eval-every 2
 out '^epoch 1/1  train loss [0-9.]+  val NDS'
-# With float16 the first gradients overflow: their step is left out, and the scale of the loss is halved.
+# With float16 the first gradients overflow: their step is left out, and the scale of the loss is
+# halved.
 run 0 "$FFTRAIN" "${options[@]}" --amp fp16 --queue-length 1 --limit-batches 1 --epochs 1 --work-dir halves
 out '^epoch 1/1  train loss [0-9.]+  val NDS .*  1 steps left out \(overflow\)$'
 run 0 python3 - <<'PYTHON'
@@ -111,7 +116,8 @@ run 0 "$FFCONVERT" nuscenes root two-cameras --cameras CAM_FRONT,CAM_BACK --quie
 run 1 "$FFTRAIN" --task bevformer --data two-cameras --arch micro
 one_line_err "two-cameras/train: the data set has no field 'CAM_FRONT_RIGHT/image'; BEVFormer trains on"
 
-# A split without annotations, as nuScenes' test split: there is nothing to compare with, and the results are written all the same.
+# A split without annotations, as nuScenes' test split: there is nothing to compare with, and the
+# results are written all the same.
 for table in sample_annotation instance; do for folder in root/v1.0-*; do echo '[]' >"$folder/$table.json"; done; done
 run 0 "$FFCONVERT" nuscenes root without-boxes --quiet
 run 0 "$FFTRAIN" --evaluate whole --data without-boxes --results unseen.json --nproc 2 --compute-threads 1

@@ -2,7 +2,8 @@
 run 0 "$FFCONVERT" demo data --classes 3 --images 24 --val-images 6 --size 32 --quiet
 small=(--data data --compute-threads 1 --arch resnet18 --image-size 32 --global-batch-size 8 --epochs 1 --limit-batches 1)
 
-# Every recipe parses and is in range: what fails is the data set that is not there, which is looked for after that.
+# Every recipe parses and is in range: what fails is the data set that is not there, which is looked
+# for after that.
 recipes=("$cli_folder"/../../trainer/recipes/*.toml)
 check test "${#recipes[@]}" -ge 5
 for recipe in "${recipes[@]}"; do
@@ -10,7 +11,8 @@ for recipe in "${recipes[@]}"; do
   one_line_err '^fftrain: error: .*nowhere'
 done
 
-# The command line overrides the file, and the file overrides the defaults. The run writes the options that it used.
+# The command line overrides the file, and the file overrides the defaults. The run writes the
+# options that it used.
 run 0 "$FFTRAIN" --config "$cli_folder/../../trainer/recipes/resnet50-600-epochs.toml" "${small[@]}" --eval-size 32 --eval-resize 32 \
   --warmup-epochs 0.5 --ema-steps 1 --work-dir run
 no_err

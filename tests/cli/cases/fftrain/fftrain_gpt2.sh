@@ -1,4 +1,5 @@
-# GPT-2 from texts to texts: training, a mesh of processes and its checkpoints, Hugging Face's folders, generation.
+# GPT-2 from texts to texts: training, a mesh of processes and its checkpoints, Hugging Face's
+# folders, generation.
 [ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
 python3 - <<'PYTHON'
 import os, random
@@ -25,7 +26,8 @@ out '^epoch 2/2  train loss [0-9.]+  val loss [0-9.]+  perplexity [0-9.]+  lr '
 check grep -q '"kind":"validation".*"loss":.*"perplexity":.*"tokens":' whole/metrics.jsonl
 check grep -Fxq 'task = "gpt2"' whole/config.toml
 
-# Four processes have a part each: the same losses; their checkpoint is continued by one, and the other way round.
+# Four processes have a part each: the same losses; their checkpoint is continued by one, and the
+# other way round.
 run 0 "$FFTRAIN" "${options[@]}" --epochs 2 --work-dir mesh --nproc 4 --tensor-parallel 2 --pipeline-parallel 2 --micro-batches 2
 out 'a pipeline of 2 stages waits 33.3 % of a step with 2 micro-batches'
 check python3 "$cli_folder/compare_losses.py" whole/metrics.jsonl mesh/metrics.jsonl 1e-5
@@ -46,7 +48,8 @@ check test -e continued/epoch-0002.safetensors
 check python3 "$cli_folder/compare_losses.py" <(grep '"epoch":2' whole/metrics.jsonl) continued/metrics.jsonl 1e-5
 run 0 "$FFTRAIN" --resume-from whole/epoch-0001.safetensors --nproc 2 --tensor-parallel 2 --compute-threads 1 --work-dir divided
 check python3 "$cli_folder/compare_losses.py" <(grep '"epoch":2' whole/metrics.jsonl) divided/metrics.jsonl 1e-5
-# Another mesh, with the optimiser's state and the positions divided as well; then one process again.
+# Another mesh, with the optimiser's state and the positions divided as well; then one process
+# again.
 run 0 "$FFTRAIN" --resume-from mesh/epoch-0001.parts --nproc 4 --tensor-parallel 2 --pipeline-parallel 1 --micro-batches 1 --sequence-parallel --shard-optimizer \
   --compute-threads 1 --work-dir sharded
 check python3 "$cli_folder/compare_losses.py" <(grep '"epoch":2' whole/metrics.jsonl) sharded/metrics.jsonl 1e-5

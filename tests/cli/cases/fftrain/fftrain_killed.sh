@@ -17,7 +17,8 @@ check test ! -e killed/epoch-0008.safetensors
 run 0 "$FFTRAIN" --resume-from killed
 check cmp undisturbed/epoch-0008.safetensors killed/epoch-0008.safetensors
 
-# Its metrics are those of the undisturbed run too, but for times: each step once, with the same loss.
+# Its metrics are those of the undisturbed run too, but for times: each step once, with the same
+# loss.
 metrics() {
   python3 -c 'import json, sys
 for line in open(sys.argv[1]):

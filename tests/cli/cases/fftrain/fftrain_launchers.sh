@@ -3,7 +3,8 @@ torchrun=
 [ -n "${FFKIT_REFERENCE_PYTHON:-}" ] && torchrun=$(dirname "$FFKIT_REFERENCE_PYTHON")/torchrun
 run 0 "$FFCONVERT" demo data --classes 4 --images 48 --val-images 8 --size 32 --quiet
 options=(--data data --arch resnet18 --image-size 32 --batch-size 8 --lr 0.01 --compute-threads 1)
-# In the terminal of salloc fftrain is one process, which may start others; they meet at an address of IPv6 as it is written.
+# In the terminal of salloc fftrain is one process, which may start others; they meet at an address
+# of IPv6 as it is written.
 port=$(python3 -c 'import socket
 print(socket.create_server(("::1", 0), family=socket.AF_INET6).getsockname()[1])')
 run 0 env SLURM_PROCID=0 SLURM_NTASKS=8 SLURM_LOCALID=0 SLURM_JOB_ID=3000000000 SLURM_STEP_ID=4294967290 "$FFTRAIN" "${options[@]}" --epochs 1 --nproc 2 \
@@ -27,7 +28,8 @@ if command -v mpirun >/dev/null; then
   tested+=" mpirun"
 fi
 if [ -x "$torchrun" ]; then
-  # A worker that is killed: torchrun starts all of them again, and they go on from the last checkpoint.
+  # A worker that is killed: torchrun starts all of them again, and they go on from the last
+  # checkpoint.
   "$torchrun" --standalone --nproc-per-node 2 --max-restarts 1 --no-python "$FFTRAIN" "${options[@]}" --epochs 8 --work-dir run --resume >out 2>err &
   for _ in {1..1200}; do [ -e run/epoch-0002.safetensors ] && break; sleep 0.05; done
   check test -e run/epoch-0002.safetensors

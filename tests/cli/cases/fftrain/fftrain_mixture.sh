@@ -1,4 +1,5 @@
-# Several data sets in one run: shares, processes, resuming, validation, config.toml, and what cannot be mixed.
+# Several data sets in one run: shares, processes, resuming, validation, config.toml, and what
+# cannot be mixed.
 [ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
 [ "${WITH_DRAWING:-ON}" = ON ] || skip "built without what ffinspect draws with"
 run 0 "$FFCONVERT" demo a --kind pose --images 24 --val-images 5 --size 64 --seed 1 --quiet
@@ -9,7 +10,8 @@ options=(--data a:1 --data b:3 "${own[@]}")
 run 0 "$FFTRAIN" --task rootnet --help
 out 'DATA:WEIGHT gives each its share'
 
-# 32 samples an epoch, as many as there are records: 8 of a, 24 of b, each of b's three times. Both are validated.
+# 32 samples an epoch, as many as there are records: 8 of a, 24 of b, each of b's three times. Both
+# are validated.
 run 0 "$FFTRAIN" "${options[@]}" --epochs 2 --work-dir whole
 out '^a/train: 25\.0 % of an epoch, 8 samples of 24 records$'
 out '^b/train: 75\.0 % of an epoch, 24 samples of 8 records$'
@@ -21,7 +23,8 @@ check test "$(grep -c '"kind":"train"' whole/metrics.jsonl)" = 8
 check grep -Fxq "data = [\"$work/a:1\", \"$work/b:3\"]" whole/config.toml
 
 # Two processes, and a file of options instead of the command line.
-# The rate is small, because Adam's first steps make much of what is rounded otherwise. Other shares give other losses.
+# The rate is small, because Adam's first steps make much of what is rounded otherwise. Other shares
+# give other losses.
 slow=("${own[@]}" --sync-bn --epochs 1 --lr 1e-4)
 run 0 "$FFTRAIN" --data a:1 --data b:3 "${slow[@]}" --work-dir alone
 run 0 "$FFTRAIN" --data a:1 --data b:3 "${slow[@]}" --work-dir both --nproc 2
@@ -40,7 +43,8 @@ one_line_err '1 of 2 processes were started for another run than rank 0'
 wait $!
 check grep -q 'rank 1 was started with data_weights \[1.0,2.0\], and rank 0 with \[1.0,3.0\]' second.out
 
-# Stopped within an epoch or at its end and continued, with other processes too. Other shares of the sets are another run.
+# Stopped within an epoch or at its end and continued, with other processes too. Other shares of the
+# sets are another run.
 run 0 "$FFTRAIN" "${options[@]}" --epochs 2 --lr-schedule constant --checkpoint-minutes 0.00001 --work-dir once
 mkdir middle && mv once/epoch-0001-samples-000000016.safetensors middle
 run 0 "$FFTRAIN" "${options[@]}" --epochs 2 --lr-schedule constant --checkpoint-minutes 0.00001 --work-dir middle --resume

@@ -1,4 +1,5 @@
-# The lines of a training are for people: where they cannot be written the training goes on. Those of an evaluation or a measurement are what was asked for.
+# The lines of a training are for people: where they cannot be written the training goes on. Those
+# of an evaluation or a measurement are what was asked for.
 [ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
 run 0 "$FFCONVERT" demo data --classes 4 --images 16 --val-images 16 --size 32 --quiet
 options=(--data data --arch resnet18 --image-size 32 --batch-size 8 --compute-threads 1)
@@ -30,7 +31,8 @@ check ! grep -q $'\r' "$work/.stdout"
 run 0 "$FFTRAIN" "${options[@]}" --epochs 1
 check ! grep -q '^step' "$work/.stdout"  # 50 steps have not passed
 
-# For programs: objects, also of several processes, of a run that has nothing left to do, of an evaluation and of a measurement.
+# For programs: objects, also of several processes, of a run that has nothing left to do, of an
+# evaluation and of a measurement.
 kinds() {
   python3 -c 'import json, sys
 lines = [json.loads(line) for line in open(sys.argv[1])]

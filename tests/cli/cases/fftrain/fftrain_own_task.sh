@@ -1,4 +1,5 @@
-# A task that is not the library's (tests/cli/number_task.cpp): options, training on two processes, kill, resume, evaluation, results.
+# A task that is not the library's (tests/cli/number_task.cpp): options, training on two processes,
+# kill, resume, evaluation, results.
 [ -n "${TRAIN_NUMBER:-}" ] || skip "built without the trainer"
 run 0 "$FFCONVERT" demo data --classes 4 --images 96 --val-images 18 --size 32 --quiet
 options=(--task number --data data --side 8 --batch-size 8 --lr 0.003 --bias-lr 2 --epochs 80 --compute-threads 1)
@@ -85,7 +86,8 @@ one_line_err "there is no task 'number'; there are bevformer, classification"
 run 0 "$TRAIN_NUMBER" "${options[@]}" --bottleneck --limit-batches 3
 out '^loader alone [0-9.]+, model alone [0-9.]+, both [0-9.]+ numbers/s; data wait'
 
-# Two processes compute the number together, and two such teams share the pictures: what two processes make with a network each.
+# Two processes compute the number together, and two such teams share the pictures: what two
+# processes make with a network each.
 few=(--task number --data data --side 8 --global-batch-size 16 --lr 0.003 --compute-threads 1)
 run 0 "$TRAIN_NUMBER" "${few[@]}" --epochs 4 --nproc 2 --work-dir whole
 run 0 "$TRAIN_NUMBER" "${few[@]}" --epochs 4 --nproc 4 --team 2 --work-dir teams

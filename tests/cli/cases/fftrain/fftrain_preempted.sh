@@ -3,7 +3,8 @@ run 0 "$FFCONVERT" demo data --classes 4 --images 96 --val-images 16 --size 32 -
 options=(--data data --arch convnext_tiny --image-size 32 --global-batch-size 16 --lr 0.002 --epochs 3 --log-every 1 --compute-threads 1)
 run 0 "$FFTRAIN" "${options[@]}" --work-dir undisturbed --nproc 2
 
-# SIGTERM within an epoch: a checkpoint of that moment, exit status 75; the same command goes on, with two processes, then one, then two.
+# SIGTERM within an epoch: a checkpoint of that moment, exit status 75; the same command goes on,
+# with two processes, then one, then two.
 preempt() {
   "$FFTRAIN" "${options[@]}" --work-dir stopped --resume "$@" >out 2>err &
   local trainer=$! step=$(wc -l < stopped/metrics.jsonl 2>/dev/null || echo 0)

@@ -1,14 +1,16 @@
 [ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
 run 0 "$FFCONVERT" demo data --classes 4 --images 96 --val-images 15 --size 32 --quiet
-# Two processes do what one does with all the pictures: every layer of a ResNet, its batch norm over both. Three steps: batch norm with ReLU makes of a
-# difference in the last bit one of 1e-2 within ten, whatever caused it. A learning rate that is a tenth larger is noticed.
+# Two processes do what one does with all the pictures: every layer of a ResNet, its batch norm over
+# both. Three steps: batch norm with ReLU makes of a difference in the last bit one of 1e-2 within
+# ten, whatever caused it. A learning rate that is a tenth larger is noticed.
 steps=(--data data --arch resnet18 --image-size 32 --global-batch-size 16 --sync-bn --lr 0.002 --epochs 1 --limit-batches 3 --log-every 1 --compute-threads 1)
 run 0 "$FFTRAIN" "${steps[@]}" --work-dir alone
 run 0 "$FFTRAIN" "${steps[@]}" --work-dir both --nproc 2
 check python3 "$cli_folder/compare_losses.py" alone/metrics.jsonl both/metrics.jsonl 1e-4
 run 0 "$FFTRAIN" "${steps[@]}" --lr 0.0022 --work-dir larger
 check ! python3 "$cli_folder/compare_losses.py" alone/metrics.jsonl larger/metrics.jsonl 1e-4
-# A whole epoch, and with gradients that add up over two batches: of a ConvNeXt, which has no batch norm.
+# A whole epoch, and with gradients that add up over two batches: of a ConvNeXt, which has no batch
+# norm.
 options=(--data data --arch convnext_tiny --image-size 32 --global-batch-size 16 --lr 0.002 --epochs 1 --log-every 1 --compute-threads 1)
 run 0 "$FFTRAIN" "${options[@]}" --work-dir one
 run 0 "$FFTRAIN" "${options[@]}" --work-dir two --nproc 2

@@ -1,7 +1,8 @@
 [ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
 run 0 "$FFCONVERT" demo data --classes 4 --images 96 --val-images 30 --size 32 --quiet
 
-# Of options given twice the last one counts. One epoch, then another by --resume-from with the options that the checkpoint holds.
+# Of options given twice the last one counts. One epoch, then another by --resume-from with the
+# options that the checkpoint holds.
 run 0 "$FFTRAIN" --data data --work-dir run --arch resnet18 --image-size 32 --eval-resize 32 --batch-size 16 --compute-threads 1 --lr 0.02 \
   --warmup-epochs 1 --epochs 9 --crop-scale 0.9 0.1 --epochs 1 --crop-scale 0.35 1
 no_err
@@ -19,7 +20,8 @@ check test -n "$accuracy"
 run 0 "$FFTRAIN" --evaluate run
 no_err
 out "^val $accuracy  30 images$"
-# --quiet leaves out what nobody asked for: the lines of a training, not the result of an evaluation.
+# --quiet leaves out what nobody asked for: the lines of a training, not the result of an
+# evaluation.
 run 0 "$FFTRAIN" --evaluate run --quiet
 out "^val $accuracy  30 images$"
 run 0 "$FFTRAIN" --resume-from run --epochs 3 --quiet --limit-batches 1

@@ -1,4 +1,5 @@
-# RootNet from made-up people to MRPE: training, resume, processes, precision, evaluation, results for ffeval, weights as published.
+# RootNet from made-up people to MRPE: training, resume, processes, precision, evaluation, results
+# for ffeval, weights as published.
 [ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
 [ "${WITH_DRAWING:-ON}" = ON ] || skip "built without what ffinspect draws with"
 run 0 "$FFCONVERT" demo data --kind pose --images 24 --val-images 9 --size 64 --quiet
@@ -18,7 +19,8 @@ run 0 "$FFTRAIN" "${options[@]}" --work-dir whole2 --lr-schedule constant
 run 0 "$FFTRAIN" "${options[@]}" --work-dir cut --resume --lr-schedule constant
 check cmp whole2/epoch-0002.safetensors cut/epoch-0002.safetensors
 
-# Two processes do what one does with all persons, batch norm over both; losses are of thousands of mm. A learning rate that is a tenth larger is noticed.
+# Two processes do what one does with all persons, batch norm over both; losses are of thousands of
+# mm. A learning rate that is a tenth larger is noticed.
 steps=("${options[@]}" --sync-bn --epochs 1)
 run 0 "$FFTRAIN" "${steps[@]}" --work-dir alone
 run 0 "$FFTRAIN" "${steps[@]}" --work-dir both --nproc 2

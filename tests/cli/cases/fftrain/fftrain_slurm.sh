@@ -11,7 +11,8 @@ check test "$(grep -c '^epoch' "$work/.stdout")" = 1  # one run of two processes
 run 1 srun -n 2 "$FFTRAIN" $options --epochs 1 --launcher torchrun
 err 'which the launcher torchrun needs'
 
-# As README.md writes it. Slurm sends the signal, the run ends with 75, the job is queued again and finishes.
+# As README.md writes it. Slurm sends the signal, the run ends with 75, the job is queued again and
+# finishes.
 cat >job.sh <<END
 #!/bin/bash
 #SBATCH --requeue --ntasks 2 --output $PWD/job.out --open-mode append

@@ -1,4 +1,5 @@
-# SIGTERM and the like end every wait within seconds, with exit status 75, whatever fftrain is doing.
+# SIGTERM and the like end every wait within seconds, with exit status 75, whatever fftrain is
+# doing.
 [ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
 run 0 "$FFCONVERT" demo data --classes 4 --images 64 --val-images 64 --size 32 --quiet
 options=(--data data --arch resnet18 --image-size 32 --batch-size 8 --lr 0.01 --log-every 1 --compute-threads 1)
@@ -7,7 +8,8 @@ options=(--data data --arch resnet18 --image-size 32 --batch-size 8 --lr 0.01 --
 await_handler() {
   local caught
   for _ in {1..1200}; do
-    # Before exec() it is still bash, which has handlers of its own: asked first, for the answer may be old when the other one comes.
+    # Before exec() it is still bash, which has handlers of its own: asked first, for the answer may
+    # be old when the other one comes.
     if [ "$(readlink "/proc/$1/exe")" -ef "$FFTRAIN" ]; then
       caught=$(sed -n 's/^SigCgt:\t//p' "/proc/$1/status" 2>/dev/null)
       [ -n "$caught" ] && ((16#$caught >> ($2 - 1) & 1)) && return 0

@@ -1,11 +1,12 @@
-# A model of torchvision sees in every picture of ImageNet's what it sees in Python, with the preprocessing of its first weights.
+# A model of torchvision sees in every picture of ImageNet's what it sees in Python, with the
+# preprocessing of its first weights.
 [ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
 [ -n "${FFKIT_REFERENCE_PYTHON:-}" ] || skip "\$FFKIT_REFERENCE_PYTHON names no Python with torchvision"
 archive=$FFKIT_SHARED_DATA/imagenet/ILSVRC2012_img_val.tar
 [ -n "$FFKIT_SHARED_DATA" ] && [ -e "$archive" ] || skip "ImageNet's pictures are not in \$FFKIT_SHARED_DATA"
 
-# Random weights, statistics of these pictures, and a head that spreads them over all classes. Then the label of each picture is what Python's
-# model sees in it, so that all of them are right.
+# Random weights, statistics of these pictures, and a head that spreads them over all classes. Then
+# the label of each picture is what Python's model sees in it, so that all of them are right.
 cat >make.py <<'PYTHON'
 import io, os, sys, tarfile, torch, torchvision
 from PIL import Image

@@ -1,5 +1,5 @@
-# Two machines, played by two network namespaces with a cable between them: nothing of one is reached by 127.0.0.1 of the other, and both
-# have the same name.
+# Two machines, played by two network namespaces with a cable between them: nothing of one is
+# reached by 127.0.0.1 of the other, and both have the same name.
 [ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
 command -v ip >/dev/null || skip "ip is not installed (tools/setup --development installs it)"
 one=ffkit$$a two=ffkit$$b
@@ -45,7 +45,8 @@ torchrun=
 [ -n "${FFKIT_REFERENCE_PYTHON:-}" ] && torchrun=$(dirname "$FFKIT_REFERENCE_PYTHON")/torchrun
 if [ -x "$torchrun" ]; then
   agent=("$torchrun" --nnodes 2 --nproc-per-node 1 --rdzv-backend c10d --rdzv-endpoint 10.77.0.1:29400 --rdzv-id 7 --no-python)
-  # torchrun knows a host by its name's address, and here both have the same name: so who holds the meeting point is said.
+  # torchrun knows a host by its name's address, and here both have the same name: so who holds the
+  # meeting point is said.
   ip netns exec "$two" "${agent[@]}" --rdzv-conf is_host=0 --local-addr 10.77.0.2 "$FFTRAIN" "${options[@]}" >other.out 2>&1 &
   run 0 ip netns exec "$one" "${agent[@]}" --rdzv-conf is_host=1 --local-addr 10.77.0.1 "$FFTRAIN" "${options[@]}"
   check wait $!

@@ -26,7 +26,8 @@ run 0 "$FFTRAIN" --evaluate run --limit-batches 0 --results held.jsonl
 run 0 "$FFINSPECT" view data --split train --results held.jsonl --count 60 --output held.png --json
 json "sum(s['found_class'] is not None for s in d['samples']) == $held"
 
-# Pictures that are added change nothing for the others; the run itself goes on with its own data alone.
+# Pictures that are added change nothing for the others; the run itself goes on with its own data
+# alone.
 pictures source/cat-more 1
 mv source/cat-more/0000.jpg source/cat/new.jpg && rmdir source/cat-more
 run 0 "$FFCONVERT" folder source more --quiet
@@ -52,7 +53,8 @@ out '^epoch 1/1 '
 run 1 "$FFTRAIN" --data data "${options[@]}" --train-split training_a --val-split test
 one_line_err "there is no split 'test'"
 
-# The training split alone, as other trainers want it, stands for its data set; another split does not.
+# The training split alone, as other trainers want it, stands for its data set; another split does
+# not.
 run 0 "$FFCONVERT" folder source both --quiet
 cp -r both/train both/val
 sed -i 's/"split": *"train"/"split": "val"/' both/val/manifest.json

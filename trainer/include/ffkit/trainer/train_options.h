@@ -186,8 +186,8 @@ struct TrainOptions {
   Amp amp = Amp::off;
   double loss_scale = 0;  // fp16 only: factor of the loss, > 0; 0: found and adapted during the run
   // A GPU takes kernels that give the same bits in every run. They are slower: otherwise cuDNN's
-  // are chosen by trying. An operator for which libtorch has none ends the run with Error(unsupported).
-  // A CPU's kernels always give the same bits.
+  // are chosen by trying. An operator for which libtorch has none ends the run with
+  // Error(unsupported). A CPU's kernels always give the same bits.
   bool deterministic = false;
   // Decoding threads of the loader. 0: with a GPU as many as this process has cores, without one a
   // sixteenth of that.

@@ -1,7 +1,8 @@
 // GPT-2 (Radford et al., "Language Models are Unsupervised Multitask Learners", 2019) under Hugging
 // Face's names, whole or a part of it:
 //
-//   tokens ─▶ wte + wpe ─▶ blocks: x += attention(ln_1(x)), x += mlp(ln_2(x)) ─▶ ln_f ─▶ wte^T ─▶ logits
+//   tokens ─▶ wte + wpe ─▶ blocks ─▶ ln_f ─▶ wte^T ─▶ logits
+//   block:  x += attention(ln_1(x)), x += mlp(ln_2(x))
 //
 // Of T processes along "tensor", each has a T-th of the heads, of the mlp's inner width and of the
 // vocabulary (Shoeybi et al., "Megatron-LM", 2019); of P along "pipeline", each has the blocks of

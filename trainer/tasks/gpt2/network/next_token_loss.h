@@ -18,7 +18,8 @@ inline constexpr int64_t kNoTarget = -100;
 // kNoTarget, [] f32 (f64 of f64), with gradients of `hidden` and `weight`; in the precision of
 // autocast.
 //   hidden   [N, E]
-//   weight   [V, E] the rows first_row .. first_row + V - 1 of the whole vocabulary's, which `peers` share
+//   weight   [V, E] the rows first_row .. first_row + V - 1 of the whole vocabulary's, which
+//            `peers` share
 //   targets  [N] i64, ids of the whole vocabulary
 // Among several peers, gradients are of a process's own rows: that of `hidden` is to be added up
 // over them (with_summed_gradient).

@@ -2,7 +2,8 @@
 // Top-down Approach for 3D Multi-person Pose Estimation from a Single RGB Image", ICCV 2019), with
 // the parameter names of the published code.
 //
-//   crop ─▶ backbone (ResNet, a 32nd) ─┬─▶ three transposed convolutions (a 4th) ─▶ map ─▶ softmax, expectation ─▶ x, y
+//   crop ─▶ backbone (ResNet, a 32nd) ─┬─▶ three transposed convolutions (a 4th) ─▶ map
+//                                      │      ─▶ softmax, expectation ─▶ x, y
 //                                      └─▶ mean ─▶ gamma; depth = gamma * k
 #pragma once
 
