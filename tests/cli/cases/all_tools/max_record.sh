@@ -32,7 +32,7 @@ run 2 "$FFCONVERT" jsonl lines dst2 --max-record 0
 run 2 "$FFCONVERT" jsonl lines dst2 --max-record -1
 
 [ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
-small=(--arch resnet18 --image-size 32 --batch-size 2 --epochs 1 --limit-batches 1 --compute-threads 1)
+small=(--arch mobilenet_v3_small --image-size 32 --batch-size 2 --epochs 1 --limit-batches 1 --compute-threads 1)
 run 1 "$FFTRAIN" --data pictures "${small[@]}" --max-record 100
 one_line_err '^fftrain: error: .*record [0-9]: .*more than the limit of 100 \(--max-record'
 printf 'max-record = "100"\n' >low.toml

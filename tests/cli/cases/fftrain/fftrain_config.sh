@@ -1,6 +1,6 @@
 [ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
 run 0 "$FFCONVERT" demo data --classes 3 --images 24 --val-images 6 --size 32 --quiet
-small=(--data data --compute-threads 1 --arch resnet18 --image-size 32 --global-batch-size 8 --epochs 1 --limit-batches 1)
+small=(--data data --compute-threads 1 --arch mobilenet_v3_small --image-size 32 --global-batch-size 8 --epochs 1 --limit-batches 1)
 
 # Every recipe parses and is in range: what fails is the data set that is not there, which is looked
 # for after that.
@@ -16,7 +16,7 @@ done
 run 0 "$FFTRAIN" --config "$cli_folder/../../trainer/recipes/resnet50-600-epochs.toml" "${small[@]}" --eval-size 32 --eval-resize 32 \
   --warmup-epochs 0.5 --ema-steps 1 --work-dir run
 no_err
-for line in 'arch = "resnet18"' 'lr = 0.5' 'norm-decay = false' 'warmup-epochs = 0.5' 'ema-decay = 0.99890773' 'cutmix-alpha = 1.0' \
+for line in 'arch = "mobilenet_v3_small"' 'lr = 0.5' 'norm-decay = false' 'warmup-epochs = 0.5' 'ema-decay = 0.99890773' 'cutmix-alpha = 1.0' \
   'auto-augment = "trivialaugment"' 'nesterov = false' 'log-every = 50'; do
   check grep -Fxq "$line" run/config.toml
 done

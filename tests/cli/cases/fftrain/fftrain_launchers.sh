@@ -2,7 +2,7 @@
 torchrun=
 [ -n "${FFKIT_REFERENCE_PYTHON:-}" ] && torchrun=$(dirname "$FFKIT_REFERENCE_PYTHON")/torchrun
 run 0 "$FFCONVERT" demo data --classes 4 --images 48 --val-images 8 --size 32 --quiet
-options=(--data data --arch resnet18 --image-size 32 --batch-size 8 --lr 0.01 --compute-threads 1)
+options=(--data data --arch mobilenet_v3_small --image-size 32 --batch-size 8 --lr 0.01 --compute-threads 1)
 # In the terminal of salloc fftrain is one process, which may start others; they meet at an address
 # of IPv6 as it is written.
 port=$(python3 -c 'import socket

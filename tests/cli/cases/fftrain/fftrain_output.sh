@@ -2,7 +2,7 @@
 # of an evaluation or a measurement are what was asked for.
 [ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
 run 0 "$FFCONVERT" demo data --classes 4 --images 16 --val-images 16 --size 32 --quiet
-options=(--data data --arch resnet18 --image-size 32 --batch-size 8 --compute-threads 1)
+options=(--data data --arch mobilenet_v3_small --image-size 32 --batch-size 8 --compute-threads 1)
 
 # A pipe whose reader has ended, as a tee that was killed.
 check mkfifo pipe

@@ -29,7 +29,7 @@ run 0 "$FFTRAIN" "${options[@]}" --work-dir stopped --resume
 out '^the run is finished: 3 epochs'
 
 # Stopped and gone on with the same processes: the same bits.
-options=(--data data --arch resnet18 --image-size 32 --batch-size 16 --lr 0.01 --log-every 1 --compute-threads 1)
+options=(--data data --arch mobilenet_v3_small --image-size 32 --batch-size 16 --lr 0.01 --log-every 1 --compute-threads 1)
 run 0 "$FFTRAIN" "${options[@]}" --work-dir same --epochs 2
 mkdir cut
 "$FFTRAIN" "${options[@]}" --work-dir cut --epochs 2 >out 2>err &

@@ -22,7 +22,7 @@ check test "$(grep -c '"images":15' two/metrics.jsonl)" = 1  # every picture onc
 run 0 "$FFTRAIN" "${options[@]}" --work-dir more --nproc 2 --accumulate 2
 check python3 "$cli_folder/compare_losses.py" one/metrics.jsonl more/metrics.jsonl 1e-4
 # Batch norm over both.
-run 0 "$FFTRAIN" "${options[@]}" --arch resnet18 --nproc 2 --sync-bn --broadcast-buffers --limit-batches 2 --amp bf16
+run 0 "$FFTRAIN" "${options[@]}" --arch mobilenet_v3_small --nproc 2 --sync-bn --broadcast-buffers --limit-batches 2 --amp bf16
 no_err
 run 1 "$FFTRAIN" "${options[@]}" --nproc 3
 err '^\[0\] fftrain: error: global-batch-size is 16, which 3 processes .* cannot share evenly; give a multiple of 3'
@@ -35,7 +35,7 @@ out "^\[0\] val loss [0-9.]+  $accuracy$"
 
 # Two nodes of one process each, as node-level launchers start them; they meet by MASTER_PORT.
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("", 0)); print(s.getsockname()[1])')
-options=(--data data --arch resnet18 --image-size 32 --batch-size 8 --epochs 1 --limit-batches 2 --compute-threads 1 --dist-timeout 60)
+options=(--data data --arch mobilenet_v3_small --image-size 32 --batch-size 8 --epochs 1 --limit-batches 2 --compute-threads 1 --dist-timeout 60)
 MASTER_PORT=$port WORLD_SIZE=2 RANK=1 "$FFTRAIN" "${options[@]}" --nproc 1 >other.out 2>&1 &
 run 0 env MASTER_PORT="$port" WORLD_SIZE=2 RANK=0 "$FFTRAIN" "${options[@]}" --nproc 1
 out '^\[0\] epoch 1/1'
@@ -76,7 +76,7 @@ run 1 "$FFTRAIN" "${options[@]}" --device cuda:7
 one_line_err 'GPU'
 
 # When a process is killed, the others end and say so.
-"$FFTRAIN" --data data --arch resnet18 --image-size 32 --batch-size 8 --epochs 1000 --nproc 2 --compute-threads 1 >out 2>err &
+"$FFTRAIN" --data data --arch mobilenet_v3_small --image-size 32 --batch-size 8 --epochs 1000 --nproc 2 --compute-threads 1 >out 2>err &
 for _ in {1..600}; do grep -q '^\[0\] epoch 1/' out && break; sleep 0.1; done
 kill -9 "$(pgrep -P $! | tail -1)"
 wait $!

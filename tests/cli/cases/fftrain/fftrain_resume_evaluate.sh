@@ -3,7 +3,7 @@ run 0 "$FFCONVERT" demo data --classes 4 --images 96 --val-images 30 --size 32 -
 
 # Of options given twice the last one counts. One epoch, then another by --resume-from with the
 # options that the checkpoint holds.
-run 0 "$FFTRAIN" --data data --work-dir run --arch resnet18 --image-size 32 --eval-resize 32 --batch-size 16 --compute-threads 1 --lr 0.02 \
+run 0 "$FFTRAIN" --data data --work-dir run --arch mobilenet_v3_small --image-size 32 --eval-resize 32 --batch-size 16 --compute-threads 1 --lr 0.02 \
   --warmup-epochs 1 --epochs 9 --crop-scale 0.9 0.1 --epochs 1 --crop-scale 0.35 1
 no_err
 out '^epoch 1/1  train loss [0-9.]+  val loss [0-9.]+  top-1 [0-9.]+ %  top-5 100.00 %  lr 0.0167  '

@@ -4,7 +4,7 @@ source "$cli_folder/start_slurm.sh"
 [ "$(nproc)" -ge 2 ] || skip "two tasks need two cores"
 
 run 0 "$FFCONVERT" demo data --classes 4 --images 64 --val-images 8 --size 32 --quiet
-options="--data data --arch resnet18 --image-size 32 --batch-size 8 --lr 0.01 --compute-threads 1"
+options="--data data --arch mobilenet_v3_small --image-size 32 --batch-size 8 --lr 0.01 --compute-threads 1"
 run 0 srun -n 2 "$FFTRAIN" $options --epochs 1
 out '^epoch 1/1'
 check test "$(grep -c '^epoch' "$work/.stdout")" = 1  # one run of two processes, not two runs

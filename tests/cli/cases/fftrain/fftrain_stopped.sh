@@ -2,7 +2,7 @@
 # doing.
 [ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
 run 0 "$FFCONVERT" demo data --classes 4 --images 64 --val-images 64 --size 32 --quiet
-options=(--data data --arch resnet18 --image-size 32 --batch-size 8 --lr 0.01 --log-every 1 --compute-threads 1)
+options=(--data data --arch mobilenet_v3_small --image-size 32 --batch-size 8 --lr 0.01 --log-every 1 --compute-threads 1)
 
 # Waits until process $1 has a handler for signal number $2.
 await_handler() {
