@@ -53,6 +53,13 @@ std::vector<std::string> folders_of_parts(const fs::path& data_set) {
   return names;
 }
 
+// 0 where no number stands there.
+int64_t number_at(const std::string& text, size_t begin) {
+  int64_t number = 0;
+  std::from_chars(text.data() + begin, text.data() + text.size(), number);
+  return number;
+}
+
 // A machine that has mounted a folder (NFS) may remember for a minute what was in it, unless it
 // changes the folder itself. Returns false where nothing is remembered.
 bool forget_cached_names(const fs::path& folder) {
@@ -97,16 +104,18 @@ void require_parts(const fs::path& data_set, const Listing& there, bool has_mark
                    "holds an unfinished data set that is not made in parts; finish it, remove it "
                    "or give another folder");
   }
+  const auto is_part = [](const std::string& folder) {
+    return name_behind_slash(folder).starts_with(kPartPrefix);
+  };
   const bool has_nothing_else =
-      std::ranges::all_of(there.folders,
-                          [](const std::string& folder) {
-                            return name_behind_slash(folder).starts_with(kPartPrefix);
-                          }) &&
+      std::ranges::all_of(there.folders, is_part) &&
       std::ranges::all_of(there.objects, [](const ListedObject& object) {
         return StoreClaim::is_claim(std::string(name_behind_slash(object.address)));
       });
   if (has_nothing_else) return;
   const std::vector<std::string> splits = list_splits(data_set);
+  // Parts whose marker somebody has removed.
+  if (splits.empty() && std::ranges::any_of(there.folders, is_part)) return;
   throw error_at(data_set, ErrorCode::invalid_argument,
                  splits.empty() ? "the folder is not empty; give a new or an empty one"
                                 : fmt::format("already holds a data set (split '{}'); remove it or "
@@ -185,12 +194,24 @@ fs::path place_of_part(const fs::path& destination, const ConvertOptions& option
 
 int64_t num_parts(const fs::path& data_set) {
   const std::optional<UnfinishedMarker> marker = marker_of(data_set);
-  if (!marker || marker->kind != kParts) return 0;
-  const size_t at = marker->plan.rfind(kInParts);
-  if (at == std::string::npos) return 0;
-  const char* const begin = marker->plan.data() + at + kInParts.size();
-  int64_t count = 0;
-  std::from_chars(begin, marker->plan.data() + marker->plan.size(), count);
+  if (marker && marker->kind == kParts) {
+    const size_t at = marker->plan.rfind(kInParts);
+    if (at != std::string::npos) return number_at(marker->plan, at + kInParts.size());
+  }
+  // Somebody has removed the marker: the names of the folders say it too.
+  const std::vector<std::string> folders = folders_of_parts(data_set);
+  if (folders.empty()) return 0;
+  const auto count_of = [](const std::string& folder) {
+    return number_at(folder, folder.rfind('-') + 1);
+  };
+  const int64_t count = count_of(folders.front());
+  for (const std::string& folder : folders) {
+    if (count_of(folder) == count) continue;
+    throw error_at(data_set, ErrorCode::invalid_argument,
+                   "holds parts of different conversions, such as {} and {}; remove those that do "
+                   "not belong to it",
+                   folders.front(), folder);
+  }
   return count;
 }
 

@@ -181,6 +181,20 @@ TEST_F(SharedPartsTest, APartOfAnotherNumberIsNoPart) {
   EXPECT_EQ(names(), (std::vector<std::string>{"report.jsonl", "train"}));
 }
 
+// Somebody has removed the marker: no part is taken for the whole.
+TEST_F(SharedPartsTest, AreCountedByTheirFoldersWithoutTheMarker) {
+  const auto wanted = whole();
+  make(1, 3);
+  make(2, 3);
+  fs::remove(set_ / ".ffkit-unfinished");
+  EXPECT_ERROR(merge_datasets(set_, {}, {}), invalid_argument);
+  testing::write_file(set_ / ".part-1-of-2/report.jsonl", "");
+  EXPECT_ERROR(merge_datasets(set_, {}, {}), invalid_argument);
+  fs::remove_all(set_ / ".part-1-of-2");
+  make(3, 3);
+  EXPECT_TRUE(holds(wanted));
+}
+
 TEST_F(SharedPartsTest, OthersAreRefused) {
   make(1, 3);
   EXPECT_ERROR(make(1, 4), invalid_argument);
