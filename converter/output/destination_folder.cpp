@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -305,12 +306,18 @@ void DestinationFolder::require_renames() const {
   fs::remove(before, ignored);
   fs::remove(after, ignored);
   if (error == 0) return;
-  throw Error(
-      ErrorCode::unsupported,
-      fmt::format("its file system cannot rename {} ({}), which get their names when they are "
-                  "complete; give a folder on another disk and copy the result",
-                  is_of_folders ? "folders" : "files", std::strerror(error)),
-      {.path = folder_.string()});
+  // A disk that fails, rather than one that knows no renames.
+  constexpr std::array kFaults = {EIO, ENOSPC, EDQUOT, EROFS, ESTALE, ETIMEDOUT, ENOMEM};
+  if (std::ranges::find(kFaults, error) != kFaults.end()) {
+    io_error("cannot be renamed", before, error);
+  }
+  throw Error(ErrorCode::unsupported,
+              fmt::format("its file system cannot rename {}, which get their names when they are "
+                          "complete",
+                          is_of_folders ? "folders" : "files"),
+              {.path = folder_.string(),
+               .errno_value = error,
+               .remedy = "give a folder on another disk and copy the result"});
 }
 
 int64_t DestinationFolder::num_shards() const {
@@ -327,7 +334,6 @@ bool DestinationFolder::holds_work() const {
 
 void DestinationFolder::keep() {
   is_claimed_ = false;
-  made_folders_.clear();
   marker_.close();
   claim_file_.release();
 }
@@ -345,7 +351,6 @@ void DestinationFolder::commit() {
   sync_folder(folder_);
   sync_folder(folder_.parent_path());
   for (const fs::path& made : made_folders_) sync_folder(made.parent_path());
-  made_folders_.clear();
 }
 
 // After a claim that failed: nothing but what it has made itself goes.

@@ -2,10 +2,11 @@
 // ffkit_fault_injection, which has the linker lead the calls of all that is linked statically
 // (--wrap) through here; shared libraries are not affected.
 //
-// One at a time, and for the calls of one thread.
+// One at a time; disturb() for the calls of one thread.
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -51,7 +52,7 @@ class FaultInjection {
   bool has_fault_ = false;
   bool is_disturbed_ = false;
   uint32_t random_ = 1;
-  std::array<int64_t, kSystemCalls.size()> num_calls_{};
+  std::array<std::atomic<int64_t>, kSystemCalls.size()> num_calls_{};
 };
 
 }  // namespace ffkit::testing
