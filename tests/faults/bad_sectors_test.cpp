@@ -1,5 +1,7 @@
-// The loader on a disk with bad sectors: reads that touch them fail with EIO. The linker leads
-// pread() and preadv2() of all that is linked statically through here.
+// The loader on a disk with bad sectors: reads that touch them fail with EIO; and on a file system
+// that opens files with O_DIRECT and refuses to read them so. The linker leads pread() and preadv2()
+// of all that is linked statically through here.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/types.h>
 #include <sys/uio.h>
@@ -8,6 +10,8 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
+#include <filesystem>
+#include <iterator>
 #include <span>
 #include <vector>
 
@@ -27,6 +31,7 @@ std::atomic<int64_t> bad_begin{0};
 std::atomic<int64_t> bad_end{0};
 std::atomic<int64_t> num_failures_left{0};
 std::atomic<int64_t> num_failures{0};
+std::atomic<bool> refuses_direct_reads{false};
 
 bool fails(off_t offset, size_t num_bytes) {
   if (offset >= bad_end || offset + static_cast<int64_t>(num_bytes) <= bad_begin) return false;
@@ -44,6 +49,11 @@ ssize_t __real_pread(int fd, void* data, size_t num_bytes, off_t offset);
 ssize_t __real_preadv2(int fd, const iovec* data, int count, off_t offset, int flags);
 
 ssize_t __wrap_pread(int fd, void* data, size_t num_bytes, off_t offset) {
+  if (refuses_direct_reads && (fcntl(fd, F_GETFL) & O_DIRECT) != 0) {
+    ++num_failures;
+    errno = EINVAL;
+    return -1;
+  }
   return fails(offset, num_bytes) ? -1 : __real_pread(fd, data, num_bytes, offset);
 }
 ssize_t __wrap_preadv2(int fd, const iovec* data, int count, off_t offset, int flags) {
@@ -92,6 +102,22 @@ TEST_F(BadSectorsTest, FailNamesTheRecord) {
   Loader loader(dataset_, options(BadSamples::fail));
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(loader.next().has_value());
   EXPECT_ERROR(loader.next(), io, .record = 17, .subject = sample);
+}
+
+TEST_F(BadSectorsTest, DirectIoThatIsOpenedAndNotReadIsRefusedAndClosed) {
+  const auto count_files = [] {
+    const std::filesystem::directory_iterator files("/proc/self/fd");
+    return std::distance(begin(files), end(files));
+  };
+  LoaderOptions direct = options(BadSamples::fail);
+  direct.io.direct = DirectIo::on;
+  num_failures = 0;
+  const auto num_files = count_files();
+  refuses_direct_reads = true;
+  EXPECT_ERROR(Loader(dataset_, direct), unsupported);
+  refuses_direct_reads = false;
+  EXPECT_EQ(count_files(), num_files);
+  if (num_failures == 0) GTEST_SKIP() << "the file system has no O_DIRECT";
 }
 
 TEST_F(BadSectorsTest, ReadsAreRepeatedBeforeTheyCount) {

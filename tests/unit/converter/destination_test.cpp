@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <limits>
 
 #include <ffkit/format/dataset.h>
@@ -215,6 +216,13 @@ TEST(Destination, AMergeDoesNotRemoveAConversion) {
                  invalid_argument);
     EXPECT_TRUE(Destination(dir / "merged").started_over());
   }
+}
+
+TEST(DestinationChecks, WhatWasRemovedCanBeWrittenElsewhereOrInSmallerShards) {
+  const auto end_with = [](int error) {
+    throw after_removal({ErrorCode::io, "writing failed", {.path = "x", .errno_value = error}});
+  };
+  for (const int error : {ENOSPC, EDQUOT, EFBIG, EIO}) EXPECT_ERROR(end_with(error), io);
 }
 
 TEST(DestinationChecks, SpaceIsThatOfTheDisk) {

@@ -205,6 +205,16 @@ TEST_F(ResumeTest, GatheringGivesTheSameBytes) {
   EXPECT_LE(num_backwards, 1);  // front to back, which is last to first; once
 }
 
+TEST_F(ResumeTest, GatheringGivesTheSameBytesOfCompressedRecords) {
+  ConvertOptions options = options_of();
+  options.zstd_level = 1;
+  convert(FakeSource(kSamples, kBad), dir_ / "direct", options);
+  EXPECT_FALSE(files_of(dir_ / "direct") == expected_);
+  options.read = ReadMode::gather;
+  convert(FakeSource(kSamples, kBad), dir_ / "out", options);
+  EXPECT_TRUE(files_of(dir_ / "out") == files_of(dir_ / "direct"));
+}
+
 TEST_F(ResumeTest, GatheringGoesOn) {
   ConvertOptions options = options_of();
   options.read = ReadMode::gather;

@@ -187,6 +187,13 @@ TEST_F(StoreDestinationTest, TakesOverFromTheDeadAtOnce) {
   { Destination claimed(address()); }
   put("set/.ffkit-in-use-3", claim_of(this_process()));
   { Destination claimed(address()); }
+  std::string own;
+  {
+    const Destination claimed(address());
+    own = testing::read_file(dir_ / "set/.ffkit-in-use-1");
+  }
+  put("set/.ffkit-in-use-1", own);  // as if the store had not been there when it was removed
+  { Destination claimed(address()); }
   EXPECT_TRUE(files_of(dir_ / "set").empty());
 }
 
@@ -223,7 +230,13 @@ TEST_F(StoreDestinationTest, FindsThatItWasTakenOver) {
   Claimant far = this_process();
   far.host = "elsewhere";
   put("set/.ffkit-in-use-2", claim_of(far));
-  EXPECT_ERROR_CODE(claimed.require_held(), invalid_argument);
+  try {
+    claimed.require_held();
+    ADD_FAILURE() << "is held";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    EXPECT_THAT(error.what(), HasSubstr("nothing was heard of this process for 0.4 s"));
+  }
   EXPECT_ERROR_CODE(claimed.commit(), invalid_argument);
   EXPECT_TRUE(fs::exists(dir_ / "set/.ffkit-unfinished"));
 }

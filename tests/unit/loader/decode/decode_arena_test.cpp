@@ -14,6 +14,7 @@
 #include <iterator>
 #include <latch>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -82,6 +83,30 @@ TEST(DecodeArena, IsAsLargeAsTheLargestPoolThatIsThere) {
     all_at_work.wait();
   }
   EXPECT_EQ(most_of_two_pools(1), 1);
+}
+
+// Has work, or not; does none.
+struct IdleClient final : DecodeArena::Client {
+  bool has_work() const override { return has; }
+  void work(std::unique_lock<std::mutex>&) override {}
+  bool has = false;
+};
+
+TEST(DecodeArena, KnowsWhetherAnotherClientHasWork) {
+  DecodeArena& arena = DecodeArena::of_process();
+  IdleClient one, other;
+  arena.add(one, 1);
+  arena.add(other, 1);
+  {
+    const std::lock_guard lock(arena.mutex());
+    EXPECT_FALSE(arena.others_have_work(one));
+    one.has = true;
+    EXPECT_FALSE(arena.others_have_work(one));
+    EXPECT_TRUE(arena.others_have_work(other));
+    one.has = false;
+  }
+  arena.remove(one);
+  arena.remove(other);
 }
 
 // One thread for both, and the first pool's queue is never empty.

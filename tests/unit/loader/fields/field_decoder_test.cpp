@@ -204,7 +204,7 @@ class MuchWork final : public FieldDecoder {
   void decode(const RecordView& record, const SampleKey&, Scratch* scratch,
               void* out) const override {
     scratch->work.transform_ns += int64_t{1'000'000'000'000};
-    scratch->work.num_reads += 1000;
+    scratch->work.num_reads += 1;
     scratch->work.bytes_read += int64_t{1'000'000'000};
     scratch->work.read_wait_ns += int64_t{10'000'000'000'000};
     if (record.scalar<float>(2) * 2 == 5) throw Error(ErrorCode::corrupt, "it is number 5");
@@ -223,7 +223,7 @@ TEST_F(FieldDecoderTest, StatisticsCountWhatADecoderSaysItDid) {
   const LoaderStatistics found = loader.statistics();
   constexpr double kNumDecoded = kNumRecords + 1;  // the bad one as well
   EXPECT_NEAR(found.transform_seconds, 1000 * kNumDecoded, 100);
-  EXPECT_NEAR(static_cast<double>(found.num_reads), 1000 * kNumDecoded, 100);
+  EXPECT_GE(static_cast<double>(found.num_reads), kNumDecoded);  // and the loader's own
   EXPECT_NEAR(static_cast<double>(found.bytes_read), 1e9 * kNumDecoded, 1e8);
   EXPECT_NEAR(found.read_seconds, 10'000 * kNumDecoded, 100);
   // The time that passed was little; what it says comes off.

@@ -129,8 +129,15 @@ class RowPartsDecoderTest : public ::testing::Test {
     out.fields = {{"stack", std::make_shared<Stack>(spec)}};
     return out;
   }
+  // Beside another field, and alone.
   void expect_rows(const StackSpec& spec, int num_threads, int64_t batch_size) {
-    Loader loader(*dataset_, options(spec, num_threads, batch_size));
+    LoaderOptions with = options(spec, num_threads, batch_size);
+    expect_rows_of(Loader(*dataset_, with), spec);
+    with = options(spec, num_threads, batch_size);
+    with.label_field = "";
+    expect_rows_of(Loader(*dataset_, with), spec);
+  }
+  static void expect_rows_of(Loader loader, const StackSpec& spec) {
     int64_t num_samples = 0;
     while (const auto batch = loader.next()) {
       const auto offsets = batch->row_offsets("stack");

@@ -83,6 +83,21 @@ TEST(ShardFiles, OpensWithDirectIoAndItsAlignment) {
   EXPECT_LE(files.alignment(), 4096U);
 }
 
+TEST(ShardFiles, OpensShardsWithDirectIoWhenTheyAreNeeded) {
+  const testing::TempDir dir;
+  testing::make_dataset(dir / "train", {.num_records = 6, .num_shards = 3});
+  if (!takes_direct_io(dir / "train/shard-00000.ffr")) GTEST_SKIP() << "no O_DIRECT here";
+  const Dataset dataset = Dataset::open(dir / "train", "", {.max_open_shards = 1});
+  const ShardFiles files(dataset, 10000, DirectIo::on);
+  EXPECT_TRUE(files.direct());
+  EXPECT_TRUE(files.descriptors().empty());
+  for (const size_t shard : {0, 1, 2, 0}) {
+    const ShardReader::OpenFile lease = files.lease(shard);
+    EXPECT_TRUE(has_direct_flag(lease.descriptor)) << shard;
+    EXPECT_EQ(files.lease(shard).descriptor, lease.descriptor);  // it is kept
+  }
+}
+
 // procfs never takes O_DIRECT, on any kernel.
 TEST(ShardFiles, AutomaticFallsBackWhereDirectIoIsRefused) {
   const TestFile file("/proc/self/status");

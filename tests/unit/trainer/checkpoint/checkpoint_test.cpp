@@ -6,6 +6,7 @@
 #include <ATen/ops/randn_like.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 
@@ -85,6 +86,14 @@ void expect_equal(const std::vector<NamedTensor>& a, const std::vector<NamedTens
   }
 }
 
+// `tensors` without the prefix of their names, sorted.
+std::vector<NamedTensor> behind_prefix(const std::string& prefix,
+                                       std::vector<NamedTensor> tensors) {
+  for (NamedTensor& t : tensors) t.name = t.name.substr(prefix.size());
+  std::ranges::sort(tensors, {}, &NamedTensor::name);
+  return tensors;
+}
+
 TEST(Checkpoint, HoldsTheWholeState) {
   const testing::TempDir temp;
   const Trained saved(1);
@@ -114,6 +123,22 @@ TEST(Checkpoint, IsRefusedWithoutTheLoadersOrder) {
   ASSERT_NE(text.find(order), std::string::npos) << text;
   text.erase(text.find(order), order.size());
   EXPECT_ERROR(info_from_text(text), corrupt);
+}
+
+// What is validated and exported: the average of the weights, where the run keeps one.
+TEST(Checkpoint, GivesTheAverageOfARunThatKeepsOne) {
+  const testing::TempDir temp;
+  const Trained last(1), average(2);
+  std::vector<NamedTensor> state = last.state();
+  append_with_prefix("ema.", behind_prefix("model.", model_state(*average.model)), state);
+  CheckpointInfo info = sample_info();
+  write_safetensors(temp / "last", snapshot(info, state));
+  info.options.ema_decay = 0.5;
+  write_safetensors(temp / "average", snapshot(info, state));
+  expect_equal(behind_prefix("", model_tensors(temp / "last")),
+               behind_prefix("model.", model_state(*last.model)));
+  expect_equal(behind_prefix("", model_tensors(temp / "average")),
+               behind_prefix("model.", model_state(*average.model)));
 }
 
 TEST(Checkpoint, KeepsTheMemoryFormatOfTheModel) {

@@ -15,7 +15,10 @@
 #include "files/pth.h"
 #include "files/safetensors.h"
 #include "model/model_registry.h"
+#include "support/fake_model.h"
+#include "support/pth_builder.h"
 #include "temp_dir.h"
+#include "text_file.h"
 
 namespace ffkit {
 namespace {
@@ -23,25 +26,14 @@ namespace {
 namespace fs = std::filesystem;
 
 // A model of one layer and a head.
-class TinyModel : public Model {
+class TinyModel : public testing::FakeModel {
  public:
   explicit TinyModel(int64_t num_classes)
-      : parameters_{{"body.weight", at::zeros({2, 3})},
-                    {"head.weight", at::full({num_classes, 2}, -1.0)},
-                    {"head.bias", at::full({num_classes}, -1.0)}},
-        buffers_{{"bn.running_mean", at::zeros({2})},
-                 {"bn.num_batches_tracked", at::zeros({}, at::kLong)}} {}
-
-  void set_training(bool /*on*/) override {}
-  void use_channels_last() override {}
-  void to(c10::Device /*device*/) override {}
-  void synchronise_batch_norm(Communicator& /*communicator*/) override {}
-  std::vector<NamedTensor> parameters() const override { return parameters_; }
-  std::vector<NamedTensor> buffers() const override { return buffers_; }
-
- private:
-  std::vector<NamedTensor> parameters_;
-  std::vector<NamedTensor> buffers_;
+      : FakeModel({{"body.weight", at::zeros({2, 3})},
+                   {"head.weight", at::full({num_classes, 2}, -1.0)},
+                   {"head.bias", at::full({num_classes}, -1.0)}},
+                  {{"bn.running_mean", at::zeros({2})},
+                   {"bn.num_batches_tracked", at::zeros({}, at::kLong)}}) {}
 };
 
 const WeightRules kRules = {.name = "tiny", .head = "head", .choice = "--arch"};
@@ -94,6 +86,8 @@ TEST(Weights, AreWrittenAsSnapshots) {
   TinyModel model(4);
   EXPECT_TRUE(load_weights(weights, kRules, model, HeadPolicy::must_fit));
   EXPECT_TRUE(model.parameters()[0].tensor.equal(weights_sample()[0].tensor));
+  write_weights(weights_of(weights_sample()), temp / "snapshot_0.pth.tar");  // the first epoch's
+  EXPECT_EQ(read_pth(temp / "snapshot_0.pth.tar").tensors.size(), weights_sample().size());
   for (const char* name :
        {"snapshot_.pth.tar", "snapshot_x.pth.tar", "snapshot_-1.pth.tar", "a.tar"}) {
     EXPECT_ERROR(write_weights(weights_of(weights_sample()), temp / name), invalid_argument);
@@ -109,6 +103,19 @@ TEST(Weights, LeaveAHeadOfOtherClassesAlone) {
   TinyModel fitting(4);
   EXPECT_TRUE(load_weights(weights_of(weights_sample()), kRules, fitting, HeadPolicy::may_differ));
   EXPECT_TRUE(fitting.parameters()[1].tensor.equal(at::ones({4, 2})));
+}
+
+// A detector takes all of a classifier but what tells its classes.
+TEST(Weights, OfABackboneLoseTheirHead) {
+  const at::Tensor weight = at::zeros({2});
+  testing::FakeModel model({{"conv.weight", weight}}, {});
+  std::vector<std::string> notes;
+  EXPECT_TRUE(load_weights(weights_of({{"conv.weight", at::ones({2})},
+                                       {"fc.weight", at::ones({3, 2})},
+                                       {"fc.bias", at::ones({3})}}),
+                           backbone_rules("net"), model, HeadPolicy::must_fit, &notes));
+  EXPECT_TRUE(weight.equal(at::ones({2})));
+  EXPECT_TRUE(notes.empty());
 }
 
 // Weights of `names`, one number each.
@@ -201,6 +208,28 @@ TEST(Weights, SayWhatATensorWithoutNumbersIs) {
   weights.tensors.erase(weights.tensors.begin());
   weights.unread[0].name = "body.weight";
   EXPECT_ERROR(load_weights(weights, kRules, model, HeadPolicy::must_fit), invalid_argument);
+}
+
+TEST(Weights, KeepTheNamesOfWhatIsNotReadInAFile) {
+  const testing::TempDir temp;
+  testing::write_zip(
+      temp / "f.pth",
+      testing::pth_entries(testing::pickle_dict(
+          {{"a", testing::PickledTensor().bytes()},
+           {"b",
+            testing::PickledTensor{.function = "torch._utils\n_rebuild_sparse_tensor"}.bytes()}})));
+  const std::string header = R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)"
+                             R"("b":{"dtype":"X9","shape":[4],"data_offsets":[4,8]}})";
+  std::string safetensors(8, '\0');
+  safetensors[0] = static_cast<char>(header.size());
+  testing::write_file(temp / "f.safetensors", safetensors + header + std::string(8, '\0'));
+  for (const char* file : {"f.pth", "f.safetensors"}) {
+    const Weights weights = read_weights(temp / file);
+    ASSERT_EQ(weights.tensors.size(), 1U) << file;
+    EXPECT_EQ(weights.tensors[0].name, "a") << file;
+    ASSERT_EQ(weights.unread.size(), 1U) << file;
+    EXPECT_EQ(weights.unread[0].name, "b") << file;
+  }
 }
 
 TEST(Weights, AreReadFromShards) {

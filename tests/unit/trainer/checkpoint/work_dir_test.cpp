@@ -120,6 +120,23 @@ TEST(WorkDir, KeepsTheNewestAndTheBestCheckpoints) {
   EXPECT_EQ(epochs_in(temp.path()), (std::vector<int64_t>{3, 5, 6}));
   dir.prune(9, 6);
   EXPECT_EQ(epochs_in(temp.path()), (std::vector<int64_t>{3, 5, 6}));
+  dir.prune(1, 5, dir.checkpoint_path(3));
+  EXPECT_EQ(epochs_in(temp.path()), (std::vector<int64_t>{3, 5, 6}));
+  dir.prune(1, 5);
+  EXPECT_EQ(epochs_in(temp.path()), (std::vector<int64_t>{5, 6}));
+}
+
+TEST(WorkDir, ForgetsTheMetricsOfARunWithoutCheckpointsAlone) {
+  const testing::TempDir temp;
+  const WorkDir dir = WorkDir::create(temp.path());
+  WorkDir::forget_metrics(temp.path());  // there are none
+  touch(temp / "metrics.jsonl");
+  WorkDir::forget_metrics(temp.path());
+  EXPECT_FALSE(fs::exists(temp / "metrics.jsonl"));
+  touch(temp / "metrics.jsonl");
+  touch(dir.checkpoint_path(1));
+  WorkDir::forget_metrics(temp.path());
+  EXPECT_TRUE(fs::exists(temp / "metrics.jsonl"));
 }
 
 }  // namespace

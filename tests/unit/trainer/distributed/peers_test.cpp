@@ -12,7 +12,7 @@
 #include "step/make_task.h"
 #include "step/run_mesh.h"
 #include "step/trained_model.h"
-#include "support/fake_model.h"
+#include "support/fake_task.h"
 #include "support/world.h"
 
 namespace ffkit {
@@ -73,29 +73,20 @@ TEST(Peers, ShareTheIndicesOfADimension) {
 
 // A detector in small: each object of the batch pulls at the one weight, and the loss is divided by
 // the number of objects of all processes.
-class ObjectsTask final : public Task {
+class ObjectsTask final : public testing::FakeTask {
  public:
-  using Task::Task;
+  explicit ObjectsTask(TaskSetting setting)
+      : FakeTask(std::move(setting), at::zeros({1}, at::kFloat).requires_grad_(true)) {}
 
-  void open() override {}
-  void open_noise() override {}
-  std::string fingerprint() const override { return ""; }
-  std::unique_ptr<BatchSource> training_batches(int64_t) override { return nullptr; }
-  std::unique_ptr<BatchSource> validation_batches() override { return nullptr; }
-  DeviceBatch noise() override { return {}; }
-  Model& make_model() override { return model_; }
   at::Tensor loss(const DeviceBatch& batch) override {
     const at::Tensor pulls = forward(batch);
     at::Tensor num_objects = at::full({1}, double(pulls.numel()), at::kDouble);
     setting().peers->sum(num_objects);
     return pulls.sum() / (num_objects.item<double>() / setting().peers->world_size());
   }
-  at::Tensor forward(const DeviceBatch& batch) override { return batch.field("objects") * weight_; }
-  std::unique_ptr<Evaluation> evaluation() override { return nullptr; }
-
- private:
-  at::Tensor weight_ = at::zeros({1}, at::kFloat).requires_grad_(true);
-  testing::FakeModel model_{{{"weight", weight_}}, {}};
+  at::Tensor forward(const DeviceBatch& batch) override {
+    return batch.field("objects") * weight();
+  }
 };
 
 // The weight after a step of learning rate 1 from 0: minus its gradient.

@@ -16,6 +16,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_parts.h"
 #include "expect_error.h"
+#include "files/safetensors.h"
 #include "options/options_json.h"
 #include "step/make_task.h"
 #include "step/trained_model.h"
@@ -191,6 +192,37 @@ TEST(Gpt2Mesh, SpreadsWhatAllProcessesHaveWhole) {
     state.spread(filled_by_formula(state.to_fill({own.begin() + 1, own.end()})), own);
     EXPECT_EQ(steps.item<double>(), 5.0);
   });
+}
+
+// A checkpoint of one process, which rank 0 alone reads, is on all of them then.
+TEST(Gpt2Mesh, LoadsAWholeCheckpointOnAllProcesses) {
+  const testing::TempDir temp;
+  std::map<std::string, at::Tensor> saved;
+  testing::run_world(1, [&](Communicator& world) {
+    CheckpointInfo info;
+    info.options = gpt2_mesh_options({});
+    info.facts = {{"vocabulary", std::to_string(kMeshVocabulary)}, {"tokenizer", ""}};
+    const RunMesh mesh(info.options, world);
+    const std::unique_ptr<Task> task = make_task(info.options, mesh);
+    const TrainedModel trained(*task, info.options, mesh.data());
+    const auto state = filled_by_formula(model_state(trained.model));
+    write_safetensors(temp / "whole", snapshot(info, state));
+    saved = copies_by_name(state);
+  });
+  for (const MeshOfGpt2& shape : {MeshOfGpt2{.data = 2}, MeshOfGpt2{.tensor = 2}}) {
+    testing::run_world(2, [&](Communicator& world) {
+      const TrainOptions options = gpt2_mesh_options(shape);
+      const RunMesh mesh(options, world);
+      const std::unique_ptr<Task> task = make_task(options, mesh);
+      const TrainedModel trained(*task, options, mesh.data());
+      const WholeState state(mesh, task->parts(), nullptr);
+      const std::vector<NamedTensor> own = model_state(trained.model);
+      state.load_checkpoint(temp / "whole", own);
+      const auto loaded = whole_by_name(mesh, state, own, temp / "loaded.parts");
+      if (state.is_divided() && world.rank() != 0) return;  // rank 0 has the parts of both
+      EXPECT_EQ(largest_gpt2_difference(saved, loaded), 0) << world.rank();
+    });
+  }
 }
 
 TEST(Gpt2Mesh, ComputesWhatOneProcessDoes) {

@@ -18,7 +18,7 @@
 #include "expect_error.h"
 #include "step/make_task.h"
 #include "step/trained_model.h"
-#include "support/fake_model.h"
+#include "support/fake_task.h"
 #include "support/world.h"
 
 namespace ffkit {
@@ -31,33 +31,22 @@ struct GridOptions : OwnOptions<GridOptions> {
 
 // Six weights, which a grid of processes shares: the loss is the square of their scalar product
 // with what the batch has.
-class GridTask final : public Task {
+class GridTask final : public testing::FakeTask {
  public:
-  using Task::Task;
+  explicit GridTask(TaskSetting setting)
+      : FakeTask(std::move(setting), at::ones({6}, at::kDouble).requires_grad_(true)) {}
 
-  void open() override {}
-  void open_noise() override {}
-  std::string fingerprint() const override { return ""; }
-  std::unique_ptr<BatchSource> training_batches(int64_t) override { return nullptr; }
-  std::unique_ptr<BatchSource> validation_batches() override { return nullptr; }
-  DeviceBatch noise() override { return {}; }
-  Model& make_model() override { return model_; }
   at::Tensor loss(const DeviceBatch& batch) override { return forward(batch).square(); }
   at::Tensor forward(const DeviceBatch& batch) override {
     Peers& rows = *setting().peers_along.at("row");
     Peers& columns = *setting().peers_along.at("column");
     const int64_t size = 6 / (rows.world_size() * columns.world_size());
     const int64_t begin = size * (int64_t{rows.rank()} * columns.world_size() + columns.rank());
-    const at::Tensor weight =
-        with_summed_gradient(with_summed_gradient(weight_, rows), columns).narrow(0, begin, size);
-    const at::Tensor own = (weight * batch.field("values").narrow(0, begin, size)).sum();
+    const at::Tensor whole = with_summed_gradient(with_summed_gradient(weight(), rows), columns);
+    const at::Tensor own =
+        (whole.narrow(0, begin, size) * batch.field("values").narrow(0, begin, size)).sum();
     return sum_of_peers(sum_of_peers(own, columns), rows);
   }
-  std::unique_ptr<Evaluation> evaluation() override { return nullptr; }
-
- private:
-  at::Tensor weight_ = at::ones({6}, at::kDouble).requires_grad_(true);
-  testing::FakeModel model_{{{"weight", weight_}}, {}};
 };
 
 bool add_grid_task() {
