@@ -1,6 +1,6 @@
 // The loader on a disk with bad sectors: reads that touch them fail with EIO; and on a file system
-// that opens files with O_DIRECT and refuses to read them so. The linker leads pread() and preadv2()
-// of all that is linked statically through here.
+// that opens files with O_DIRECT and refuses to read them so. The linker leads pread() and
+// preadv2() of all that is linked statically through here.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/types.h>
