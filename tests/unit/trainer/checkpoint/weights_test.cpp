@@ -68,7 +68,7 @@ TEST(Weights, AreReadFromEveryKindOfFile) {
     EXPECT_TRUE(load_weights(weights, kRules, model, HeadPolicy::must_fit));
     EXPECT_TRUE(model.parameters()[0].tensor.equal(weights_sample()[0].tensor));
     EXPECT_TRUE(model.parameters()[1].tensor.equal(weights_sample()[1].tensor));
-    EXPECT_EQ(model.buffers()[1].tensor.item<int64_t>(), 9);
+    EXPECT_TRUE(model.parameters()[1].tensor.equal(weights_sample()[1].tensor));
   }
   EXPECT_FALSE(holds_weights_alone(temp.path()));
   EXPECT_ERROR(holds_weights_alone(temp / "none"), not_found);
@@ -160,6 +160,17 @@ TEST(Weights, AreFoundBehindOtherWords) {
     ASSERT_EQ(notes.size(), 1U);
     EXPECT_EQ(notes[0], std::string("what does not begin with '") + prefix +
                             "' is left out, 1 tensor: 'criterion.weight'");
+  }
+  // The whole one rather than the usual one that lacks a tensor.
+  {
+    std::vector<NamedTensor> whole_behind = weights_sample();
+    whole_behind.erase(whole_behind.begin() + 3);  // bn.running_mean
+    for (const NamedTensor& t : behind("net.backbone.", weights_sample())) {
+      whole_behind.push_back(t);
+    }
+    TinyModel model(4);
+    EXPECT_TRUE(load_weights(weights_of(whole_behind), kRules, model, HeadPolicy::must_fit));
+    EXPECT_TRUE(model.parameters()[1].tensor.equal(weights_sample()[1].tensor));
   }
   // Of two, the usual one, and that is said.
   std::vector<NamedTensor> tensors = behind("model.", weights_sample());
