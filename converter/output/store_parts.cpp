@@ -217,8 +217,7 @@ int64_t num_parts(const fs::path& data_set) {
 
 std::vector<PartThere> list_parts(const fs::path& data_set) {
   std::vector<PartThere> parts;
-  const int64_t count = num_parts(data_set);
-  const std::string suffix = count > 0 ? fmt::format("-of-{}", count) : "";
+  const std::string suffix = fmt::format("-of-{}", num_parts(data_set));
   for (const std::string& name : folders_of_parts(data_set)) {
     // Killed before it was refused.
     if (!name.ends_with(suffix)) continue;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <string>
@@ -23,6 +24,15 @@ inline void expect(bool condition, const std::string& what) {
   if (condition) return;
   fprintf(stderr, "failed: %s\n", what.c_str());
   _exit(1);
+}
+
+// From now on this process gets no more threads. The limit does not hold for root, who becomes
+// another user.
+inline void allow_no_more_threads() {
+  const rlimit none{0, 0};
+  expect(setrlimit(RLIMIT_NPROC, &none) == 0, "setrlimit");
+  if (getuid() == 0) expect(setgid(65534) == 0 && setuid(65534) == 0, "setuid");
+  alarm(20);  // for what hangs
 }
 
 }  // namespace ffkit::testing

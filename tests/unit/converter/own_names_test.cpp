@@ -1,9 +1,9 @@
 // Which names are ffkit's own: what a conversion removes, and what another program may have there.
+#include "converter/output/own_names.h"
+
 #include <gtest/gtest.h>
 
 #include <optional>
-
-#include "converter/output/own_names.h"
 
 namespace ffkit {
 namespace {
@@ -28,10 +28,9 @@ TEST(OwnNames, HaveTheNumberOfAShard) {
 }
 
 TEST(OwnNames, OfFilesThatAreNotFinished) {
-  for (const char* name :
-       {"shard-00012.report.tmp", "shard-00012.gather.tmp", "shard-00012.group.tmp",
-        "shard-00012.ffr.tmp", "gathered.tmp", "manifest.json.tmp", "report.jsonl.tmp",
-        "before.tmp", "after.tmp"}) {
+  for (const char* name : {"shard-00012.report.tmp", "shard-00012.gather.tmp",
+                           "shard-00012.group.tmp", "shard-00012.ffr.tmp", "gathered.tmp",
+                           "manifest.json.tmp", "report.jsonl.tmp", "before.tmp", "after.tmp"}) {
     EXPECT_TRUE(is_temporary_name(name)) << name;
   }
   for (const char* name : {"shard-00012.tmp", "other.tmp", "shard-00012.ffr", "manifest.json"}) {

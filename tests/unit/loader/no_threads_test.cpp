@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdio.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <array>
@@ -25,15 +24,8 @@
 namespace ffkit {
 namespace {
 
+using testing::allow_no_more_threads;
 using testing::expect;
-
-// From now on this process gets no more threads. The limit does not hold for root.
-void allow_no_more_threads() {
-  const rlimit none{0, 0};
-  expect(setrlimit(RLIMIT_NPROC, &none) == 0, "setrlimit");
-  if (getuid() == 0) expect(setgid(65534) == 0 && setuid(65534) == 0, "setuid");
-  alarm(20);  // for what hangs
-}
 
 LoaderOptions options_with(IoEngine engine) {
   LoaderOptions options;

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/time.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -361,12 +362,15 @@ TEST_P(ReadEngineTest, HasNoMoreThreadsThanReadsAtATime) {
   auto engine = make_engine(8);
   const AlignedBuffer buffer = make_buffer(kBlock);
   std::thread([] {}).join();  // with the first thread comes that of ThreadSanitizer
+  // What is in the page cache needs none, where the file system can say so.
+  const iovec block{.iov_base = buffer.get(), .iov_len = kBlock};
+  const bool is_cached = preadv2(fd_, &block, 1, 0, RWF_NOWAIT) > 0 && !GetParam().direct;
   const int64_t before = num_threads_now();
   for (int i = 0; i < 20; ++i) {
     EXPECT_EQ(read_once(*engine, {.num_bytes = kBlock, .buffer = buffer.get()}),
               static_cast<int64_t>(kBlock));
   }
-  EXPECT_LE(num_threads_now(), before + 1);
+  EXPECT_LE(num_threads_now(), before + (is_cached ? 0 : 1));
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, ReadEngineTest,
