@@ -41,7 +41,7 @@ class DestinationPlace {
  protected:
   // For subclasses: what was found is in found_ and found_unfinished_. `foreign`: the first thing
   // in the folder that no conversion makes; empty: none. Throws Error(invalid_argument) where it
-  // may neither be gone on with nor be removed. Returns true when it is to be removed.
+  // can neither be continued nor removed. Returns true when it is to be removed.
   bool judge_found(const std::filesystem::path& foreign, bool holds_work) const;
   [[noreturn]] void refuse(const std::string& message) const;
 
