@@ -29,7 +29,8 @@ TEST(SplitWriter, ClosesShardsWithoutAnotherThread) {
     testing::allow_no_more_threads();
     SplitWriter writer(source, plans.front(), dir / "train", dir / "train");
     writer.begin(0);
-    RecordBuilder builder(source.schema());
+    const Schema schema = source.schema();
+    RecordBuilder builder(schema);
     SampleBuffers buffers;
     std::vector<std::byte> record;
     for (int64_t i = 0; i < 3; ++i) {
