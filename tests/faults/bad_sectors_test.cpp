@@ -10,8 +10,6 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
-#include <filesystem>
-#include <iterator>
 #include <span>
 #include <vector>
 
@@ -20,6 +18,7 @@
 
 #include "collect_epoch.h"
 #include "expect_error.h"
+#include "files_of.h"
 #include "make_dataset.h"
 #include "temp_dir.h"
 #include "test_images.h"
@@ -105,19 +104,15 @@ TEST_F(BadSectorsTest, FailNamesTheRecord) {
 }
 
 TEST_F(BadSectorsTest, DirectIoThatIsOpenedAndNotReadIsRefusedAndClosed) {
-  const auto count_files = [] {
-    const std::filesystem::directory_iterator files("/proc/self/fd");
-    return std::distance(begin(files), end(files));
-  };
   LoaderOptions direct = options(BadSamples::fail);
   direct.io.direct = DirectIo::on;
   num_failures = 0;
   refuses_direct_reads = true;
   EXPECT_ERROR(Loader(dataset_, direct), unsupported);  // UBSan opens a pipe for its first error
-  const auto num_files = count_files();
+  const int64_t num_files = testing::count_entries("/proc/self/fd");
   EXPECT_ERROR(Loader(dataset_, direct), unsupported);
   refuses_direct_reads = false;
-  EXPECT_EQ(count_files(), num_files);
+  EXPECT_EQ(testing::count_entries("/proc/self/fd"), num_files);
   if (num_failures == 0) GTEST_SKIP() << "the file system has no O_DIRECT";
 }
 

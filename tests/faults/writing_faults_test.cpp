@@ -25,7 +25,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::FakeSource;
-using testing::Fault;
 using testing::FaultInjection;
 using testing::files_of;
 using testing::SystemCall;

@@ -1,7 +1,10 @@
-// All files below a folder, name by name, to compare two folders by their bytes.
+// What is in a folder: all files below it, name by name, to compare two folders by their bytes; and
+// how many entries it has, such as /proc/self/fd.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <string>
 
@@ -18,6 +21,11 @@ inline std::map<std::string, std::string> files_of(const std::filesystem::path& 
     }
   }
   return files;
+}
+
+inline int64_t count_entries(const std::filesystem::path& folder) {
+  const std::filesystem::directory_iterator entries(folder);
+  return std::distance(begin(entries), end(entries));
 }
 
 }  // namespace ffkit::testing

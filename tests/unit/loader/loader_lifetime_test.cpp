@@ -9,7 +9,6 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -23,16 +22,14 @@
 #include <ffkit/loader/loader.h>
 
 #include "collect_epoch.h"
+#include "files_of.h"
 #include "make_dataset.h"
 #include "temp_dir.h"
 
 namespace ffkit {
 namespace {
 
-int64_t count_entries(const char* folder) {
-  const std::filesystem::directory_iterator entries(folder);
-  return std::distance(begin(entries), end(entries));
-}
+using testing::count_entries;
 
 // Through the page cache reads are over at once; with O_DIRECT they are really in flight when a
 // loader ends.

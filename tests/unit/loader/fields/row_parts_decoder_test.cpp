@@ -131,11 +131,11 @@ class RowPartsDecoderTest : public ::testing::Test {
   }
   // Beside another field, and alone.
   void expect_rows(const StackSpec& spec, int num_threads, int64_t batch_size) {
-    LoaderOptions with = options(spec, num_threads, batch_size);
-    expect_rows_of(Loader(*dataset_, with), spec);
-    with = options(spec, num_threads, batch_size);
-    with.label_field = "";
-    expect_rows_of(Loader(*dataset_, with), spec);
+    for (const char* label_field : {"n", ""}) {
+      LoaderOptions with = options(spec, num_threads, batch_size);
+      with.label_field = label_field;
+      expect_rows_of(Loader(*dataset_, with), spec);
+    }
   }
   static void expect_rows_of(Loader loader, const StackSpec& spec) {
     int64_t num_samples = 0;

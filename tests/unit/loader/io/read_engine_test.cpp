@@ -14,7 +14,6 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <new>
@@ -22,6 +21,7 @@
 #include <thread>
 #include <vector>
 
+#include "files_of.h"
 #include "io/kernel_read_engine.h"
 #include "temp_dir.h"
 
@@ -352,11 +352,6 @@ TEST_P(ReadEngineTest, MayBeUsedByAnotherThreadAfterwards) {
   }
 }
 
-int64_t num_threads_now() {
-  using Folder = std::filesystem::directory_iterator;
-  return std::distance(Folder("/proc/self/task"), Folder());
-}
-
 TEST_P(ReadEngineTest, HasNoMoreThreadsThanReadsAtATime) {
   if (GetParam().engine != IoEngine::pread) GTEST_SKIP() << "io_uring has none";
   auto engine = make_engine(8);
@@ -365,12 +360,12 @@ TEST_P(ReadEngineTest, HasNoMoreThreadsThanReadsAtATime) {
   // What is in the page cache needs none, where the file system can say so.
   const iovec block{.iov_base = buffer.get(), .iov_len = kBlock};
   const bool is_cached = preadv2(fd_, &block, 1, 0, RWF_NOWAIT) > 0 && !GetParam().direct;
-  const int64_t before = num_threads_now();
+  const int64_t before = testing::count_entries("/proc/self/task");
   for (int i = 0; i < 20; ++i) {
     EXPECT_EQ(read_once(*engine, {.num_bytes = kBlock, .buffer = buffer.get()}),
               static_cast<int64_t>(kBlock));
   }
-  EXPECT_LE(num_threads_now(), before + (is_cached ? 0 : 1));
+  EXPECT_LE(testing::count_entries("/proc/self/task"), before + (is_cached ? 0 : 1));
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, ReadEngineTest,
