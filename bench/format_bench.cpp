@@ -21,12 +21,12 @@
 #include <string>
 #include <vector>
 
-#include <ffkit/format/crc32c.h>
+#include <ffkit/base/crc32c.h>
 #include <ffkit/format/dataset.h>
 #include <ffkit/format/dataset_writer.h>
 #include <ffkit/format/record.h>
 
-#include "format/bytes/crc32c_paths.h"
+#include "base/bytes/crc32c_paths.h"
 #include "temp_dir.h"
 
 namespace {

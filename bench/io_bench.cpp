@@ -34,9 +34,9 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <ffkit/base/error.h>
+#include <ffkit/base/machine.h>
 #include <ffkit/format/dataset.h>
-#include <ffkit/format/error.h>
-#include <ffkit/format/machine.h>
 #include <ffkit/format/manifest.h>
 #include <ffkit/format/record.h>
 #include <ffkit/format/shard_writer.h>

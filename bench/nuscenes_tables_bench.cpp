@@ -14,13 +14,13 @@
 
 #include <CLI/CLI.hpp>
 
-#include <ffkit/format/error.h>
-#include <ffkit/format/machine.h>
+#include <ffkit/base/error.h>
+#include <ffkit/base/machine.h>
 #include <ffkit/nuscenes/splits.h>
 
-#include "converter/sources/nuscenes/listing.h"
-#include "converter/sources/nuscenes/tables/tables.h"
 #include "nuscenes/nuscenes_tables.h"
+#include "sources/nuscenes/listing.h"
+#include "sources/nuscenes/tables/tables.h"
 
 namespace {
 

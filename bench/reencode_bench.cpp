@@ -18,10 +18,10 @@
 
 #include <CLI/CLI.hpp>
 
+#include <ffkit/base/machine.h>
 #include <ffkit/converter/convert.h>
-#include <ffkit/converter/registry.h>
-#include <ffkit/format/machine.h>
 #include <ffkit/image/image_resizer.h>
+#include <ffkit/sources/registry.h>
 
 #include "image/jpeg/libjpeg.h"
 #include "temp_dir.h"

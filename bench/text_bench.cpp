@@ -17,12 +17,12 @@
 
 #include <CLI/CLI.hpp>
 
+#include <ffkit/base/error.h>
 #include <ffkit/format/dataset_writer.h>
-#include <ffkit/format/error.h>
 #include <ffkit/text/token_data.h>
 #include <ffkit/text/token_loader.h>
 
-#include "format/mix64.h"
+#include "base/mix64.h"
 
 namespace {
 

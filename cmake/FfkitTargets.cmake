@@ -38,8 +38,8 @@ endif()
 
 # Where tests and benchmarks find the rooms' private headers: "room/folder/file.h", and within a
 # room "folder/file.h".
-set(FFKIT_PRIVATE_HEADERS ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/format ${PROJECT_SOURCE_DIR}/storage ${PROJECT_SOURCE_DIR}/image ${PROJECT_SOURCE_DIR}/loader
-  ${PROJECT_SOURCE_DIR}/converter)
+set(FFKIT_PRIVATE_HEADERS ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/base ${PROJECT_SOURCE_DIR}/format ${PROJECT_SOURCE_DIR}/storage ${PROJECT_SOURCE_DIR}/image ${PROJECT_SOURCE_DIR}/loader
+  ${PROJECT_SOURCE_DIR}/converter ${PROJECT_SOURCE_DIR}/sources)
 
 # ffkit_compile(<target> OPTIMISE <level>): how its files are compiled. Two dozen of them at once
 # (unity builds), for most of a file's seconds are its headers'; files of Highway's kernels, which

@@ -7,8 +7,8 @@
 
 #include <ffkit/format/dataset_writer.h>
 
+#include "base/make_error.h"
 #include "finished_conversion.h"
-#include "format/make_error.h"
 #include "groups/files_there.h"
 #include "groups/grouped_split.h"
 #include "output/column_totals.h"

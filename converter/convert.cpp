@@ -8,9 +8,9 @@
 #include <ffkit/converter/convert.h>
 #include <ffkit/text/token_data.h>
 
+#include "base/make_error.h"
 #include "conversion.h"
 #include "finished_conversion.h"
-#include "format/make_error.h"
 #include "input/cancel.h"
 #include "merge/store_merge.h"
 #include "output/destination.h"

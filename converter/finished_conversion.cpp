@@ -8,7 +8,7 @@
 
 #include <ffkit/format/dataset.h>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 #include "groups/grouped_split.h"
 #include "output/destination.h"
 #include "output/record_comparison.h"

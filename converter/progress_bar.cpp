@@ -2,8 +2,8 @@
 
 #include <ffkit/converter/progress_bar.h>
 
-#include "format/readable_numbers.h"
-#include "format/terminal_line.h"
+#include "base/readable_numbers.h"
+#include "base/terminal_line.h"
 
 namespace ffkit {
 namespace {

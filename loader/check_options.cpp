@@ -1,9 +1,9 @@
 #include "check_options.h"
 
-#include <ffkit/format/machine.h>
+#include <ffkit/base/machine.h>
 
-#include "format/make_error.h"
-#include "format/refuse.h"
+#include "base/make_error.h"
+#include "base/refuse.h"
 
 namespace ffkit {
 namespace {

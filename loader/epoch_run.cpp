@@ -4,7 +4,7 @@
 #include <exception>
 #include <utility>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 #include "threads/start_thread.h"
 
 namespace ffkit {

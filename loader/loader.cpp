@@ -10,9 +10,9 @@
 #include <ffkit/image/image_codec.h>
 #include <ffkit/loader/loader.h>
 
+#include "base/errors_only.h"
+#include "base/make_error.h"
 #include "epoch_run.h"
-#include "format/errors_only.h"
-#include "format/make_error.h"
 #include "loader_parts.h"
 #include "threads/loader_log.h"
 

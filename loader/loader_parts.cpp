@@ -7,9 +7,9 @@
 #include <span>
 #include <utility>
 
+#include "base/make_error.h"
 #include "check_options.h"
 #include "epoch_order.h"
-#include "format/make_error.h"
 #include "io/kernel_read_engine.h"
 #include "threads/loader_log.h"
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include <ffkit/base/error.h>
 #include <ffkit/format/dataset.h>
-#include <ffkit/format/error.h>
 #include <ffkit/loader/loader.h>
 #include <ffkit/loader/read_engine.h>
 #include <ffkit/loader/sampler.h>

@@ -4,7 +4,7 @@
 
 #include <ffkit/loader/loader_state.h>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 namespace {

@@ -9,8 +9,8 @@
 #include <ffkit/image/image_codec.h>
 #include <ffkit/loader/picture_sizes.h>
 
+#include "base/errors_only.h"
 #include "fields/field_lookup.h"
-#include "format/errors_only.h"
 
 namespace ffkit {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 #include "io/read_error.h"
 
 namespace ffkit {

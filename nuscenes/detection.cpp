@@ -6,7 +6,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/nuscenes/detection.h>
 
 #include "detection_curves.h"

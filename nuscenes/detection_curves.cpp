@@ -5,7 +5,7 @@
 #include <limits>
 #include <numeric>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 
 namespace ffkit::nuscenes {
 namespace {

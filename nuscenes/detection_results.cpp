@@ -9,9 +9,9 @@
 #include <ffkit/nuscenes/detection_results.h>
 #include <ffkit/nuscenes/record.h>
 
+#include "base/errors_only.h"
+#include "base/make_error.h"
 #include "field_column.h"
-#include "format/errors_only.h"
-#include "format/make_error.h"
 
 namespace ffkit::nuscenes {
 namespace {

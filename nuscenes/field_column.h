@@ -13,7 +13,7 @@
 #include <ffkit/format/dataset.h>
 #include <ffkit/format/record.h>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 
 namespace ffkit::nuscenes {
 

@@ -2,7 +2,7 @@
 
 #include <ffkit/nuscenes/geometry.h>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 
 namespace ffkit::nuscenes {
 namespace {

@@ -1,8 +1,8 @@
 #include <ffkit/nuscenes/detection.h>
 #include <ffkit/nuscenes/record.h>
 
+#include "base/make_error.h"
 #include "field_column.h"
-#include "format/make_error.h"
 
 namespace ffkit::nuscenes {
 namespace {

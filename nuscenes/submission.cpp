@@ -9,7 +9,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/nuscenes/detection.h>
 
 #include "python_json.h"

@@ -8,9 +8,9 @@
 
 #include <ffkit/nuscenes/detection_results.h>
 
-#include "format/errors_only.h"
-#include "format/file/file.h"
-#include "format/make_error.h"
+#include "base/errors_only.h"
+#include "base/file/file.h"
+#include "base/make_error.h"
 
 namespace ffkit::nuscenes {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <ffkit/pose/root_metrics.h>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 
 namespace ffkit::pose {
 namespace {

@@ -14,9 +14,9 @@
 
 #include <ffkit/pose/root_truth.h>
 
-#include "format/errors_only.h"
-#include "format/file/file.h"
-#include "format/make_error.h"
+#include "base/errors_only.h"
+#include "base/file/file.h"
+#include "base/make_error.h"
 
 namespace ffkit::pose {
 namespace {

@@ -7,7 +7,7 @@
 #include <ffkit/pose/person_record.h>
 #include <ffkit/pose/root_truth.h>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 
 namespace ffkit::pose {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "format/make_error.h"
-#include "format/printable.h"
+#include "base/make_error.h"
+#include "base/printable.h"
 
 namespace ffkit::text {
 

@@ -2,7 +2,7 @@
 #include <array>
 #include <queue>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 #include "tokenizer_tables.h"
 
 namespace ffkit::text {

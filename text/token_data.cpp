@@ -1,9 +1,9 @@
 #include <charconv>
 
-#include <ffkit/format/option_names.h>
+#include <ffkit/base/option_names.h>
 #include <ffkit/text/token_data.h>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 
 namespace ffkit::text {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <ffkit/text/tokenizer.h>
 
-#include "format/make_error.h"
-#include "format/printable.h"
+#include "base/make_error.h"
+#include "base/printable.h"
 #include "tokenizer_tables.h"
 #include "words/utf8.h"
 #include "words/word_splitter.h"

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "format/file/file.h"
+#include "base/file/file.h"
 #include "json_member.h"
 #include "tokenizer_tables.h"
 #include "vocabulary_builder.h"

@@ -5,9 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
-#include "format/printable.h"
+#include "base/printable.h"
 #include "json_member.h"
 #include "tokenizer_tables.h"
 #include "vocabulary_builder.h"

@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "format/printable.h"
+#include "base/printable.h"
 #include "json_member.h"
 #include "tokenizer_tables.h"
 #include "vocabulary_builder.h"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "format/fnv.h"
+#include "base/fnv.h"
 
 namespace ffkit::text {
 namespace {

@@ -6,8 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "format/make_error.h"
-#include "format/printable.h"
+#include "base/make_error.h"
+#include "base/printable.h"
 
 namespace ffkit::text {
 

@@ -12,7 +12,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
 #include "tokenizer_tables.h"
 

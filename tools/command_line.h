@@ -26,9 +26,9 @@
 
 #include <CLI/CLI.hpp>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
-#include "format/options/nearest_names.h"
+#include "base/options/nearest_names.h"
 
 namespace ffkit {
 

@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "format/file/file.h"
-#include "format/make_error.h"
+#include "base/file/file.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 namespace {

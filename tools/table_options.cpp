@@ -12,11 +12,11 @@
 #include <sstream>
 #include <variant>
 
-#include <ffkit/format/error.h>
-#include <ffkit/format/option_names.h>
+#include <ffkit/base/error.h>
+#include <ffkit/base/option_names.h>
 
-#include "format/file/file.h"
-#include "format/options/nearest_names.h"
+#include "base/file/file.h"
+#include "base/options/nearest_names.h"
 
 namespace ffkit {
 namespace {

@@ -1,4 +1,4 @@
-// A table of options (ffkit/format/option_table.h) on a command line: its values are given by the
+// A table of options (ffkit/base/option_table.h) on a command line: its values are given by the
 // command line, and --help is made of it.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include <ffkit/format/option_table.h>
+#include <ffkit/base/option_table.h>
 
 namespace ffkit {
 

@@ -11,6 +11,7 @@
 #include <ffkit/trainer/task.h>
 #include <ffkit/trainer/trainer.h>
 
+#include "base/make_error.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/same_run.h"
 #include "checkpoint/weights.h"
@@ -18,7 +19,6 @@
 #include "device/device.h"
 #include "device/torch_errors.h"
 #include "distributed/communicator.h"
-#include "format/make_error.h"
 #include "launch/waiting.h"
 #include "report/progress_json.h"
 #include "run_options.h"

@@ -9,13 +9,13 @@
 #include <ffkit/trainer/task_registry.h>
 #include <ffkit/trainer/trainer.h>
 
+#include "base/file/durable_file.h"
+#include "base/make_error.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/export_script.h"
 #include "checkpoint/weights.h"
 #include "checkpoint/work_dir.h"
 #include "device/torch_errors.h"
-#include "format/file/durable_file.h"
-#include "format/make_error.h"
 #include "model/finite_tensors.h"
 
 namespace ffkit {

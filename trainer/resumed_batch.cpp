@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/trainer/task_registry.h>
 
 namespace ffkit {

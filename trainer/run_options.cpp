@@ -4,7 +4,7 @@
 
 #include <ffkit/trainer/task_registry.h>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 #include "options/options_json.h"
 
 namespace ffkit {

@@ -1,7 +1,7 @@
 #include <optional>
 
+#include <ffkit/base/error.h>
 #include <ffkit/format/dataset.h>
-#include <ffkit/format/error.h>
 #include <ffkit/trainer/task_registry.h>
 #include <ffkit/trainer/trainer.h>
 

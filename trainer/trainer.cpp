@@ -5,6 +5,7 @@
 #include <ffkit/trainer/task.h>
 #include <ffkit/trainer/trainer.h>
 
+#include "base/make_error.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/same_run.h"
 #include "checkpoint/weights.h"
@@ -12,7 +13,6 @@
 #include "device/device.h"
 #include "device/torch_errors.h"
 #include "distributed/communicator.h"
-#include "format/make_error.h"
 #include "launch/waiting.h"
 #include "options/given_options.h"
 #include "report/progress_json.h"

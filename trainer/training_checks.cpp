@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 #include "model/finite_tensors.h"
 #include "training_run.h"
 

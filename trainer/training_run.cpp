@@ -10,11 +10,11 @@
 
 #include <ffkit/trainer/stop.h>
 
+#include "base/make_error.h"
 #include "checkpoint/checkpoint_parts.h"
 #include "checkpoint/options_file.h"
 #include "checkpoint/same_run.h"
 #include "checkpoint/weights.h"
-#include "format/make_error.h"
 #include "optim/lr_schedule.h"
 #include "options/given_options.h"
 #include "step/make_task.h"

@@ -18,8 +18,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include <ffkit/base/machine.h>
 #include <ffkit/format/dataset.h>
-#include <ffkit/format/machine.h>
 #include <ffkit/format/record.h>
 #include <ffkit/loader/loader.h>
 

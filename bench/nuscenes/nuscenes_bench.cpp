@@ -21,7 +21,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/image/dct_picture.h>
 #include <ffkit/loader/loader.h>
 #include <ffkit/nuscenes/loading.h>

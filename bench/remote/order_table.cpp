@@ -28,7 +28,7 @@
 
 #include <ffkit/loader/sampler.h>
 
-#include "format/mix64.h"
+#include "base/mix64.h"
 #include "storage/cache/block_run.h"
 #include "storage/cache/fetch_queue.h"
 

@@ -9,14 +9,14 @@
 #include <thread>
 #include <utility>
 
+#include <ffkit/base/option_names.h>
 #include <ffkit/converter/copy.h>
 #include <ffkit/format/dataset.h>
-#include <ffkit/format/option_names.h>
 
+#include "base/make_error.h"
 #include "copy/copy_marker.h"
 #include "copy/copy_plan.h"
 #include "copy/shard_copy.h"
-#include "format/make_error.h"
 #include "input/cancel.h"
 #include "places/place_address.h"
 

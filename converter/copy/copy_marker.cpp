@@ -9,11 +9,11 @@
 #include <span>
 #include <utility>
 
+#include <ffkit/base/option_names.h>
 #include <ffkit/format/dataset.h>
-#include <ffkit/format/option_names.h>
 #include <ffkit/format/unfinished.h>
 
-#include "format/file/file.h"
+#include "base/file/file.h"
 #include "input/cancel.h"
 #include "places/place_address.h"
 

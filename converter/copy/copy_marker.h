@@ -12,8 +12,8 @@
 
 #include <ffkit/converter/copy.h>
 
-#include "format/file/claim_file.h"
-#include "format/file/file_lock.h"
+#include "base/file/claim_file.h"
+#include "base/file/file_lock.h"
 #include "output/store_claim.h"
 #include "storage/stores/object_store.h"
 

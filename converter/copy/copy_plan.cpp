@@ -9,9 +9,9 @@
 #include <ffkit/format/dataset.h>
 #include <ffkit/format/unfinished.h>
 
+#include "base/fnv.h"
+#include "base/make_error.h"
 #include "format/dataset/dataset_files.h"
-#include "format/fnv.h"
-#include "format/make_error.h"
 #include "output/own_names.h"
 #include "places/place.h"
 #include "places/place_address.h"

@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include <ffkit/format/crc32c.h>
+#include <ffkit/base/crc32c.h>
 #include <ffkit/format/shard_reader.h>
 
+#include "base/make_error.h"
 #include "format/dataset/dataset_files.h"
-#include "format/make_error.h"
 #include "format/reader/reader_of.h"
 #include "format/shard/shard_file.h"
 #include "input/cancel.h"

@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
 #include "format/dataset/manifest_text.h"
 #include "plan/group_plan.h"

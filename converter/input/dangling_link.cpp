@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <system_error>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 #include "storage/stores/object_store.h"
 
 namespace ffkit {

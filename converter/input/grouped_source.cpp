@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include <ffkit/format/option_names.h>
+#include <ffkit/base/option_names.h>
 
 #include "input/input_file.h"
 #include "input/source_error.h"

@@ -23,7 +23,7 @@
 #include <ffkit/converter/options.h>
 #include <ffkit/converter/source.h>
 
-#include "input/listed_source.h"
+#include "converter/input/listed_source.h"
 
 namespace ffkit {
 

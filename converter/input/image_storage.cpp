@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include <ffkit/base/option_names.h>
 #include <ffkit/converter/image_storage.h>
-#include <ffkit/format/option_names.h>
 
-#include "format/enum_names.h"
-#include "format/make_error.h"
+#include "base/enum_names.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 namespace {

@@ -6,15 +6,15 @@
 #include <string>
 #include <vector>
 
+#include <ffkit/base/error.h>
 #include <ffkit/converter/image_storage.h>
-#include <ffkit/format/error.h>
 #include <ffkit/image/dct_picture.h>
 #include <ffkit/image/image_codec.h>
 #include <ffkit/image/image_resizer.h>
 #include <ffkit/image/orientation.h>
 
-#include "format/errors_only.h"
-#include "format/fnv.h"
+#include "base/errors_only.h"
+#include "base/fnv.h"
 #include "input/splitmix.h"
 
 namespace ffkit {

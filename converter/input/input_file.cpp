@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include <ffkit/format/crc32c.h>
+#include <ffkit/base/crc32c.h>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 #include "storage/addresses/address.h"
 #include "storage/stores/object_store.h"
 

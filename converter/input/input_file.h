@@ -12,8 +12,8 @@
 #include <system_error>
 #include <vector>
 
-#include "format/file/file.h"
-#include "places/object_file.h"
+#include "base/file/file.h"
+#include "converter/places/object_file.h"
 
 namespace ffkit {
 
@@ -65,7 +65,7 @@ class InputFile {
 // What a store says otherwise is thrown.
 FileStamp stamp_of(const std::filesystem::path& path, std::error_code& error);
 
-// All of a small file, as read_whole_file() and read_whole_text() of format/file/file.h, or of a
+// All of a small file, as read_whole_file() and read_whole_text() of base/file/file.h, or of a
 // small object. Throws Error(unsupported) when it has more than `max_bytes`.
 std::vector<std::byte> read_source_bytes(const std::filesystem::path& path,
                                          int64_t max_bytes = kMaxWholeFileBytes);

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include <ffkit/format/option_names.h>
+#include <ffkit/base/option_names.h>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 

@@ -2,13 +2,13 @@
 
 #include <charconv>
 
+#include <ffkit/base/compression.h>
+#include <ffkit/base/option_names.h>
 #include <ffkit/converter/options.h>
-#include <ffkit/format/compression.h>
-#include <ffkit/format/option_names.h>
 
-#include "format/enum_names.h"
-#include "format/machine/job_place.h"
-#include "format/make_error.h"
+#include "base/enum_names.h"
+#include "base/machine/job_place.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 

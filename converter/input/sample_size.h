@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include <ffkit/format/option_names.h>
+#include <ffkit/base/option_names.h>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 

@@ -4,8 +4,8 @@
 
 #include <utility>
 
-#include "format/make_error.h"
-#include "places/place.h"
+#include "base/make_error.h"
+#include "converter/places/place.h"
 
 namespace ffkit {
 

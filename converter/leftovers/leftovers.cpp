@@ -14,10 +14,10 @@
 #include <ffkit/format/dataset.h>
 #include <ffkit/format/manifest.h>
 
-#include "format/file/claim_file.h"
-#include "format/file/file.h"
-#include "format/file/file_lock.h"
-#include "format/make_error.h"
+#include "base/file/claim_file.h"
+#include "base/file/file.h"
+#include "base/file/file_lock.h"
+#include "base/make_error.h"
 #include "output/own_names.h"
 #include "output/store_claim.h"
 #include "output/store_parts.h"

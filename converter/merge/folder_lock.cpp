@@ -8,8 +8,8 @@
 #include <system_error>
 #include <utility>
 
-#include "format/file/file.h"
-#include "format/make_error.h"
+#include "base/file/file.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 

@@ -1,6 +1,6 @@
 // Locks that keep merges, appends and what is written as FFRecord v1 apart. The data set folders
 // themselves are locked, by flock(2): nothing has to be made and cleared away. Where the file
-// system has no locks, a file in the folder stands for one (format/file/claim_file.h).
+// system has no locks, a file in the folder stands for one (base/file/claim_file.h).
 #pragma once
 
 #include <filesystem>
@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "format/file/claim_file.h"
-#include "format/file/file_lock.h"
+#include "base/file/claim_file.h"
+#include "base/file/file_lock.h"
 
 namespace ffkit {
 

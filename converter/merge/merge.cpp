@@ -7,10 +7,10 @@
 #include <ffkit/converter/merge.h>
 #include <ffkit/format/dataset_writer.h>
 
-#include "format/enum_names.h"
-#include "format/file/durable_file.h"
-#include "format/file/file.h"
-#include "format/make_error.h"
+#include "base/enum_names.h"
+#include "base/file/durable_file.h"
+#include "base/file/file.h"
+#include "base/make_error.h"
 #include "merge/folder_lock.h"
 #include "merge/shard_mover.h"
 #include "merge/store_merge.h"

@@ -7,8 +7,8 @@
 #include <span>
 #include <system_error>
 
-#include "format/file/file.h"
-#include "format/make_error.h"
+#include "base/file/file.h"
+#include "base/make_error.h"
 #include "input/cancel.h"
 
 namespace ffkit {

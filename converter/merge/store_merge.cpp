@@ -6,10 +6,10 @@
 #include <optional>
 #include <string>
 
+#include <ffkit/base/option_names.h>
 #include <ffkit/format/dataset.h>
-#include <ffkit/format/option_names.h>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 #include "input/cancel.h"
 #include "output/destination.h"
 #include "output/store_claim.h"

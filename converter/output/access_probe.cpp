@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "format/file/file.h"
+#include "base/file/file.h"
 #include "output/gather.h"
 
 namespace ffkit {

@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include <ffkit/base/error.h>
 #include <ffkit/format/dataset.h>
-#include <ffkit/format/error.h>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 #include "output/destination_place.h"
 #include "storage/stores/object_store.h"
 

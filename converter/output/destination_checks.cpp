@@ -9,7 +9,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "format/errors_only.h"
+#include "base/errors_only.h"
 #include "storage/stores/object_store.h"
 
 namespace ffkit {

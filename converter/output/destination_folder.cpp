@@ -12,12 +12,12 @@
 #include <utility>
 #include <vector>
 
+#include <ffkit/base/error.h>
 #include <ffkit/format/dataset.h>
-#include <ffkit/format/error.h>
 
-#include "format/file/claim_file.h"
-#include "format/file/file.h"
-#include "format/file/file_lock.h"
+#include "base/file/claim_file.h"
+#include "base/file/file.h"
+#include "base/file/file_lock.h"
 #include "output/destination_place.h"
 
 namespace ffkit {

@@ -10,10 +10,10 @@
 #include <limits>
 #include <unordered_map>
 
-#include <ffkit/format/crc32c.h>
+#include <ffkit/base/crc32c.h>
 
-#include "format/file/durable_file.h"
-#include "format/file/file.h"
+#include "base/file/durable_file.h"
+#include "base/file/file.h"
 #include "input/cancel.h"
 #include "output/destination.h"
 #include "pack/report.h"

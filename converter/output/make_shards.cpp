@@ -4,9 +4,9 @@
 
 #include <string>
 
-#include <ffkit/format/option_names.h>
+#include <ffkit/base/option_names.h>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 #include "input/cancel.h"
 #include "output/destination_checks.h"
 #include "output/gather.h"

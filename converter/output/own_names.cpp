@@ -10,7 +10,7 @@
 
 #include <ffkit/format/dataset.h>
 
-#include "format/file/claim_file.h"
+#include "base/file/claim_file.h"
 
 namespace ffkit {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <system_error>
 
+#include <ffkit/base/error.h>
 #include <ffkit/format/dataset_writer.h>
-#include <ffkit/format/error.h>
 #include <ffkit/format/shard_reader.h>
 
 #include "output/own_names.h"

@@ -12,11 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
-#include "format/file/claimant.h"
-#include "format/make_error.h"
-#include "format/printable.h"
+#include "base/file/claimant.h"
+#include "base/make_error.h"
+#include "base/printable.h"
 #include "storage/reader/places.h"
 #include "storage/stores/object_store.h"
 #include "storage/writer/file_sink.h"

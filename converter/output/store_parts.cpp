@@ -10,11 +10,11 @@
 #include <random>
 #include <system_error>
 
+#include <ffkit/base/option_names.h>
 #include <ffkit/format/dataset.h>
-#include <ffkit/format/option_names.h>
 #include <ffkit/format/unfinished.h>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 #include "output/store_claim.h"
 #include "places/place_address.h"
 #include "storage/reader/places.h"

@@ -10,9 +10,9 @@
 #include <memory>
 #include <stdexcept>
 
-#include <ffkit/format/machine.h>
+#include <ffkit/base/machine.h>
 
-#include "format/machine/parallel_pipeline.h"
+#include "base/machine/parallel_pipeline.h"
 #include "input/cancel.h"
 #include "input/thread_limit.h"
 #include "places/read_ahead.h"

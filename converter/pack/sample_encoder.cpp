@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "format/errors_only.h"
+#include "base/errors_only.h"
 
 namespace ffkit {
 namespace {

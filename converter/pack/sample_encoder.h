@@ -8,9 +8,9 @@
 #include <optional>
 #include <vector>
 
+#include <ffkit/base/compression.h>
+#include <ffkit/base/error.h>
 #include <ffkit/converter/source.h>
-#include <ffkit/format/compression.h>
-#include <ffkit/format/error.h>
 
 namespace ffkit {
 

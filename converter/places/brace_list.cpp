@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 #include "places/place.h"
 #include "storage/stores/object_store.h"
 

@@ -4,7 +4,7 @@
 #include <future>
 #include <optional>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 #include "places/read_ahead.h"
 #include "storage/addresses/address.h"
 

@@ -12,7 +12,7 @@
 #include <span>
 #include <string>
 
-#include "places/place.h"
+#include "converter/places/place.h"
 #include "storage/stores/object_store.h"
 
 namespace ffkit {

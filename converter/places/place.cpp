@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
-#include "format/fnv.h"
-#include "format/make_error.h"
+#include "base/fnv.h"
+#include "base/make_error.h"
 #include "storage/addresses/address.h"
 #include "storage/stores/object_store.h"
 

@@ -15,7 +15,7 @@
 #include <system_error>
 #include <vector>
 
-#include "places/read_ahead.h"
+#include "converter/places/read_ahead.h"
 
 namespace ffkit {
 

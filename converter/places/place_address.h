@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
 namespace ffkit {
 

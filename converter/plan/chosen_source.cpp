@@ -10,13 +10,13 @@
 #include <utility>
 #include <vector>
 
-#include <ffkit/format/option_names.h>
+#include <ffkit/base/option_names.h>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 #include "input/cancel.h"
+#include "input/row_values.h"
 #include "pack/packer.h"
 #include "plan/id_list.h"
-#include "sources/rows/row_values.h"
 
 namespace ffkit {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <ffkit/format/option_names.h>
+#include <ffkit/base/option_names.h>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 #include "input/cancel.h"
 #include "input/splitmix.h"
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "format/make_error.h"
-#include "format/printable.h"
+#include "base/make_error.h"
+#include "base/printable.h"
 #include "input/input_file.h"
 #include "input/source_error.h"
 #include "places/place.h"

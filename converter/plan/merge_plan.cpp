@@ -6,12 +6,12 @@
 #include <optional>
 #include <tuple>
 
+#include <ffkit/base/version.h>
 #include <ffkit/format/dataset.h>
-#include <ffkit/format/version.h>
 #include <ffkit/text/token_data.h>
 
-#include "format/make_error.h"
-#include "format/printable.h"
+#include "base/make_error.h"
+#include "base/printable.h"
 #include "plan/id_list.h"
 #include "plan/part_range.h"
 #include "plan/plan_fingerprint.h"

@@ -8,7 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "format/json_text.h"
+#include "base/json_text.h"
 #include "format/schema/schema_json.h"
 #include "plan/plan_hash.h"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "format/fnv.h"
+#include "base/fnv.h"
 
 namespace ffkit {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include <ffkit/format/compression.h>
-#include <ffkit/format/error.h>
+#include <ffkit/base/compression.h>
+#include <ffkit/base/error.h>
 
 #include "input/cancel.h"
 #include "pack/sample_encoder.h"

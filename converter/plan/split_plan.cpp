@@ -8,12 +8,12 @@
 #include <set>
 #include <utility>
 
+#include <ffkit/base/version.h>
 #include <ffkit/format/dataset_writer.h>
-#include <ffkit/format/version.h>
 
+#include "base/make_error.h"
+#include "base/printable.h"
 #include "format/dataset/split_name.h"
-#include "format/make_error.h"
-#include "format/printable.h"
 #include "input/cancel.h"
 #include "pack/sample_encoder.h"
 #include "plan/group_plan.h"

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
+#include <ffkit/base/compression.h>
+#include <ffkit/base/error.h>
 #include <ffkit/converter/options.h>
 #include <ffkit/converter/source.h>
-#include <ffkit/format/compression.h>
-#include <ffkit/format/error.h>
 #include <ffkit/format/manifest.h>
 
 #include "pack/packer.h"

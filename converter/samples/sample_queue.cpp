@@ -6,10 +6,10 @@
 #include <optional>
 #include <utility>
 
-#include <ffkit/format/machine.h>
+#include <ffkit/base/machine.h>
 
-#include "format/errors_only.h"
-#include "format/make_error.h"
+#include "base/errors_only.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 namespace {

@@ -10,8 +10,8 @@
 #include <ffkit/format/dataset.h>
 #include <ffkit/format/unfinished.h>
 
-#include "format/file/file.h"
-#include "format/make_error.h"
+#include "base/file/file.h"
+#include "base/make_error.h"
 #include "groups/files_there.h"
 #include "output/destination.h"
 #include "output/destination_checks.h"

@@ -9,7 +9,7 @@
 #include <ffkit/format/dataset_writer.h>
 #include <ffkit/format/shard_writer.h>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 #include "output/destination_checks.h"
 #include "samples/sample_queue.h"
 #include "samples/task_shards.h"

@@ -7,11 +7,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/format/unfinished.h>
 
+#include "base/make_error.h"
 #include "format/dataset/manifest_text.h"
-#include "format/make_error.h"
 
 namespace ffkit {
 namespace {

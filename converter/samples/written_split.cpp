@@ -2,11 +2,11 @@
 
 #include <utility>
 
-#include <ffkit/format/compression.h>
-#include <ffkit/format/version.h>
+#include <ffkit/base/compression.h>
+#include <ffkit/base/version.h>
 
+#include "base/make_error.h"
 #include "format/dataset/split_name.h"
-#include "format/make_error.h"
 
 namespace ffkit {
 namespace {

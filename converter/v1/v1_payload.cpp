@@ -6,11 +6,11 @@
 #include <initializer_list>
 #include <optional>
 
+#include <ffkit/base/option_names.h>
 #include <ffkit/format/dtype_visitor.h>
-#include <ffkit/format/option_names.h>
 
-#include "format/bytes/pickle.h"
-#include "format/make_error.h"
+#include "base/bytes/pickle.h"
+#include "base/make_error.h"
 #include "format/schema/label_field.h"
 
 namespace ffkit {

@@ -5,16 +5,16 @@
 #include <algorithm>
 #include <chrono>
 
+#include <ffkit/base/option_names.h>
 #include <ffkit/converter/v1.h>
-#include <ffkit/format/option_names.h>
 #include <ffkit/format/record_unpacker.h>
 #include <ffkit/format/v1_writer.h>
 
-#include "format/bytes/pickle.h"
+#include "base/bytes/pickle.h"
+#include "base/enum_names.h"
+#include "base/file/file.h"
+#include "base/make_error.h"
 #include "format/dataset/split_name.h"
-#include "format/enum_names.h"
-#include "format/file/file.h"
-#include "format/make_error.h"
 #include "input/cancel.h"
 #include "merge/folder_lock.h"
 #include "output/destination.h"

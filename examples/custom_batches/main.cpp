@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/loader/loader.h>
 
 namespace {

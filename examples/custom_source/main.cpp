@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include <ffkit/base/error.h>
 #include <ffkit/converter/convert.h>
 #include <ffkit/format/dataset.h>
-#include <ffkit/format/error.h>
 
 namespace {
 

@@ -6,8 +6,8 @@
 #include <map>
 #include <span>
 
-#include "fnv.h"
-#include "make_error.h"
+#include "base/fnv.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 namespace {

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "make_error.h"
-#include "options/nearest_names.h"
+#include "base/make_error.h"
+#include "base/options/nearest_names.h"
 #include "schema/label_field.h"
 
 namespace ffkit {

@@ -5,12 +5,12 @@
 
 #include <ffkit/format/dataset.h>
 
+#include "base/errors_only.h"
+#include "base/fnv.h"
+#include "base/make_error.h"
 #include "dataset/chain.h"
 #include "dataset/class_filter.h"
 #include "dataset/dataset_files.h"
-#include "errors_only.h"
-#include "fnv.h"
-#include "make_error.h"
 
 namespace ffkit {
 

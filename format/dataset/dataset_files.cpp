@@ -8,10 +8,10 @@
 #include <ffkit/format/dataset.h>
 #include <ffkit/format/unfinished.h>
 
+#include "base/errors_only.h"
+#include "base/file/file.h"
+#include "base/make_error.h"
 #include "dataset/v1_dataset.h"
-#include "errors_only.h"
-#include "file/file.h"
-#include "make_error.h"
 #include "reader/open_shards.h"
 #include "reader/reader_of.h"
 #include "shard/shard_file.h"

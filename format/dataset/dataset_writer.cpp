@@ -4,12 +4,12 @@
 
 #include <ffkit/format/dataset_writer.h>
 
+#include "base/errors_only.h"
+#include "base/file/file.h"
+#include "base/fnv.h"
+#include "base/json_text.h"
+#include "base/make_error.h"
 #include "dataset/manifest_text.h"
-#include "errors_only.h"
-#include "file/file.h"
-#include "fnv.h"
-#include "json_text.h"
-#include "make_error.h"
 #include "schema/schema_json.h"
 #include "storage/stores/object_store.h"
 #include "storage/writer/file_sink.h"

@@ -5,7 +5,7 @@
 #include <ffkit/format/dtype_visitor.h>
 #include <ffkit/format/filter.h>
 
-#include "make_error.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <ffkit/format/filter.h>
 
-#include "make_error.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 namespace {

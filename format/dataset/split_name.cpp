@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "printable.h"
+#include "base/printable.h"
 
 namespace ffkit {
 

@@ -8,7 +8,7 @@
 #include <ffkit/format/dataset.h>
 #include <ffkit/format/unfinished.h>
 
-#include "make_error.h"
+#include "base/make_error.h"
 #include "storage/reader/places.h"
 #include "storage/stores/object_store.h"
 

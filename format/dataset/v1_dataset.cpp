@@ -6,8 +6,8 @@
 
 #include <ffkit/format/record.h>
 
-#include "bytes/pickle.h"
-#include "make_error.h"
+#include "base/bytes/pickle.h"
+#include "base/make_error.h"
 #include "reader/reader_of.h"
 #include "storage/reader/places.h"
 #include "storage/stores/object_store.h"

@@ -8,7 +8,7 @@
 #include <functional>
 #include <utility>
 
-#include "enum_names.h"
+#include "base/enum_names.h"
 #include "shard/shard_file.h"
 #include "shard/shard_layout.h"
 #include "storage/stores/object_store.h"

@@ -16,7 +16,7 @@
 #include <ffkit/format/schema.h>
 #include <ffkit/format/shard_facts.h>
 
-#include "machine/per_process.h"
+#include "base/machine/per_process.h"
 #include "storage/reader/random_reader.h"
 
 namespace ffkit {

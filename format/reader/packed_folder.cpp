@@ -8,9 +8,9 @@
 #include <ffkit/format/packed_folder.h>
 #include <ffkit/format/record.h>
 
-#include "bytes/pickle.h"
-#include "errors_only.h"
-#include "make_error.h"
+#include "base/bytes/pickle.h"
+#include "base/errors_only.h"
+#include "base/make_error.h"
 #include "reader/reader_of.h"
 #include "v1/v1_file.h"
 

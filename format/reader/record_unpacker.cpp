@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/format/record_unpacker.h>
 
 #include "shard/shard_file.h"

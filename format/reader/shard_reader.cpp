@@ -7,7 +7,7 @@
 #include <ffkit/format/record_unpacker.h>
 #include <ffkit/format/shard_reader.h>
 
-#include "make_error.h"
+#include "base/make_error.h"
 #include "reader/reader_of.h"
 #include "record/record_layout.h"
 #include "shard/shard_file.h"

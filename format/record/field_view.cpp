@@ -2,7 +2,7 @@
 
 #include <ffkit/format/record.h>
 
-#include "make_error.h"
+#include "base/make_error.h"
 #include "record/record_layout.h"
 #include "record/tensor_layout.h"
 

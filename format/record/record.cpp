@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
-#include <ffkit/format/crc32c.h>
+#include <ffkit/base/crc32c.h>
 #include <ffkit/format/record.h>
 
-#include "little_endian.h"
-#include "make_error.h"
+#include "base/little_endian.h"
+#include "base/make_error.h"
 #include "record/record_layout.h"
 
 namespace ffkit {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/format/record.h>
 
 namespace ffkit {

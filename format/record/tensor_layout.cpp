@@ -1,7 +1,7 @@
 #include "record/tensor_layout.h"
 
-#include "little_endian.h"
-#include "make_error.h"
+#include "base/little_endian.h"
+#include "base/make_error.h"
 #include "record/record_layout.h"
 
 namespace ffkit {

@@ -6,8 +6,8 @@
 
 #include <ffkit/format/schema.h>
 
-#include "make_error.h"
-#include "printable.h"
+#include "base/make_error.h"
+#include "base/printable.h"
 
 namespace ffkit {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include <ffkit/format/crc32c.h>
-#include <ffkit/format/error.h>
-#include <ffkit/format/option_names.h>
+#include <ffkit/base/crc32c.h>
+#include <ffkit/base/error.h>
+#include <ffkit/base/option_names.h>
 
 namespace ffkit {
 namespace {

@@ -7,11 +7,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include <ffkit/format/crc32c.h>
+#include <ffkit/base/crc32c.h>
 
-#include "json_text.h"
-#include "little_endian.h"
-#include "make_error.h"
+#include "base/json_text.h"
+#include "base/little_endian.h"
+#include "base/make_error.h"
 #include "schema/schema_json.h"
 
 namespace ffkit {

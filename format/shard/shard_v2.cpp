@@ -7,10 +7,10 @@
 #include <mutex>
 #include <new>
 
-#include <ffkit/format/crc32c.h>
-#include <ffkit/format/error.h>
+#include <ffkit/base/crc32c.h>
+#include <ffkit/base/error.h>
 
-#include "little_endian.h"
+#include "base/little_endian.h"
 #include "shard/shard_file.h"
 #include "shard/shard_layout.h"
 #include "shard/stream_reader.h"

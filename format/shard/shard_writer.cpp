@@ -4,12 +4,12 @@
 #include <optional>
 #include <vector>
 
-#include <ffkit/format/crc32c.h>
+#include <ffkit/base/crc32c.h>
 #include <ffkit/format/record.h>
 #include <ffkit/format/shard_writer.h>
 
-#include "errors_only.h"
-#include "make_error.h"
+#include "base/errors_only.h"
+#include "base/make_error.h"
 #include "shard/buffered_writer.h"
 #include "shard/shard_layout.h"
 #include "shard/stream_writer.h"

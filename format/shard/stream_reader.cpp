@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include <ffkit/format/crc32c.h>
-#include <ffkit/format/error.h>
+#include <ffkit/base/crc32c.h>
+#include <ffkit/base/error.h>
 
 namespace ffkit {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include <ffkit/format/crc32c.h>
+#include <ffkit/base/crc32c.h>
 
 namespace ffkit {
 

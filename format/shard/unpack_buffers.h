@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "bytes/pickle.h"
+#include "base/bytes/pickle.h"
 
 namespace ffkit {
 

@@ -8,9 +8,9 @@
 
 #include <ffkit/format/record.h>
 
-#include "bytes/pickle.h"
-#include "little_endian.h"
-#include "make_error.h"
+#include "base/bytes/pickle.h"
+#include "base/little_endian.h"
+#include "base/make_error.h"
 #include "shard/shard_layout.h"
 #include "shard/unpack_buffers.h"
 

@@ -7,10 +7,10 @@
 
 #include <ffkit/format/v1_writer.h>
 
-#include "errors_only.h"
-#include "file/file.h"
-#include "little_endian.h"
-#include "make_error.h"
+#include "base/errors_only.h"
+#include "base/file/file.h"
+#include "base/little_endian.h"
+#include "base/make_error.h"
 #include "shard/buffered_writer.h"
 #include "v1/v1_file.h"
 

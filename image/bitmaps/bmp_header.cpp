@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "format/little_endian.h"
-#include "format/make_error.h"
+#include "base/little_endian.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 namespace {

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <vector>
 
+#include "base/make_error.h"
 #include "bitmaps/pnm_header.h"
-#include "format/make_error.h"
 
 namespace ffkit {
 namespace {

@@ -1,6 +1,6 @@
 #include "bitmaps/pnm_header.h"
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 namespace {

@@ -3,6 +3,9 @@
 #include <ffkit/image/dct_picture.h>
 #include <ffkit/image/image_codec.h>
 
+#include "base/enum_names.h"
+#include "base/errors_only.h"
+#include "base/make_error.h"
 #include "bitmaps/bmp_decoder.h"
 #include "bitmaps/bmp_header.h"
 #include "bitmaps/pnm_decoder.h"
@@ -13,9 +16,6 @@
 #include "codec/pixel_buffer.h"
 #include "codec/png_decoder.h"
 #include "codec/webp_decoder.h"
-#include "format/enum_names.h"
-#include "format/errors_only.h"
-#include "format/make_error.h"
 
 namespace ffkit {
 namespace {

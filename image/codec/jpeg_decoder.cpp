@@ -4,9 +4,9 @@
 
 #include <ffkit/image/dct_picture.h>
 
+#include "base/make_error.h"
 #include "codec/cmyk.h"
 #include "codec/jpeg_check_picture.h"
-#include "format/make_error.h"
 
 namespace ffkit {
 namespace {

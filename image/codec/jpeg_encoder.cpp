@@ -3,9 +3,9 @@
 
 #include <ffkit/image/image_codec.h>
 
+#include "base/errors_only.h"
+#include "base/make_error.h"
 #include "codec/jpeg_error.h"
-#include "format/errors_only.h"
-#include "format/make_error.h"
 
 namespace ffkit {
 

@@ -2,7 +2,7 @@
 
 #include <new>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 

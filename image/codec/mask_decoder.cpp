@@ -3,12 +3,12 @@
 #include <cstdint>
 #include <vector>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/image/image_codec.h>
 
+#include "base/errors_only.h"
+#include "base/make_error.h"
 #include "codec/png_decoder.h"
-#include "format/errors_only.h"
-#include "format/make_error.h"
 
 namespace ffkit {
 

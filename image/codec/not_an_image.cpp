@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/make_error.h"
 #include "format/content_kind.h"
-#include "format/make_error.h"
 
 namespace ffkit {
 namespace {

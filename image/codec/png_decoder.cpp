@@ -10,8 +10,8 @@
 #include <new>
 #include <vector>
 
-#include "format/big_endian.h"
-#include "format/make_error.h"
+#include "base/big_endian.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 namespace {

@@ -9,8 +9,8 @@
 
 #include <ffkit/image/image_codec.h>
 
-#include "format/errors_only.h"
-#include "format/make_error.h"
+#include "base/errors_only.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 namespace {

@@ -9,8 +9,8 @@
 #include <new>
 #include <string>
 
-#include "format/little_endian.h"
-#include "format/make_error.h"
+#include "base/little_endian.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <ffkit/image/dct_picture.h>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 namespace {

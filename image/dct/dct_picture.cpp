@@ -3,9 +3,11 @@
 #include <cstring>
 #include <limits>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/image/dct_picture.h>
 
+#include "base/enum_names.h"
+#include "base/errors_only.h"
 #include "dct/dct_coefficients.h"
 #include "dct/dct_file.h"
 #include "dct/dct_row_reader.h"
@@ -15,8 +17,6 @@
 #include "dct/jpeg_scan_reader.h"
 #include "dct/jpeg_scan_writer.h"
 #include "dct/jpeg_tail.h"
-#include "format/enum_names.h"
-#include "format/errors_only.h"
 
 namespace ffkit {
 namespace {

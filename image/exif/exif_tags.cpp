@@ -5,8 +5,8 @@
 
 #include <ffkit/image/exif_tags.h>
 
+#include "base/printable.h"
 #include "exif/exif_data.h"
-#include "format/printable.h"
 
 namespace ffkit {
 namespace {

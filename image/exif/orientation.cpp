@@ -6,9 +6,9 @@
 #include <ffkit/image/image_codec.h>
 #include <ffkit/image/orientation.h>
 
+#include "base/errors_only.h"
+#include "base/make_error.h"
 #include "exif/exif_data.h"
-#include "format/errors_only.h"
-#include "format/make_error.h"
 
 namespace ffkit {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 #include "moves/draw_steps.h"
 #include "random_numbers/random_streams.h"
 

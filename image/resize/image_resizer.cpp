@@ -2,9 +2,9 @@
 
 #include <ffkit/image/image_resizer.h>
 
+#include "base/errors_only.h"
+#include "base/make_error.h"
 #include "codec/pixel_buffer.h"
-#include "format/errors_only.h"
-#include "format/make_error.h"
 #include "resize/axis_filter.h"
 #include "resize/resample_passes.h"
 

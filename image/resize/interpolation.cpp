@@ -1,7 +1,7 @@
 #include <ffkit/image/geometry_steps.h>
 #include <ffkit/image/interpolation.h>
 
-#include "format/enum_names.h"
+#include "base/enum_names.h"
 #include "resize/opencv_resize.h"
 
 namespace ffkit {

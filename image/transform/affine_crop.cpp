@@ -8,7 +8,7 @@
 #include <ffkit/image/opencv.h>
 #endif
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
 namespace ffkit {
 

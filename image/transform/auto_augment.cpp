@@ -4,7 +4,7 @@
 #include <numbers>
 #include <span>
 
-#include "format/enum_names.h"
+#include "base/enum_names.h"
 #include "pixels/pixel_ops.h"
 #include "pixels/warp.h"
 #include "transform/auto_augment_policies.h"

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
 #include "random_numbers/random_streams.h"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
 #include "random_numbers/random_streams.h"
 #include "transform/crop.h"

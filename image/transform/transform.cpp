@@ -8,7 +8,7 @@
 
 #include <ffkit/image/transform.h>
 
-#include "format/refuse.h"
+#include "base/refuse.h"
 
 namespace ffkit {
 namespace {

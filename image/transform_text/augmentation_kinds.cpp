@@ -1,4 +1,4 @@
-#include "format/make_error.h"
+#include "base/make_error.h"
 #include "transform_text/text_kind.h"
 
 namespace ffkit {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 #include "transform_text/text_kind.h"
 
 namespace ffkit {

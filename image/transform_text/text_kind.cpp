@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "format/make_error.h"
-#include "format/options/nearest_names.h"
-#include "format/printable.h"
+#include "base/make_error.h"
+#include "base/options/nearest_names.h"
+#include "base/printable.h"
 
 namespace ffkit {
 namespace {

@@ -6,8 +6,8 @@
 #include <system_error>
 #include <utility>
 
-#include "format/make_error.h"
-#include "format/printable.h"
+#include "base/make_error.h"
+#include "base/printable.h"
 
 namespace ffkit {
 namespace {

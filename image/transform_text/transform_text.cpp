@@ -7,7 +7,7 @@
 
 #include <ffkit/image/transform_text.h>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 #include "transform_text/text_kind.h"
 
 namespace ffkit {

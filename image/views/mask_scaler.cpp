@@ -7,7 +7,7 @@
 #include <utility>
 #include <variant>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 #include "moves/move.h"
 #include "pixels/warp.h"
 

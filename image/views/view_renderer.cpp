@@ -5,7 +5,7 @@
 #include <variant>
 #include <vector>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 #include "moves/canvas_mover.h"
 #include "pixels/pixel_ops.h"
 #include "pixels/pixel_writer.h"

@@ -8,9 +8,9 @@
 
 #include <ffkit/loader/batch.h>
 
+#include "base/make_error.h"
 #include "batch/slab_pool.h"
 #include "fields/array_bytes.h"
-#include "format/make_error.h"
 
 namespace ffkit {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <ffkit/format/schema.h>
 
+#include "base/make_error.h"
 #include "batch/mix_images.h"
-#include "format/make_error.h"
 #include "image/random_numbers/random_streams.h"
 
 namespace ffkit {

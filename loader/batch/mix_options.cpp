@@ -1,6 +1,6 @@
 #include <ffkit/loader/mix_options.h>
 
-#include "format/refuse.h"
+#include "base/refuse.h"
 
 namespace ffkit {
 namespace {

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <utility>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
+#include <ffkit/base/error.h>
 #include <ffkit/format/dataset.h>
-#include <ffkit/format/error.h>
 
 #include "io/shard_files.h"
 

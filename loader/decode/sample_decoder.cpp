@@ -6,8 +6,8 @@
 #include <new>
 #include <utility>
 
+#include "base/errors_only.h"
 #include "decode/bad_samples.h"
-#include "format/errors_only.h"
 #include "threads/loader_log.h"
 
 namespace ffkit {

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
+#include <ffkit/base/error.h>
 #include <ffkit/format/dataset.h>
-#include <ffkit/format/error.h>
 #include <ffkit/loader/field_decoder.h>
 #include <ffkit/loader/loader_options.h>
 #include <ffkit/loader/sampler.h>

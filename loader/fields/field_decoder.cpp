@@ -5,16 +5,16 @@
 #include <string_view>
 #include <utility>
 
+#include <ffkit/base/error.h>
 #include <ffkit/format/dtype_visitor.h>
-#include <ffkit/format/error.h>
 #include <ffkit/loader/field_decoder.h>
 
+#include "base/make_error.h"
+#include "base/mix64.h"
 #include "fields/array_bytes.h"
 #include "fields/field_lookup.h"
 #include "fields/image_field_decoder.h"
 #include "fields/row_count.h"
-#include "format/make_error.h"
-#include "format/mix64.h"
 
 namespace ffkit {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/loader/field_decoder.h>
 
 #include "image/views/picture_views.h"

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/loader/field_decoder.h>
 
 #include "fields/array_bytes.h"

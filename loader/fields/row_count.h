@@ -8,7 +8,7 @@
 #include <optional>
 #include <string_view>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
 namespace ffkit {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <system_error>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
 #include "threads/loader_log.h"
 

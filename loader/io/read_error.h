@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <filesystem>
 
+#include <ffkit/base/error.h>
 #include <ffkit/format/dataset.h>
-#include <ffkit/format/error.h>
 
 namespace ffkit {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
 namespace ffkit {
 namespace {

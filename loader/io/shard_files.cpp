@@ -9,10 +9,10 @@
 #include <algorithm>
 #include <new>
 
-#include <ffkit/format/error.h>
-#include <ffkit/format/machine.h>
+#include <ffkit/base/error.h>
+#include <ffkit/base/machine.h>
 
-#include "format/file/file.h"
+#include "base/file/file.h"
 
 namespace ffkit {
 namespace {

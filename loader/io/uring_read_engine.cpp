@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
 #include "allocation/fixed_memory.h"
 #include "io/kernel_read_engine.h"

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <string>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
 namespace ffkit {
 namespace {

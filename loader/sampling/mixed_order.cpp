@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "format/mix64.h"
+#include "base/mix64.h"
 
 namespace ffkit {
 

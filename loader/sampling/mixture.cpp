@@ -5,7 +5,7 @@
 #include <numeric>
 #include <string>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/loader/mixture.h>
 
 namespace ffkit {

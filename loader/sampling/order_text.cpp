@@ -6,8 +6,8 @@
 #include <charconv>
 #include <vector>
 
-#include "format/make_error.h"
-#include "format/mix64.h"
+#include "base/make_error.h"
+#include "base/mix64.h"
 
 namespace ffkit {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <ffkit/loader/permutation.h>
 
-#include "format/make_error.h"
-#include "format/mix64.h"
+#include "base/make_error.h"
+#include "base/mix64.h"
 
 namespace ffkit {
 namespace {

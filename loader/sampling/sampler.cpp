@@ -7,13 +7,13 @@
 #include <unordered_map>
 #include <utility>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/image/random.h>
 #include <ffkit/loader/permutation.h>
 #include <ffkit/loader/sampler.h>
 
-#include "format/errors_only.h"
-#include "format/mix64.h"
+#include "base/errors_only.h"
+#include "base/mix64.h"
 #include "sampling/alias_table.h"
 #include "sampling/block_streams.h"
 #include "sampling/bucket_order.h"

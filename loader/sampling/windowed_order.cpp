@@ -4,7 +4,7 @@
 
 #include <ffkit/image/random.h>
 
-#include "format/mix64.h"
+#include "base/mix64.h"
 
 namespace ffkit {
 

@@ -8,10 +8,10 @@
 #include <cstring>
 #include <utility>
 
+#include "base/make_error.h"
+#include "base/refuse.h"
 #include "fields/field_lookup.h"
 #include "fields/row_lists_decoder.h"
-#include "format/make_error.h"
-#include "format/refuse.h"
 #include "image/views/mask_scaler.h"
 #include "views/kept_boxes.h"
 

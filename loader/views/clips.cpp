@@ -7,12 +7,12 @@
 
 #include <ffkit/image/image_codec.h>
 
+#include "base/enum_names.h"
+#include "base/make_error.h"
+#include "base/refuse.h"
 #include "fields/array_bytes.h"
 #include "fields/field_lookup.h"
 #include "fields/image_field_decoder.h"
-#include "format/enum_names.h"
-#include "format/make_error.h"
-#include "format/refuse.h"
 #include "image/codec/mask_decoder.h"
 #include "image/random_numbers/random_streams.h"
 #include "image/views/mask_scaler.h"

@@ -9,8 +9,8 @@
 
 #include <ffkit/format/dtype_visitor.h>
 
-#include "format/enum_names.h"
-#include "format/make_error.h"
+#include "base/enum_names.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 namespace {

@@ -3,10 +3,10 @@
 #include <cstring>
 #include <utility>
 
+#include "base/make_error.h"
 #include "fields/array_bytes.h"
 #include "fields/field_lookup.h"
 #include "fields/image_field_decoder.h"
-#include "format/make_error.h"
 #include "image/views/mask_scaler.h"
 
 namespace ffkit {

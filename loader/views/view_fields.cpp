@@ -7,9 +7,9 @@
 #include <utility>
 #include <variant>
 
+#include "base/make_error.h"
 #include "fields/field_lookup.h"
 #include "fields/image_field_decoder.h"
-#include "format/make_error.h"
 #include "views/box_decoders.h"
 #include "views/clips.h"
 #include "views/picture_decoders.h"

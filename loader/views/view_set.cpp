@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "format/fnv.h"
-#include "format/make_error.h"
-#include "format/mix64.h"
+#include "base/fnv.h"
+#include "base/make_error.h"
+#include "base/mix64.h"
 #include "views/kept_boxes.h"
 
 namespace ffkit {

@@ -2,7 +2,7 @@
 
 #include <ffkit/nuscenes/bev_augmentation.h>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 
 namespace ffkit::nuscenes {
 namespace {

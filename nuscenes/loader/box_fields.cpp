@@ -3,8 +3,8 @@
 
 #include <ffkit/nuscenes/record.h>
 
+#include "base/make_error.h"
 #include "field_decoders.h"
-#include "format/make_error.h"
 #include "stored_boxes.h"
 
 namespace ffkit::nuscenes {

@@ -1,11 +1,11 @@
 #include <cstring>
 #include <variant>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/image/image_codec.h>
 
+#include "base/mix64.h"
 #include "field_decoders.h"
-#include "format/mix64.h"
 #include "record_reader.h"
 
 namespace ffkit::nuscenes {

@@ -6,8 +6,8 @@
 #include <ffkit/nuscenes/record.h>
 #include <ffkit/nuscenes/sweeps.h>
 
+#include "base/make_error.h"
 #include "field_decoders.h"
-#include "format/make_error.h"
 #include "record_reader.h"
 #include "sweep_announcer.h"
 

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/format/record.h>
 #include <ffkit/nuscenes/geometry.h>
 #include <ffkit/nuscenes/record.h>

@@ -4,7 +4,7 @@
 #include <ffkit/nuscenes/record.h>
 #include <ffkit/nuscenes/selection.h>
 
-#include "format/errors_only.h"
+#include "base/errors_only.h"
 #include "nuscenes/field_column.h"
 #include "stored_boxes.h"
 

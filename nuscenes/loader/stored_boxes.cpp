@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 
 namespace ffkit::nuscenes {
 

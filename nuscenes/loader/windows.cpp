@@ -7,8 +7,8 @@
 #include <ffkit/nuscenes/record.h>
 #include <ffkit/nuscenes/windows.h>
 
-#include "format/errors_only.h"
-#include "format/make_error.h"
+#include "base/errors_only.h"
+#include "base/make_error.h"
 
 namespace ffkit::nuscenes {
 namespace {

@@ -25,7 +25,7 @@ PROGRAMS = ('fftrain', 'ffgenerate')
 
 
 def version_of_ffkit():
-    return re.search(r'FFKIT_VERSION "([0-9.]+)"', (ROOT / 'format/include/ffkit/format/version.h').read_text())[1]
+    return re.search(r'FFKIT_VERSION "([0-9.]+)"', (ROOT / 'base/include/ffkit/base/version.h').read_text())[1]
 
 
 def fetch_torch(minor, folder):

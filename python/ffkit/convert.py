@@ -394,7 +394,7 @@ class Source(ABC):
 
     read() is called from the conversion's threads. The GIL lets one of them at a time run Python, so a conversion is as fast as one core reads
     samples; what Python leaves to C without the GIL (reading files, zlib, Pillow's decoder) and everything after read() runs in parallel. A
-    source in C++ (converter/own_source.md) has no such limit.
+    source in C++ (sources/own_source.md) has no such limit.
     """
 
     schema: Mapping[str, FieldSpec]

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include <ffkit/base/machine.h>
 #include <ffkit/format/dataset.h>
 #include <ffkit/format/filter.h>
-#include <ffkit/format/machine.h>
 #include <ffkit/image/image_codec.h>
 #include <ffkit/loader/picture_sizes.h>
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/loader/field_decoder.h>
 
 namespace nb = nanobind;

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
 #include "image_values.h"
 #include "python_code.h"

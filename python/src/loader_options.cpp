@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
 #include "image_options.h"
 #include "python_code.h"

@@ -1,4 +1,4 @@
-#include <ffkit/format/version.h>
+#include <ffkit/base/version.h>
 
 #include "bindings.h"
 

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/image/random.h>
 
 #include "bindings.h"

@@ -6,7 +6,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
 #include "image_options.h"
 #include "loader_options.h"

@@ -6,8 +6,8 @@
 
 #include "addresses/percent.h"
 #include "addresses/url.h"
-#include "format/make_error.h"
-#include "format/printable.h"
+#include "base/make_error.h"
+#include "base/printable.h"
 
 namespace ffkit {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "addresses/percent.h"
-#include "format/make_error.h"
-#include "format/printable.h"
+#include "base/make_error.h"
+#include "base/printable.h"
 
 namespace ffkit {
 namespace {

@@ -12,7 +12,7 @@
 #include <limits>
 #include <optional>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 namespace {

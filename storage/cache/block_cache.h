@@ -9,7 +9,7 @@
 #include <mutex>
 #include <string>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/storage/cache.h>
 
 #include "cache/block_memory.h"

@@ -5,7 +5,7 @@
 #include <functional>
 #include <utility>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
 namespace ffkit {
 namespace {

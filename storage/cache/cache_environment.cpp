@@ -8,7 +8,7 @@
 
 #include <ffkit/storage/cache.h>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 namespace {

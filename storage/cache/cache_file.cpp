@@ -10,12 +10,12 @@
 #include <cerrno>
 #include <cstring>
 
-#include <ffkit/format/crc32c.h>
+#include <ffkit/base/crc32c.h>
 
+#include "base/file/file_lock.h"
+#include "base/make_error.h"
 #include "cache/block_run.h"
 #include "cache/byte_lock.h"
-#include "format/file/file_lock.h"
-#include "format/make_error.h"
 
 namespace ffkit {
 namespace {

@@ -22,7 +22,7 @@
 #include <string>
 #include <vector>
 
-#include "format/file/file.h"
+#include "base/file/file.h"
 
 namespace ffkit {
 

@@ -13,10 +13,10 @@
 
 #include <ffkit/storage/cache.h>
 
+#include "base/file/file_lock.h"
+#include "base/fnv.h"
+#include "base/make_error.h"
 #include "cache/byte_lock.h"
-#include "format/file/file_lock.h"
-#include "format/fnv.h"
-#include "format/make_error.h"
 
 namespace ffkit {
 namespace {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "format/file/file.h"
+#include "base/file/file.h"
 
 namespace ffkit {
 

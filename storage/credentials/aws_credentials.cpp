@@ -6,9 +6,9 @@
 #include <array>
 #include <set>
 
+#include "base/make_error.h"
+#include "base/printable.h"
 #include "credentials/sts.h"
-#include "format/make_error.h"
-#include "format/printable.h"
 
 namespace ffkit {
 namespace {

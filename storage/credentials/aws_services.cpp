@@ -2,9 +2,9 @@
 #include <array>
 
 #include "addresses/url.h"
+#include "base/make_error.h"
+#include "base/printable.h"
 #include "credentials/aws_credentials.h"
-#include "format/make_error.h"
-#include "format/printable.h"
 
 namespace ffkit {
 namespace {

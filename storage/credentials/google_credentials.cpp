@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "addresses/url.h"
-#include "format/make_error.h"
-#include "format/printable.h"
+#include "base/make_error.h"
+#include "base/printable.h"
 #include "signing/hashes.h"
 
 namespace ffkit {

@@ -6,10 +6,10 @@
 
 #include "addresses/percent.h"
 #include "addresses/url.h"
+#include "base/file/file.h"
+#include "base/make_error.h"
+#include "base/printable.h"
 #include "credentials/aws_credentials.h"
-#include "format/file/file.h"
-#include "format/make_error.h"
-#include "format/printable.h"
 #include "signing/hashes.h"
 
 namespace ffkit {

@@ -3,8 +3,8 @@
 #include <unistd.h>
 
 #include "addresses/url.h"
-#include "format/make_error.h"
-#include "format/printable.h"
+#include "base/make_error.h"
+#include "base/printable.h"
 #include "xml/xml.h"
 
 namespace ffkit {

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 #include "http/ca_bundle.h"
 #include "http/curl_reactor.h"
 

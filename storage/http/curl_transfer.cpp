@@ -8,9 +8,9 @@
 #include <new>
 #include <utility>
 
-#include <ffkit/format/version.h>
+#include <ffkit/base/version.h>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 namespace {

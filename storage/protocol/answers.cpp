@@ -5,8 +5,8 @@
 
 #include "addresses/address.h"
 #include "addresses/percent.h"
-#include "format/make_error.h"
-#include "format/printable.h"
+#include "base/make_error.h"
+#include "base/printable.h"
 #include "xml/xml.h"
 
 namespace ffkit {

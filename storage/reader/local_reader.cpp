@@ -3,7 +3,7 @@
 
 #include <fcntl.h>
 
-#include "format/file/file.h"
+#include "base/file/file.h"
 
 namespace ffkit {
 namespace {

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/make_error.h"
 #include "cache/block_reader.h"
 #include "cache/range_memory.h"
-#include "format/make_error.h"
 
 namespace ffkit {
 namespace {

@@ -1,4 +1,4 @@
-#include "format/machine/per_process.h"
+#include "base/machine/per_process.h"
 #include "reader/local_reader.h"
 #include "reader/object_reader.h"
 

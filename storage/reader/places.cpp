@@ -1,8 +1,8 @@
 #include "reader/places.h"
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
-#include "format/file/file.h"
+#include "base/file/file.h"
 #include "stores/object_store.h"
 
 namespace ffkit {

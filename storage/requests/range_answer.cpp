@@ -4,7 +4,7 @@
 #include <charconv>
 #include <utility>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 #include "requests/verdict.h"
 
 namespace ffkit {

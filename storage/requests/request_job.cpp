@@ -3,7 +3,7 @@
 #include <cstring>
 #include <utility>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 namespace {

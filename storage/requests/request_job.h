@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
 #include "requests/requests.h"
 

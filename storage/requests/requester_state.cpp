@@ -8,7 +8,7 @@
 #include <system_error>
 #include <utility>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 namespace {

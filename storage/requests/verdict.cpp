@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "format/printable.h"
+#include "base/printable.h"
 
 namespace ffkit {
 namespace {

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 namespace {

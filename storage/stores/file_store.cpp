@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "addresses/address.h"
-#include "format/file/file.h"
-#include "format/make_error.h"
+#include "base/file/file.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "addresses/percent.h"
 #include "addresses/url.h"
+#include "base/make_error.h"
+#include "base/printable.h"
 #include "credentials/hugging_face_token.h"
-#include "format/make_error.h"
-#include "format/printable.h"
 
 namespace ffkit {
 namespace {

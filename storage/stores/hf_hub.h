@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
 #include "addresses/address.h"
 #include "credentials/surroundings.h"

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "addresses/address.h"
-#include "format/make_error.h"
+#include "base/make_error.h"
 #include "stores/told.h"
 
 namespace ffkit {

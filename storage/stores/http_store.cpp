@@ -6,7 +6,7 @@
 
 #include "addresses/address.h"
 #include "addresses/url.h"
-#include "format/make_error.h"
+#include "base/make_error.h"
 #include "stores/told.h"
 
 namespace ffkit {

@@ -6,7 +6,7 @@
 
 #include "addresses/address.h"
 #include "addresses/percent.h"
-#include "format/make_error.h"
+#include "base/make_error.h"
 #include "stores/s3_upload.h"
 #include "stores/told.h"
 

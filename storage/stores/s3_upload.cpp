@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "addresses/percent.h"
-#include "format/make_error.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 namespace {

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "addresses/address.h"
-#include "format/file/durable_file.h"
-#include "format/file/file.h"
-#include "format/make_error.h"
+#include "base/file/durable_file.h"
+#include "base/file/file.h"
+#include "base/make_error.h"
 #include "stores/object_store.h"
 
 namespace ffkit {

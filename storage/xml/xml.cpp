@@ -5,8 +5,8 @@
 #include <charconv>
 #include <utility>
 
-#include "format/make_error.h"
-#include "format/printable.h"
+#include "base/make_error.h"
+#include "base/printable.h"
 
 namespace ffkit {
 namespace {

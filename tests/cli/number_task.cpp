@@ -14,7 +14,7 @@
 #include <numeric>
 #include <optional>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/trainer/module_model.h>
 #include <ffkit/trainer/task.h>
 

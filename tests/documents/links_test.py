@@ -59,7 +59,7 @@ def main():
         found.append(f"README.md has {len(pictures)} pictures; it should have one")
     found += [f"README.md: {name} has 100 kB or more" for name in pictures if (source / name).exists() and (source / name).stat().st_size >= 100_000]
     versions = [re.search(pattern, (source / name).read_text(), re.MULTILINE)[1]
-                for name, pattern in (("CITATION.cff", r"^version: (.+)$"), ("format/include/ffkit/format/version.h", r'FFKIT_VERSION "(.+)"'))]
+                for name, pattern in (("CITATION.cff", r"^version: (.+)$"), ("base/include/ffkit/base/version.h", r'FFKIT_VERSION "(.+)"'))]
     if versions[0] != versions[1]:
         found.append(f"CITATION.cff has the version {versions[0]}, and the headers {versions[1]}")
     if found:

@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/loader/loader.h>
 
 #include "collect_epoch.h"

@@ -13,7 +13,7 @@
 #include <mutex>
 #include <string>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/loader/loader.h>
 
 #include "collect_epoch.h"

@@ -19,7 +19,7 @@
 #include <string>
 #include <thread>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/loader/loader.h>
 
 #include "collect_epoch.h"

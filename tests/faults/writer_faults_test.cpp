@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
+#include <ffkit/base/error.h>
 #include <ffkit/format/dataset_writer.h>
-#include <ffkit/format/error.h>
 #include <ffkit/format/record.h>
 #include <ffkit/format/shard_reader.h>
 #include <ffkit/format/v1_writer.h>

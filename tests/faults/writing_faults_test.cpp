@@ -8,12 +8,12 @@
 #include <map>
 #include <string>
 
+#include <ffkit/base/error.h>
 #include <ffkit/converter/convert.h>
 #include <ffkit/converter/copy.h>
 #include <ffkit/converter/merge.h>
 #include <ffkit/converter/v1.h>
 #include <ffkit/format/dataset.h>
-#include <ffkit/format/error.h>
 
 #include "fake_source.h"
 #include "faults/fault_injection.h"

@@ -3,8 +3,8 @@
 #include <span>
 
 #include "converter/input/input_file.h"
-#include "converter/sources/coco/coco_file.h"
 #include "memory_file.h"
+#include "sources/coco/coco_file.h"
 #include "touch.h"
 
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "converter/sources/coco/coco_masks.h"
+#include "sources/coco/coco_masks.h"
 #include "touch.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {

@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
 #include "converter/input/input_file.h"
-#include "converter/sources/archives/compressed_stream.h"
 #include "format/content_kind.h"
+#include "sources/archives/compressed_stream.h"
 #include "touch.h"
 
 namespace {

@@ -7,10 +7,10 @@
 #include <span>
 #include <vector>
 
-#include <ffkit/format/crc32c.h>
+#include <ffkit/base/crc32c.h>
 
+#include "base/little_endian.h"
 #include "duplicates/hash_file.h"
-#include "format/little_endian.h"
 
 namespace {
 

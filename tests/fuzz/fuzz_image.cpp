@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/image/exif_tags.h>
 #include <ffkit/image/image_codec.h>
 #include <ffkit/image/mask.h>

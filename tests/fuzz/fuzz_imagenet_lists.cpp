@@ -4,9 +4,9 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "converter/sources/folder/val_annotations.h"
-#include "converter/sources/imagenet/devkit.h"
-#include "converter/sources/imagenet/kaggle_lists.h"
+#include "sources/folder/val_annotations.h"
+#include "sources/imagenet/devkit.h"
+#include "sources/imagenet/kaggle_lists.h"
 #include "touch.h"
 
 namespace {

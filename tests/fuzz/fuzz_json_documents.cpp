@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
-#include "converter/sources/files/json_documents.h"
-#include "converter/sources/numbers/json_members.h"
+#include "sources/files/json_documents.h"
+#include "sources/numbers/json_members.h"
 #include "touch.h"
 
 namespace {

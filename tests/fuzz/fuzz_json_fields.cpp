@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/format/record.h>
 
-#include "converter/sources/jsonl/json_fields.h"
+#include "sources/jsonl/json_fields.h"
 #include "touch.h"
 
 namespace {

@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <span>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/format/manifest.h>
 
 #include "memory_file.h"

@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <span>
 
-#include "converter/sources/numbers/npy_header.h"
+#include "sources/numbers/npy_header.h"
 #include "touch.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

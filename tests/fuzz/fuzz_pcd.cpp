@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "converter/sources/nuscenes/radar_pcd.h"
+#include "sources/nuscenes/radar_pcd.h"
 #include "touch.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

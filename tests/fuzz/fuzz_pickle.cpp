@@ -1,7 +1,7 @@
 // A pickle of any bytes: values, or an Error. Every value that came of it is looked at.
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
-#include "format/bytes/pickle.h"
+#include "base/bytes/pickle.h"
 #include "touch.h"
 
 using ffkit::Pickle;

@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "converter/sources/beton/beton_file.h"
-#include "converter/sources/lmdb/lmdb_file.h"
-#include "converter/sources/lmdb/lmdb_values.h"
-#include "converter/sources/recordio/recordio_lists.h"
-#include "converter/sources/recordio/recordio_scan.h"
 #include "memory_file.h"
 #include "seeds/seeds.h"
+#include "sources/beton/beton_file.h"
+#include "sources/lmdb/lmdb_file.h"
+#include "sources/lmdb/lmdb_values.h"
+#include "sources/recordio/recordio_lists.h"
+#include "sources/recordio/recordio_scan.h"
 #include "touch.h"
 
 namespace {

@@ -7,7 +7,7 @@
 #include <random>
 #include <span>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/format/filter.h>
 #include <ffkit/format/record.h>
 #include <ffkit/format/shard_reader.h>

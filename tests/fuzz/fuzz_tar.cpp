@@ -7,9 +7,9 @@
 #include <cstring>
 #include <filesystem>
 
-#include "converter/sources/archives/tar_index.h"
 #include "memory_file.h"
 #include "seeds/seeds.h"
+#include "sources/archives/tar_index.h"
 #include "touch.h"
 
 namespace {

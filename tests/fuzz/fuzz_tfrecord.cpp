@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "converter/sources/tfrecord/tf_example.h"
-#include "converter/sources/tfrecord/tfds_features.h"
-#include "converter/sources/tfrecord/tfrecord_scan.h"
+#include "sources/tfrecord/tf_example.h"
+#include "sources/tfrecord/tfds_features.h"
+#include "sources/tfrecord/tfrecord_scan.h"
 #include "touch.h"
 
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <ffkit/base/error.h>
 #include <ffkit/format/dataset.h>
-#include <ffkit/format/error.h>
 #include <ffkit/format/packed_folder.h>
 #include <ffkit/format/record.h>
 

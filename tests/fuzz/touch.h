@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
 namespace ffkit::fuzzing {
 

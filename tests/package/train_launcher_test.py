@@ -73,7 +73,7 @@ class Launcher(unittest.TestCase):
                          "Several GPUs need --dist-backend gloo, and deformable attention is slower\n")
 
     def test_the_extra_is_of_this_version(self):
-        version = re.search(r'FFKIT_VERSION "([0-9.]+)"', (ROOT / "format/include/ffkit/format/version.h").read_text())[1]
+        version = re.search(r'FFKIT_VERSION "([0-9.]+)"', (ROOT / "base/include/ffkit/base/version.h").read_text())[1]
         self.assertIn(f'train = ["ffkit-train~={version.rpartition(".")[0]}.0"]', (ROOT / "pyproject.toml").read_text())
 
     def test_no_torch(self):

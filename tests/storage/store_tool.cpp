@@ -31,7 +31,7 @@
 #include <thread>
 #include <vector>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
 #include "stores/object_store.h"
 

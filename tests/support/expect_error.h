@@ -10,7 +10,7 @@
 
 #include <string>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
 #include "messages/message_table.h"
 

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include <ffkit/base/error.h>
 #include <ffkit/converter/source.h>
-#include <ffkit/format/error.h>
 
 namespace ffkit::testing {
 

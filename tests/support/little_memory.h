@@ -11,7 +11,7 @@
 #include <functional>
 #include <string>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
 #include "child_process.h"
 

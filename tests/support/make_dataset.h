@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include <ffkit/format/compression.h>
+#include <ffkit/base/compression.h>
 #include <ffkit/format/dataset.h>
 #include <ffkit/format/manifest.h>
 #include <ffkit/format/record.h>

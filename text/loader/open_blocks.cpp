@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/loader/permutation.h>
 
 namespace ffkit::text {

@@ -7,7 +7,7 @@
 #include <ffkit/text/token_data.h>
 #include <ffkit/text/token_loader.h>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 #include "open_blocks.h"
 #include "token_order.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "format/mix64.h"
+#include "base/mix64.h"
 
 namespace ffkit::text {
 namespace {

@@ -1,7 +1,7 @@
 #include "pattern.h"
 
-#include "format/make_error.h"
-#include "format/printable.h"
+#include "base/make_error.h"
+#include "base/printable.h"
 
 namespace ffkit::text {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "format/make_error.h"
-#include "format/printable.h"
+#include "base/make_error.h"
+#include "base/printable.h"
 #include "words/pattern.h"
 
 namespace ffkit::text {

@@ -10,8 +10,8 @@
 #include <ffkit/converter/copy.h>
 #include <ffkit/converter/progress_bar.h>
 
+#include "base/readable_numbers.h"
 #include "commands.h"
-#include "format/readable_numbers.h"
 #include "options.h"
 #include "tools/stop_signals.h"
 #include "tools/table_options.h"

@@ -7,8 +7,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include <ffkit/converter/registry.h>
-#include <ffkit/format/version.h>
+#include <ffkit/base/version.h>
+#include <ffkit/sources/registry.h>
 
 #include "commands.h"
 #include "options.h"

@@ -6,8 +6,8 @@
 
 #include <ffkit/converter/leftovers.h>
 
+#include "base/readable_numbers.h"
 #include "commands.h"
-#include "format/readable_numbers.h"
 #include "options.h"
 
 namespace ffkit {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include <ffkit/base/option_table.h>
 #include <ffkit/converter/merge.h>
 #include <ffkit/format/dataset.h>
-#include <ffkit/format/option_table.h>
 
 #include "commands.h"
 #include "options.h"

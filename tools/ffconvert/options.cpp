@@ -7,11 +7,11 @@
 #include <filesystem>
 #include <vector>
 
+#include <ffkit/base/error.h>
+#include <ffkit/base/option_names.h>
 #include <ffkit/converter/progress_bar.h>
-#include <ffkit/format/error.h>
-#include <ffkit/format/option_names.h>
 
-#include "format/readable_numbers.h"
+#include "base/readable_numbers.h"
 #include "tools/shell_word.h"
 #include "tools/stop_signals.h"
 #include "tools/table_options.h"

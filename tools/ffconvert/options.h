@@ -11,10 +11,10 @@
 
 #include <CLI/CLI.hpp>
 
+#include <ffkit/base/option_table.h>
 #include <ffkit/converter/convert.h>
 #include <ffkit/converter/options.h>
 #include <ffkit/converter/source.h>
-#include <ffkit/format/option_table.h>
 
 namespace ffkit {
 

@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include <ffkit/converter/registry.h>
+#include <ffkit/sources/registry.h>
 
 #include "commands.h"
 #include "options.h"

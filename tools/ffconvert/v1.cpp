@@ -6,14 +6,14 @@
 #include <utility>
 #include <vector>
 
+#include <ffkit/base/option_names.h>
+#include <ffkit/base/option_table.h>
 #include <ffkit/converter/progress_bar.h>
 #include <ffkit/converter/sources.h>
 #include <ffkit/converter/v1.h>
-#include <ffkit/format/option_names.h>
-#include <ffkit/format/option_table.h>
 
+#include "base/make_error.h"
 #include "commands.h"
-#include "format/make_error.h"
 #include "options.h"
 #include "tools/stop_signals.h"
 

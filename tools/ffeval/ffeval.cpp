@@ -1,6 +1,6 @@
 // ffeval: figures of a model's results against a data set. Data on stdout, errors on stderr; exit
 // status 0, 1 (failed) or 2 (wrong use).
-#include <ffkit/format/version.h>
+#include <ffkit/base/version.h>
 
 #include "commands.h"
 #include "tools/command_line.h"

@@ -10,8 +10,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <ffkit/base/error.h>
 #include <ffkit/format/dataset.h>
-#include <ffkit/format/error.h>
 #include <ffkit/nuscenes/detection.h>
 
 #include "commands.h"

@@ -12,8 +12,8 @@
 #include <ffkit/format/dataset.h>
 #include <ffkit/pose/root_truth.h>
 
+#include "base/make_error.h"
 #include "commands.h"
-#include "format/make_error.h"
 #include "tools/output_file.h"
 
 namespace ffkit {

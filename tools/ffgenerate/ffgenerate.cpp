@@ -13,7 +13,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <ffkit/format/version.h>
+#include <ffkit/base/version.h>
 #include <ffkit/trainer/generate.h>
 #include <ffkit/trainer/gpus.h>
 #include <ffkit/trainer/launch.h>

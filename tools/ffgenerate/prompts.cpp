@@ -7,8 +7,8 @@
 #include <iterator>
 #include <span>
 
+#include "base/make_error.h"
 #include "format/content_kind.h"
-#include "format/make_error.h"
 
 namespace ffkit {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <tbb/task_arena.h>
 
-#include <ffkit/format/machine.h>
-#include <ffkit/format/version.h>
+#include <ffkit/base/machine.h>
+#include <ffkit/base/version.h>
 
 #include "commands.h"
 #include "tools/command_line.h"

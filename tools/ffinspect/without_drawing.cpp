@@ -1,5 +1,5 @@
 // The subcommands that draw, in a build without OpenCV or FreeType: they say so.
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
 #include "commands.h"
 

@@ -19,8 +19,8 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <ffkit/base/version.h>
 #include <ffkit/format/dataset.h>
-#include <ffkit/format/version.h>
 #include <ffkit/trainer/gpus.h>
 #include <ffkit/trainer/launch.h>
 #include <ffkit/trainer/measure.h>

@@ -8,11 +8,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/trainer/task_registry.h>
 
+#include "base/json_text.h"
 #include "checkpoint/checkpoint_parts.h"
-#include "format/json_text.h"
 #include "model/finite_tensors.h"
 #include "options/options_json.h"
 #include "report/json_number.h"

@@ -10,11 +10,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include <ffkit/format/crc32c.h>
-#include <ffkit/format/error.h>
+#include <ffkit/base/crc32c.h>
+#include <ffkit/base/error.h>
 
-#include "format/file/file.h"
-#include "format/json_text.h"
+#include "base/file/file.h"
+#include "base/json_text.h"
 
 namespace ffkit {
 namespace {

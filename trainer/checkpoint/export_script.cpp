@@ -5,10 +5,10 @@
 #include <map>
 #include <string>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
-#include "format/file/durable_file.h"
-#include "format/printable.h"
+#include "base/file/durable_file.h"
+#include "base/printable.h"
 
 namespace ffkit {
 namespace {

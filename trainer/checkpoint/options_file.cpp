@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "format/file/durable_file.h"
+#include "base/file/durable_file.h"
 #include "options/options_json.h"
 
 namespace ffkit {

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
 #include "options/given_options.h"
 #include "options/options_json.h"

@@ -14,8 +14,9 @@
 #include <unordered_map>
 #include <utility>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
+#include "base/printable.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_parts.h"
 #include "files/checkpoint_errors.h"
@@ -23,7 +24,6 @@
 #include "files/safetensors.h"
 #include "files/sharded_weights.h"
 #include "files/torch_file.h"
-#include "format/printable.h"
 
 namespace ffkit {
 namespace {

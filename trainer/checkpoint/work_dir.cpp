@@ -8,13 +8,13 @@
 #include <charconv>
 #include <tuple>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
+#include "base/file/file.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_parts.h"
 #include "files/foreign_weights.h"
 #include "files/sharded_weights.h"
-#include "format/file/file.h"
 #include "report/metrics_log.h"
 
 namespace ffkit {

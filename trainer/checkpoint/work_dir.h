@@ -23,8 +23,8 @@
 #include <string>
 #include <vector>
 
-#include "format/file/claim_file.h"
-#include "format/file/file_lock.h"
+#include "base/file/claim_file.h"
+#include "base/file/file_lock.h"
 
 namespace ffkit {
 

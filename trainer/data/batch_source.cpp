@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include <ffkit/format/machine.h>
+#include <ffkit/base/machine.h>
 #include <ffkit/trainer/batch_source.h>
 #include <ffkit/trainer/pinned_allocator.h>
 

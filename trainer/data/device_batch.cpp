@@ -5,7 +5,7 @@
 
 #include <ffkit/trainer/device_batch.h>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 namespace {

@@ -13,7 +13,7 @@
 #include <ffkit/loader/torch.h>
 #include <ffkit/trainer/device_prefetcher.h>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 namespace {

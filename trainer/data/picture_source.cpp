@@ -12,11 +12,11 @@
 #include <thread>
 #include <utility>
 
-#include <ffkit/format/machine.h>
+#include <ffkit/base/machine.h>
 
+#include "base/file/file.h"
+#include "base/make_error.h"
 #include "data/warning.h"
-#include "format/file/file.h"
-#include "format/make_error.h"
 
 namespace ffkit {
 namespace {

@@ -1,7 +1,7 @@
 #include <ATen/Context.h>
 #include <ATen/ops/empty.h>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/loader/torch.h>
 #include <ffkit/trainer/pinned_allocator.h>
 

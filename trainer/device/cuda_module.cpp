@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/trainer/launch.h>
 
 #include "device/library_folder.h"

@@ -9,8 +9,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "base/make_error.h"
 #include "device/cuda_module.h"
-#include "format/make_error.h"
 #include "launch/gpu_search.h"
 
 namespace ffkit {

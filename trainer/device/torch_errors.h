@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
 namespace ffkit {
 

@@ -15,7 +15,7 @@
 #include <ATen/ops/var_mean.h>
 #include <torch/csrc/autograd/custom_function.h>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
 namespace ffkit {
 namespace {

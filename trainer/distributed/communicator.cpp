@@ -15,10 +15,10 @@
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <torch/csrc/distributed/c10d/comm.hpp>
 
+#include "base/make_error.h"
 #include "device/cuda_module.h"
 #include "distributed/communicator_impl.h"
 #include "distributed/meeting.h"
-#include "format/make_error.h"
 #include "launch/network_address.h"
 #include "launch/waiting.h"
 

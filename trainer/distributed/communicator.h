@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/trainer/launch.h>
 #include <ffkit/trainer/model.h>
 #include <ffkit/trainer/peers.h>

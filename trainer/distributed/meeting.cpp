@@ -23,7 +23,7 @@
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 #include "launch/meeting_point.h"
 
 namespace ffkit {

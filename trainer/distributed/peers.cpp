@@ -3,7 +3,7 @@
 
 #include <ffkit/trainer/peers.h>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 namespace {

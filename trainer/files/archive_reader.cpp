@@ -7,8 +7,8 @@
 #include <memory>
 #include <string_view>
 
-#include "format/file/file.h"
-#include "format/make_error.h"
+#include "base/file/file.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 namespace {

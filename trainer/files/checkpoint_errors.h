@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
 namespace ffkit {
 

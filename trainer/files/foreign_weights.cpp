@@ -6,9 +6,9 @@
 #include <string_view>
 #include <utility>
 
+#include "base/file/file.h"
+#include "base/make_error.h"
 #include "format/content_kind.h"
-#include "format/file/file.h"
-#include "format/make_error.h"
 
 namespace ffkit {
 namespace {

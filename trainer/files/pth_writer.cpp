@@ -6,8 +6,8 @@
 
 #include <exception>
 
+#include "base/file/durable_file.h"
 #include "files/pth.h"
-#include "format/file/durable_file.h"
 
 namespace ffkit {
 namespace {

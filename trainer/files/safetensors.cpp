@@ -13,16 +13,16 @@
 
 #include <nlohmann/json.hpp>
 
-#include <ffkit/format/crc32c.h>
+#include <ffkit/base/crc32c.h>
 
+#include "base/file/durable_file.h"
+#include "base/json_text.h"
+#include "base/little_endian.h"
+#include "base/make_error.h"
+#include "base/printable.h"
 #include "files/checkpoint_errors.h"
 #include "files/foreign_weights.h"
 #include "files/torch_types.h"
-#include "format/file/durable_file.h"
-#include "format/json_text.h"
-#include "format/little_endian.h"
-#include "format/make_error.h"
-#include "format/printable.h"
 
 namespace ffkit {
 namespace {

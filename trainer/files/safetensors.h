@@ -18,8 +18,8 @@
 
 #include <ffkit/trainer/model.h>
 
+#include "base/file/file.h"
 #include "files/state_dict.h"
-#include "format/file/file.h"
 
 namespace ffkit {
 

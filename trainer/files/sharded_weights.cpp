@@ -6,9 +6,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "format/file/file.h"
-#include "format/make_error.h"
-#include "format/printable.h"
+#include "base/file/file.h"
+#include "base/make_error.h"
+#include "base/printable.h"
 
 namespace ffkit {
 namespace {

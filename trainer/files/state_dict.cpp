@@ -9,9 +9,9 @@
 #include <set>
 #include <utility>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
-#include "format/printable.h"
+#include "base/printable.h"
 
 namespace ffkit {
 namespace {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "format/bytes/pickle.h"
+#include "base/bytes/pickle.h"
 
 namespace ffkit {
 

@@ -11,12 +11,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/file/file.h"
+#include "base/little_endian.h"
+#include "base/make_error.h"
+#include "base/printable.h"
 #include "files/archive_reader.h"
 #include "format/content_kind.h"
-#include "format/file/file.h"
-#include "format/little_endian.h"
-#include "format/make_error.h"
-#include "format/printable.h"
 
 namespace ffkit {
 namespace {

@@ -10,7 +10,7 @@
 
 #include <ffkit/trainer/gpus.h>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 #include "launch/local_process.h"
 
 namespace ffkit {

@@ -7,7 +7,7 @@
 
 #include <ffkit/trainer/launch.h>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 namespace {

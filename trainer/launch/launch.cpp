@@ -6,8 +6,8 @@
 
 #include <ffkit/trainer/launch.h>
 
-#include "format/enum_names.h"
-#include "format/machine/launchers.h"
+#include "base/enum_names.h"
+#include "base/machine/launchers.h"
 #include "launch/local_process.h"
 #include "launch/meeting_point.h"
 #include "launch/mpi_place.h"

@@ -21,7 +21,7 @@
 #include <optional>
 #include <utility>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/trainer/launch.h>
 #include <ffkit/trainer/stop.h>
 

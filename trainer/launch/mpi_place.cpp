@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "format/machine/launchers.h"
+#include "base/machine/launchers.h"
 #include "launch/meeting_point.h"
 
 namespace ffkit {

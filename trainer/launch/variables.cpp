@@ -6,7 +6,7 @@
 #include <charconv>
 #include <limits>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
 namespace ffkit {
 

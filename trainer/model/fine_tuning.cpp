@@ -7,7 +7,7 @@
 #include <cmath>
 #include <string_view>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 namespace {

@@ -6,7 +6,7 @@
 #include <regex>
 #include <string>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
 namespace ffkit {
 

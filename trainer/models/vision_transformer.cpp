@@ -13,7 +13,7 @@
 
 #include <cmath>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 #include "model/model_registry.h"
 #include "models/blocks/layers.h"
 #include "models/blocks/net.h"

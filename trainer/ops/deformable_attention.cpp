@@ -8,7 +8,7 @@
 #include <ATen/ops/zeros_like.h>
 #include <torch/csrc/autograd/custom_function.h>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 #include "ops/deformable_attention_gpu.h"
 #include "ops/deformable_attention_kernels.h"
 

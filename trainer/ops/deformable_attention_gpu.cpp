@@ -10,8 +10,8 @@
 
 #include <optional>
 
+#include "base/make_error.h"
 #include "device/cuda_module.h"
-#include "format/make_error.h"
 #include "ops/deformable_attention_call.h"
 #include "ops/deformable_value_gradient.h"
 

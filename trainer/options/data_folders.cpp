@@ -9,7 +9,7 @@
 
 #include <ffkit/trainer/train_options.h>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 namespace {

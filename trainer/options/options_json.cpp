@@ -6,8 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "format/json_text.h"
-#include "format/make_error.h"
+#include "base/json_text.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 namespace {

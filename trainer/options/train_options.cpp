@@ -2,8 +2,8 @@
 
 #include <ffkit/trainer/train_options.h>
 
-#include "format/enum_names.h"
-#include "format/make_error.h"
+#include "base/enum_names.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 constexpr EnumName<Amp> kAmpNames[] = {{Amp::off, "off"}, {Amp::bf16, "bf16"}, {Amp::fp16, "fp16"},

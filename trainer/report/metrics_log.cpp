@@ -9,9 +9,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "format/file/durable_file.h"
-#include "format/json_text.h"
-#include "format/make_error.h"
+#include "base/file/durable_file.h"
+#include "base/json_text.h"
+#include "base/make_error.h"
 #include "report/json_number.h"
 
 namespace ffkit {

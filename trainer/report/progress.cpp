@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "format/readable_numbers.h"
+#include "base/readable_numbers.h"
 
 namespace ffkit {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <string>
 
-#include "format/terminal_line.h"
+#include "base/terminal_line.h"
 
 namespace ffkit {
 

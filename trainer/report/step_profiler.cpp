@@ -10,8 +10,8 @@
 #include <map>
 #include <vector>
 
-#include "format/file/file.h"
-#include "format/make_error.h"
+#include "base/file/file.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 namespace {

@@ -7,10 +7,10 @@
 #include <chrono>
 #include <span>
 
-#include <ffkit/format/crc32c.h>
+#include <ffkit/base/crc32c.h>
 
-#include "format/file/file.h"
-#include "format/little_endian.h"
+#include "base/file/file.h"
+#include "base/little_endian.h"
 
 namespace ffkit {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/trainer/task_registry.h>
 
 namespace ffkit {

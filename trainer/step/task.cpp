@@ -1,7 +1,7 @@
 #include <ATen/ops/cat.h>
 #include <fmt/format.h>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/trainer/task.h>
 
 #include "optim/gradient_clip.h"

@@ -3,7 +3,7 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 
-#include <ffkit/format/machine.h>
+#include <ffkit/base/machine.h>
 
 #include "model/fine_tuning.h"
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
 #include "device/autocast.h"
 #include "distributed/communicator_peers.h"

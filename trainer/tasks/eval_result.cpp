@@ -4,7 +4,7 @@
 #include <ffkit/trainer/eval_result.h>
 #include <ffkit/trainer/task_registry.h>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 

@@ -6,7 +6,7 @@
 
 #include <ffkit/trainer/task_registry.h>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 

@@ -12,16 +12,16 @@
 #include <utility>
 #include <vector>
 
+#include <ffkit/base/error.h>
+#include <ffkit/base/option_names.h>
+#include <ffkit/base/option_table.h>
 #include <ffkit/converter/convert.h>
 #include <ffkit/converter/merge.h>
-#include <ffkit/converter/registry.h>
 #include <ffkit/converter/sources.h>
 #include <ffkit/converter/v1.h>
 #include <ffkit/format/dataset.h>
-#include <ffkit/format/error.h>
-#include <ffkit/format/option_names.h>
-#include <ffkit/format/option_table.h>
 #include <ffkit/loader/permutation.h>
+#include <ffkit/sources/registry.h>
 
 #include "bindings.h"
 #include "convert/python_source.h"

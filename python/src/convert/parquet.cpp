@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include <ffkit/converter/arrow_file.h>
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
+#include <ffkit/sources/arrow_file.h>
 
 #include "bindings.h"
 

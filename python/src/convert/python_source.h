@@ -5,9 +5,9 @@
 
 #include <memory>
 
+#include <ffkit/base/error.h>
 #include <ffkit/converter/image_storage.h>
 #include <ffkit/converter/source.h>
-#include <ffkit/format/error.h>
 
 namespace ffkit::python {
 

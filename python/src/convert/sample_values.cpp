@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/image/image_codec.h>
 
 #include "convert/table_values.h"

@@ -10,8 +10,8 @@
 #include <variant>
 #include <vector>
 
-#include <ffkit/format/error.h>
-#include <ffkit/format/option_names.h>
+#include <ffkit/base/error.h>
+#include <ffkit/base/option_names.h>
 
 namespace nb = nanobind;
 

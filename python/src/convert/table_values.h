@@ -1,9 +1,9 @@
-// Tables of options (ffkit/format/option_table.h) between Python and C++. With the GIL.
+// Tables of options (ffkit/base/option_table.h) between Python and C++. With the GIL.
 #pragma once
 
 #include <nanobind/nanobind.h>
 
-#include <ffkit/format/option_table.h>
+#include <ffkit/base/option_table.h>
 
 namespace ffkit::python {
 

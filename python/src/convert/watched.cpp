@@ -5,7 +5,7 @@
 #include <exception>
 #include <thread>
 
-#include <ffkit/format/option_names.h>
+#include <ffkit/base/option_names.h>
 
 namespace nb = nanobind;
 

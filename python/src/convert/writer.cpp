@@ -12,12 +12,12 @@
 #include <utility>
 #include <vector>
 
-#include <ffkit/converter/arrow_c.h>
-#include <ffkit/converter/arrow_samples.h>
+#include <ffkit/base/error.h>
 #include <ffkit/converter/image_storage.h>
 #include <ffkit/converter/sample_writer.h>
 #include <ffkit/converter/shard_sink.h>
-#include <ffkit/format/error.h>
+#include <ffkit/sources/arrow_c.h>
+#include <ffkit/sources/arrow_samples.h>
 
 #include "bindings.h"
 #include "convert/sample_values.h"

@@ -4,9 +4,9 @@
 #include <span>
 #include <string_view>
 
-#include "converter/sources/litdata/litdata_format.h"
-#include "converter/sources/rows/litdata_builder.h"
 #include "rows/source_of_files.h"
+#include "sources/litdata/litdata_format.h"
+#include "sources/rows/litdata_builder.h"
 
 namespace {
 

@@ -3,8 +3,8 @@
 #include <span>
 #include <string_view>
 
-#include "converter/sources/rows/mds_builder.h"
 #include "rows/source_of_files.h"
+#include "sources/rows/mds_builder.h"
 
 namespace {
 

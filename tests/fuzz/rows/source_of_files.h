@@ -14,7 +14,7 @@
 #include <string_view>
 #include <system_error>
 
-#include <ffkit/converter/row_sources.h>
+#include <ffkit/sources/row_sources.h>
 
 #include "touch.h"
 

@@ -7,9 +7,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include <ffkit/format/crc32c.h>
+#include <ffkit/base/crc32c.h>
 
-#include "format/little_endian.h"
+#include "base/little_endian.h"
 #include "format/shard/shard_layout.h"
 
 // From FORMAT.md rather than by the readers' code: what breaks a reader must break it in the

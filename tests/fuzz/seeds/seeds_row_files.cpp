@@ -1,11 +1,11 @@
 // Seeds of files of other libraries, by the tests' builders.
 #include <string>
 
-#include "converter/sources/rows/beton_builder.h"
-#include "converter/sources/rows/lmdb_builder.h"
-#include "converter/sources/rows/recordio_builder.h"
 #include "pictures.h"
 #include "seeds/seeds.h"
+#include "sources/rows/beton_builder.h"
+#include "sources/rows/lmdb_builder.h"
+#include "sources/rows/recordio_builder.h"
 #include "text_file.h"
 
 namespace ffkit::fuzzing {

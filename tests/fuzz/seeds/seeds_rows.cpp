@@ -1,10 +1,10 @@
 // Seeds of files of other libraries, whose rows are converted.
 #include <string>
 
-#include "converter/sources/rows/litdata_builder.h"
-#include "converter/sources/rows/mds_builder.h"
-#include "converter/sources/rows/tf_example_builder.h"
 #include "seeds/seeds.h"
+#include "sources/rows/litdata_builder.h"
+#include "sources/rows/mds_builder.h"
+#include "sources/rows/tf_example_builder.h"
 #include "tar_builder.h"
 
 namespace ffkit::fuzzing {

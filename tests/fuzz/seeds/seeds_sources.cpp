@@ -3,11 +3,11 @@
 #include <string>
 #include <string_view>
 
-#include <ffkit/format/crc32c.h>
+#include <ffkit/base/crc32c.h>
 
-#include "format/fnv.h"
-#include "format/little_endian.h"
-#include "format/mix64.h"
+#include "base/fnv.h"
+#include "base/little_endian.h"
+#include "base/mix64.h"
 #include "seeds/seeds.h"
 #include "tar_builder.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "format/bytes/pickle.h"
+#include "base/bytes/pickle.h"
 #include "seeds/seeds.h"
 #include "v1_file_builder.h"
 

@@ -1,6 +1,6 @@
 #include <cstdio>
 
-#include <ffkit/format/version.h>
+#include <ffkit/base/version.h>
 #include <ffkit/loader/loader.h>
 
 #if FFKIT_VERSION_MAJOR != 0 || FFKIT_VERSION_MINOR != 2

@@ -20,7 +20,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
 #include "fixture.h"
 #include "tasks/bevformer/loss/boxes.h"

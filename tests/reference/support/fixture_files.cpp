@@ -15,7 +15,7 @@
 #include <span>
 #include <stdexcept>
 
-#include "converter/sources/numbers/npy_header.h"
+#include "sources/numbers/npy_header.h"
 
 namespace ffkit::testing {
 namespace {

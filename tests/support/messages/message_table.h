@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
 namespace ffkit::testing {
 

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include <ffkit/converter/convert.h>
-#include <ffkit/converter/registry.h>
 #include <ffkit/converter/sources.h>
 #include <ffkit/format/dataset.h>
+#include <ffkit/sources/registry.h>
 
 #include "expect_error.h"
 #include "pictures.h"

@@ -6,8 +6,8 @@
 #include <cerrno>
 #include <limits>
 
+#include <ffkit/base/error.h>
 #include <ffkit/format/dataset.h>
-#include <ffkit/format/error.h>
 
 #include "expect_error.h"
 #include "output/destination_checks.h"

@@ -7,11 +7,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include <ffkit/base/error.h>
 #include <ffkit/converter/convert.h>
 #include <ffkit/converter/image_storage.h>
 #include <ffkit/converter/sources.h>
 #include <ffkit/format/dataset.h>
-#include <ffkit/format/error.h>
 #include <ffkit/format/record.h>
 #include <ffkit/image/dct_picture.h>
 #include <ffkit/image/image_codec.h>

@@ -10,9 +10,9 @@
 #include <numeric>
 #include <thread>
 
+#include <ffkit/base/error.h>
 #include <ffkit/format/dataset.h>
 #include <ffkit/format/dataset_writer.h>
-#include <ffkit/format/error.h>
 
 #include "expect_error.h"
 #include "fake_source.h"

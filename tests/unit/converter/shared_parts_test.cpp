@@ -16,11 +16,11 @@
 #include <ffkit/converter/merge.h>
 #include <ffkit/format/dataset.h>
 
+#include "base/file/claimant.h"
 #include "converter/output/store_claim.h"
 #include "expect_error.h"
 #include "fake_source.h"
 #include "files_of.h"
-#include "format/file/claimant.h"
 #include "temp_dir.h"
 #include "text_file.h"
 

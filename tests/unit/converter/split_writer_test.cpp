@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <ffkit/format/crc32c.h>
+#include <ffkit/base/crc32c.h>
 #include <ffkit/format/record.h>
 
 #include "child_process.h"

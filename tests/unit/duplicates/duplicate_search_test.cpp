@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
 #include "make_dataset.h"
 #include "temp_dir.h"

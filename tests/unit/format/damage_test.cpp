@@ -7,8 +7,8 @@
 #include <fstream>
 #include <set>
 
-#include <ffkit/format/crc32c.h>
-#include <ffkit/format/error.h>
+#include <ffkit/base/crc32c.h>
+#include <ffkit/base/error.h>
 #include <ffkit/format/record.h>
 #include <ffkit/format/shard_reader.h>
 #include <ffkit/format/shard_writer.h>

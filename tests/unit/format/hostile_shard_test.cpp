@@ -9,14 +9,14 @@
 
 #include <nlohmann/json.hpp>
 
-#include <ffkit/format/compression.h>
-#include <ffkit/format/crc32c.h>
+#include <ffkit/base/compression.h>
+#include <ffkit/base/crc32c.h>
 #include <ffkit/format/record.h>
 #include <ffkit/format/shard_reader.h>
 #include <ffkit/format/shard_writer.h>
 
+#include "base/little_endian.h"
 #include "expect_error.h"
-#include "little_endian.h"
 #include "memory_file.h"
 #include "seeds/reseal.h"
 #include "shard/shard_layout.h"

@@ -1,14 +1,14 @@
-#include "machine/job_place.h"
+#include "base/machine/job_place.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <string>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
+#include "base/machine/launchers.h"
 #include "expect_error.h"
-#include "machine/launchers.h"
 
 namespace ffkit {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <fstream>
 
-#include <ffkit/format/crc32c.h>
+#include <ffkit/base/crc32c.h>
 #include <ffkit/format/dataset.h>
 #include <ffkit/format/packed_folder.h>
 #include <ffkit/format/record.h>

@@ -5,7 +5,7 @@
 #include <limits>
 #include <string>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/format/record.h>
 
 #include "expect_error.h"

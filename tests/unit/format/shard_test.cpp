@@ -7,7 +7,7 @@
 #include <random>
 #include <thread>
 
-#include <ffkit/format/crc32c.h>
+#include <ffkit/base/crc32c.h>
 #include <ffkit/format/dataset_writer.h>
 #include <ffkit/format/record.h>
 #include <ffkit/format/shard_reader.h>

@@ -13,7 +13,7 @@
 #include <ffkit/format/record.h>
 #include <ffkit/format/record_unpacker.h>
 
-#include "bytes/pickle.h"
+#include "base/bytes/pickle.h"
 #include "expect_error.h"
 #include "sha256.h"
 #include "shared_data.h"

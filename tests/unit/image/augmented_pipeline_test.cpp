@@ -6,7 +6,7 @@
 #include <string>
 #include <thread>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/image/image_codec.h>
 
 #include "elements.h"

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/image/image_resizer.h>
 
 #include "expect_error.h"

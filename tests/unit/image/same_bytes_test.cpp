@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <ffkit/format/crc32c.h>
+#include <ffkit/base/crc32c.h>
 #include <ffkit/image/image_codec.h>
 
 #include "highway_targets.h"

@@ -16,8 +16,8 @@
 
 #include <ffkit/loader/loader.h>
 
+#include "base/bytes/pickle.h"
 #include "expect_error.h"
-#include "format/bytes/pickle.h"
 #include "make_dataset.h"
 #include "temp_dir.h"
 #include "v1_file_builder.h"

@@ -28,7 +28,7 @@
 #include <thread>
 #include <vector>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/loader/loader.h>
 
 #include "child_process.h"

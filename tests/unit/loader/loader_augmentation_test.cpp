@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/loader/loader.h>
 
 #include "collect_epoch.h"

@@ -7,9 +7,9 @@
 #include <ffkit/format/dataset_writer.h>
 #include <ffkit/loader/loader.h>
 
+#include "base/bytes/pickle.h"
 #include "collect_epoch.h"
 #include "expect_error.h"
-#include "format/bytes/pickle.h"
 #include "make_dataset.h"
 #include "temp_dir.h"
 #include "v1_file_builder.h"

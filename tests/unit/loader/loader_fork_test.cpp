@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/loader/loader.h>
 
 #include "child_process.h"

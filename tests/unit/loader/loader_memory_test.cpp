@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <vector>
 
+#include <ffkit/base/error.h>
 #include <ffkit/format/dataset_writer.h>
-#include <ffkit/format/error.h>
 #include <ffkit/format/record.h>
 #include <ffkit/loader/loader.h>
 

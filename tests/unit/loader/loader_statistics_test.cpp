@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/loader/loader.h>
 #include <ffkit/loader/loader_statistics.h>
 

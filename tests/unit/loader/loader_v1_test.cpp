@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/format/record.h>
 #include <ffkit/loader/loader.h>
 

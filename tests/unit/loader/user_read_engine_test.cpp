@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/loader/loader.h>
 #include <ffkit/loader/read_engine.h>
 

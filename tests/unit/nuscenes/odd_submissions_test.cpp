@@ -6,7 +6,7 @@
 #include <fstream>
 #include <string>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/nuscenes/detection.h>
 
 #include "expect_error.h"

@@ -17,7 +17,7 @@
 #include <ffkit/nuscenes/geometry.h>
 #include <ffkit/nuscenes/loading.h>
 
-#include "converter/sources/demo_nuscenes/scene.h"
+#include "sources/demo_nuscenes/scene.h"
 #include "temp_dir.h"
 
 namespace ffkit::nuscenes {

@@ -20,10 +20,10 @@
 #include <ffkit/nuscenes/windows.h>
 
 #include "collect_epoch.h"
-#include "converter/sources/numbers/npy_header.h"
 #include "expect_error.h"
 #include "nuscenes/make_nuscenes.h"
 #include "nuscenes/nuscenes_expected.h"
+#include "sources/numbers/npy_header.h"
 #include "temp_dir.h"
 
 namespace ffkit::nuscenes {

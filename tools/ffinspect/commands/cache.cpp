@@ -13,8 +13,8 @@
 
 #include <ffkit/storage/cache.h>
 
+#include "base/readable_numbers.h"
 #include "commands.h"
-#include "format/readable_numbers.h"
 #include "text/output.h"
 
 namespace ffkit {

@@ -10,11 +10,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/make_error.h"
+#include "base/readable_numbers.h"
 #include "commands.h"
 #include "data/data_sets.h"
 #include "duplicates/duplicate_search.h"
-#include "format/make_error.h"
-#include "format/readable_numbers.h"
 #include "text/output.h"
 #include "text/progress_line.h"
 #include "tools/output_file.h"

@@ -12,12 +12,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/make_error.h"
+#include "base/readable_numbers.h"
 #include "commands.h"
 #include "data/data_sets.h"
 #include "export/new_tree.h"
 #include "export/packed.h"
-#include "format/make_error.h"
-#include "format/readable_numbers.h"
 #include "forms/exporter.h"
 #include "text/output.h"
 #include "tools/shell_word.h"

@@ -6,10 +6,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/readable_numbers.h"
 #include "commands.h"
 #include "data/data_sets.h"
 #include "data/record_sizes.h"
-#include "format/readable_numbers.h"
 #include "text/fields.h"
 #include "text/histogram.h"
 #include "text/output.h"

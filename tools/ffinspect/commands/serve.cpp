@@ -6,11 +6,11 @@
 #include <cstdio>
 #include <memory>
 
-#include <ffkit/format/machine.h>
+#include <ffkit/base/machine.h>
 
+#include "base/make_error.h"
 #include "commands.h"
 #include "data/data_sets.h"
-#include "format/make_error.h"
 #include "http/server.h"
 #include "serve/site.h"
 #include "text/output.h"

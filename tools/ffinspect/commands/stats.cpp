@@ -10,12 +10,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include <ffkit/base/error.h>
 #include <ffkit/format/dtype_visitor.h>
-#include <ffkit/format/error.h>
 
+#include "base/readable_numbers.h"
 #include "commands.h"
 #include "data/data_sets.h"
-#include "format/readable_numbers.h"
 #include "format/schema/label_field.h"
 #include "text/fields.h"
 #include "text/histogram.h"

@@ -9,11 +9,11 @@
 
 #include <ffkit/format/unfinished.h>
 
+#include "base/make_error.h"
+#include "base/readable_numbers.h"
 #include "commands.h"
 #include "data/data_sets.h"
 #include "data/split_check.h"
-#include "format/make_error.h"
-#include "format/readable_numbers.h"
 #include "storage/reader/places.h"
 #include "storage/stores/object_store.h"
 #include "text/output.h"

@@ -15,13 +15,13 @@
 
 #include <ffkit/image/transform_text.h>
 
+#include "base/make_error.h"
+#include "base/readable_numbers.h"
 #include "commands.h"
 #include "data/data_sets.h"
 #include "draw/class_results.h"
 #include "draw/contact_sheet.h"
 #include "draw/root_results.h"
-#include "format/make_error.h"
-#include "format/readable_numbers.h"
 #include "scenes/scene_view.h"
 #include "text/output.h"
 #include "tools/output_file.h"

@@ -2,7 +2,7 @@
 
 #include <ffkit/format/dtype_visitor.h>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 #include "format/schema/label_field.h"
 
 namespace ffkit {

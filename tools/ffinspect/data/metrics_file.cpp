@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
 namespace ffkit {
 namespace {

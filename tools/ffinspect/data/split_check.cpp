@@ -9,7 +9,7 @@
 #include <optional>
 #include <tuple>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
 #include "data/picture_check.h"
 #include "format/dataset/dataset_files.h"

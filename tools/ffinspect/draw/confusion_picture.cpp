@@ -7,9 +7,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/file/file.h"
+#include "base/make_error.h"
 #include "draw/text.h"
-#include "format/file/file.h"
-#include "format/make_error.h"
 
 namespace ffkit {
 namespace {

@@ -7,9 +7,9 @@
 #include <array>
 #include <cmath>
 
+#include "base/make_error.h"
 #include "draw/mask_colors.h"
 #include "draw/text.h"
-#include "format/make_error.h"
 #include "image/codec/mask_decoder.h"
 
 namespace ffkit {

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include FT_FREETYPE_H
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 
 // The fonts lie in the program as they are: a literal of six million characters would take the
 // compiler a minute.

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "format/little_endian.h"
+#include "base/little_endian.h"
 
 namespace ffkit {
 namespace {

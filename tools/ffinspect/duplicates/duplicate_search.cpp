@@ -7,8 +7,8 @@
 #include <thread>
 #include <utility>
 
-#include <ffkit/format/error.h>
-#include <ffkit/format/machine.h>
+#include <ffkit/base/error.h>
+#include <ffkit/base/machine.h>
 
 namespace ffkit {
 

@@ -11,14 +11,14 @@
 #include <tuple>
 #include <unordered_set>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
+#include "base/make_error.h"
+#include "base/refuse.h"
 #include "duplicates/duplicate_search.h"
 #include "duplicates/hash_file.h"
 #include "duplicates/hash_split.h"
 #include "duplicates/near_pairs.h"
-#include "format/make_error.h"
-#include "format/refuse.h"
 
 namespace ffkit {
 namespace {

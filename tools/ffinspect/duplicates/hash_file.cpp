@@ -12,12 +12,12 @@
 #include <cstring>
 #include <string_view>
 
-#include <ffkit/format/crc32c.h>
-#include <ffkit/format/error.h>
+#include <ffkit/base/crc32c.h>
+#include <ffkit/base/error.h>
 
-#include "format/fnv.h"
-#include "format/little_endian.h"
-#include "format/make_error.h"
+#include "base/fnv.h"
+#include "base/little_endian.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 namespace {

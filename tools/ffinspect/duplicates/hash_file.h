@@ -28,9 +28,9 @@
 #include <string>
 #include <vector>
 
+#include "base/file/file.h"
+#include "base/file/file_lock.h"
 #include "duplicates/content_hash.h"
-#include "format/file/file.h"
-#include "format/file/file_lock.h"
 
 namespace ffkit {
 

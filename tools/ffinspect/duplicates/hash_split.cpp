@@ -10,11 +10,11 @@
 #include <memory>
 #include <mutex>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/image/dct_picture.h>
 
+#include "base/make_error.h"
 #include "duplicates/picture_hash.h"
-#include "format/make_error.h"
 
 namespace ffkit {
 namespace {

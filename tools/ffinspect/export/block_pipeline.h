@@ -13,12 +13,12 @@
 #include <stdexcept>
 #include <vector>
 
-#include <ffkit/format/error.h>
-#include <ffkit/format/machine.h>
+#include <ffkit/base/error.h>
+#include <ffkit/base/machine.h>
 
+#include "base/machine/parallel_pipeline.h"
 #include "export/export_source.h"
 #include "export/new_tree.h"
-#include "format/machine/parallel_pipeline.h"
 #include "text/progress_line.h"
 
 namespace ffkit {

@@ -9,7 +9,7 @@
 #include <initializer_list>
 #include <span>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/image/image_codec.h>
 
 #include "data/data_sets.h"

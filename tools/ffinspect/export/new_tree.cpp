@@ -9,10 +9,10 @@
 #include <string>
 #include <system_error>
 
-#include "format/file/claim_file.h"
-#include "format/file/file.h"
-#include "format/file/file_lock.h"
-#include "format/make_error.h"
+#include "base/file/claim_file.h"
+#include "base/file/file.h"
+#include "base/file/file_lock.h"
+#include "base/make_error.h"
 #include "text/output.h"
 #include "tools/stop_signals.h"
 

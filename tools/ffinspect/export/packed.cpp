@@ -8,9 +8,9 @@
 
 #include <ffkit/format/packed_folder.h>
 
+#include "base/make_error.h"
+#include "base/readable_numbers.h"
 #include "export/new_tree.h"
-#include "format/make_error.h"
-#include "format/readable_numbers.h"
 #include "text/output.h"
 
 namespace ffkit {

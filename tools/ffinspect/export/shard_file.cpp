@@ -1,6 +1,6 @@
 #include "export/shard_file.h"
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
 #include "tools/output_file.h"
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "format/file/file.h"
+#include "base/file/file.h"
 
 namespace ffkit {
 

@@ -2,12 +2,12 @@
 
 #include <limits>
 
+#include "base/enum_names.h"
+#include "base/make_error.h"
 #include "export/class_files.h"
 #include "export/export_names.h"
 #include "export/files_export.h"
 #include "export/new_tree.h"
-#include "format/enum_names.h"
-#include "format/make_error.h"
 #include "forms/mds_columns.h"
 #include "forms/mds_export.h"
 #include "forms/webdataset_export.h"

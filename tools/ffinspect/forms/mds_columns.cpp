@@ -8,9 +8,9 @@
 #include <ffkit/format/dtype_visitor.h>
 #include <ffkit/image/image_codec.h>
 
-#include "format/enum_names.h"
-#include "format/make_error.h"
-#include "format/readable_numbers.h"
+#include "base/enum_names.h"
+#include "base/make_error.h"
+#include "base/readable_numbers.h"
 #include "forms/json_array.h"
 #include "text/fields.h"
 

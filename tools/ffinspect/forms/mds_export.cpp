@@ -9,9 +9,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/make_error.h"
 #include "export/block_pipeline.h"
 #include "export/shard_file.h"
-#include "format/make_error.h"
 #include "forms/mds_columns.h"
 #include "text/output.h"
 

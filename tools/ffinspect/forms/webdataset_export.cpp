@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/readable_numbers.h"
 #include "export/block_pipeline.h"
 #include "export/export_names.h"
 #include "export/shard_file.h"
-#include "format/readable_numbers.h"
 #include "forms/tar_header.h"
 #include "forms/webdataset_keys.h"
 #include "forms/webdataset_members.h"

@@ -7,9 +7,9 @@
 #include <cerrno>
 #include <string_view>
 
-#include <ffkit/format/option_names.h>
+#include <ffkit/base/option_names.h>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 
 namespace ffkit::http {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <charconv>
 
-#include "format/make_error.h"
-#include "format/printable.h"
+#include "base/make_error.h"
+#include "base/printable.h"
 
 namespace ffkit::http {
 namespace {

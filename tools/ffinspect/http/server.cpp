@@ -17,7 +17,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 
 namespace ffkit::http {
 namespace {

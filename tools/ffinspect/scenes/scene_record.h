@@ -12,8 +12,8 @@
 #include <ffkit/nuscenes/geometry.h>
 #include <ffkit/nuscenes/record.h>
 
+#include "base/make_error.h"
 #include "draw/canvas.h"
-#include "format/make_error.h"
 
 namespace ffkit {
 

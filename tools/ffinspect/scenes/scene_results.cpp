@@ -7,7 +7,7 @@
 #include <ffkit/nuscenes/classes.h>
 #include <ffkit/nuscenes/detection.h>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 

@@ -10,9 +10,9 @@
 
 #include <ffkit/format/filter.h>
 
+#include "base/make_error.h"
+#include "base/printable.h"
 #include "duplicates/duplicate_search.h"
-#include "format/make_error.h"
-#include "format/printable.h"
 
 namespace ffkit::serve {
 namespace {

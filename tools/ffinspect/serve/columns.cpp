@@ -4,7 +4,7 @@
 
 #include <ffkit/format/dtype_visitor.h>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 
 namespace ffkit::serve {
 namespace {

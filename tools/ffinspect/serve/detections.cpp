@@ -12,8 +12,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "format/make_error.h"
-#include "format/printable.h"
+#include "base/make_error.h"
+#include "base/printable.h"
 #include "views/record_marks.h"
 
 namespace ffkit::serve {

@@ -11,9 +11,9 @@
 
 #include <ffkit/nuscenes/detection.h>
 
+#include "base/make_error.h"
 #include "draw/class_results.h"
 #include "draw/root_results.h"
-#include "format/make_error.h"
 #include "scenes/scene_results.h"
 #include "scenes/scene_view.h"
 #include "serve/detections.h"

@@ -8,9 +8,9 @@
 #include <ffkit/image/image_codec.h>
 #include <ffkit/image/image_resizer.h>
 
+#include "base/make_error.h"
 #include "draw/contact_sheet.h"
 #include "draw/mask_colors.h"
-#include "format/make_error.h"
 #include "image/codec/mask_decoder.h"
 #include "serve/answers.h"
 #include "text/fields.h"

@@ -9,9 +9,9 @@
 #include <ffkit/image/orientation.h>
 #include <ffkit/text/token_data.h>
 
+#include "base/make_error.h"
+#include "base/printable.h"
 #include "data/data_sets.h"
-#include "format/make_error.h"
-#include "format/printable.h"
 #include "serve/answers.h"
 #include "text/fields.h"
 

@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/make_error.h"
 #include "data/data_sets.h"
-#include "format/make_error.h"
 #include "serve/answers.h"
 
 namespace ffkit::serve {

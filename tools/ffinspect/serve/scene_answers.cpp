@@ -8,7 +8,7 @@
 #include <ffkit/nuscenes/record.h>
 #include <ffkit/nuscenes/sweeps.h>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 #include "scenes/scene_above.h"
 #include "scenes/scene_cameras.h"
 #include "scenes/scene_record.h"

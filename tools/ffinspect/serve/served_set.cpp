@@ -4,9 +4,9 @@
 
 #include <ffkit/text/token_data.h>
 
+#include "base/make_error.h"
+#include "base/printable.h"
 #include "draw/root_results.h"
-#include "format/make_error.h"
-#include "format/printable.h"
 #include "format/schema/label_field.h"
 #include "scenes/scene_view.h"
 

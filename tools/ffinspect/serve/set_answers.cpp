@@ -7,11 +7,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include <ffkit/format/version.h>
+#include <ffkit/base/version.h>
 #include <ffkit/image/transform_text.h>
 
+#include "base/make_error.h"
 #include "data/data_sets.h"
-#include "format/make_error.h"
 #include "serve/answers.h"
 #include "text/fields.h"
 

@@ -8,7 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/text/token_data.h>
 
 #include "serve/answers.h"

@@ -8,12 +8,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include <ffkit/base/error.h>
 #include <ffkit/format/dtype_visitor.h>
-#include <ffkit/format/error.h>
 #include <ffkit/image/dct_picture.h>
 #include <ffkit/image/image_codec.h>
 
-#include "format/enum_names.h"
+#include "base/enum_names.h"
 #include "text/npy.h"
 
 namespace ffkit {

@@ -9,8 +9,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "format/file/file.h"
-#include "format/make_error.h"
+#include "base/file/file.h"
+#include "base/make_error.h"
 #include "tools/output_file.h"
 
 namespace ffkit {

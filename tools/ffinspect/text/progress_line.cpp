@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "format/readable_numbers.h"
+#include "base/readable_numbers.h"
 #include "text/output.h"
 
 namespace ffkit {

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <string>
 
-#include "format/terminal_line.h"
+#include "base/terminal_line.h"
 
 namespace ffkit {
 

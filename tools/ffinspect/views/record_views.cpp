@@ -14,7 +14,7 @@
 #include <ffkit/image/transform.h>
 #include <ffkit/loader/loader_options.h>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 #include "views/record_arrays.h"
 
 namespace ffkit {

@@ -11,7 +11,7 @@
 
 #include <ffkit/trainer/picture_options.h>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 #include "tools/table_options.h"
 
 namespace ffkit {

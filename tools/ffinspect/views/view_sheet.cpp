@@ -11,8 +11,8 @@
 #include <ffkit/image/image_codec.h>
 #include <ffkit/image/transform.h>
 
+#include "base/make_error.h"
 #include "data/data_sets.h"
-#include "format/make_error.h"
 
 namespace ffkit {
 namespace {

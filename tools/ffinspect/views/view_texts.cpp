@@ -8,8 +8,8 @@
 
 #include <ffkit/image/transform_text.h>
 
-#include "format/make_error.h"
-#include "format/printable.h"
+#include "base/make_error.h"
+#include "base/printable.h"
 
 namespace ffkit {
 namespace {

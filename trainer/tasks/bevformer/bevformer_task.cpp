@@ -14,8 +14,8 @@
 #include <ffkit/trainer/module_model.h>
 #include <ffkit/trainer/task.h>
 
-#include "format/make_error.h"
-#include "format/readable_numbers.h"
+#include "base/make_error.h"
+#include "base/readable_numbers.h"
 #include "tasks/bevformer/data/bevformer_data.h"
 #include "tasks/bevformer/data/frames.h"
 #include "tasks/bevformer/data/grid_mask.h"

@@ -11,8 +11,8 @@
 #include <ffkit/image/transform_text.h>
 #include <ffkit/trainer/classification.h>
 
+#include "base/make_error.h"
 #include "data/held_out.h"
-#include "format/make_error.h"
 
 namespace ffkit {
 namespace {

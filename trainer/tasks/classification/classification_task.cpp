@@ -17,12 +17,12 @@
 #include <ffkit/trainer/classification.h>
 #include <ffkit/trainer/task.h>
 
+#include "base/json_text.h"
+#include "base/make_error.h"
 #include "checkpoint/weights.h"
 #include "data/held_out.h"
 #include "data/picture_source.h"
 #include "data/warning.h"
-#include "format/json_text.h"
-#include "format/make_error.h"
 #include "model/library_names.h"
 #include "model/model_registry.h"
 #include "model/zero_init_residual.h"

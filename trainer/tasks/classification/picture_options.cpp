@@ -5,7 +5,7 @@
 
 #include <ffkit/trainer/picture_options.h>
 
-#include "format/enum_names.h"
+#include "base/enum_names.h"
 
 namespace ffkit {
 namespace {

@@ -10,9 +10,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "format/file/durable_file.h"
-#include "format/make_error.h"
-#include "format/printable.h"
+#include "base/file/durable_file.h"
+#include "base/make_error.h"
+#include "base/printable.h"
 
 namespace ffkit {
 namespace {

@@ -19,8 +19,8 @@
 #include <ffkit/trainer/module_model.h>
 #include <ffkit/trainer/task.h>
 
-#include "format/file/durable_file.h"
-#include "format/make_error.h"
+#include "base/file/durable_file.h"
+#include "base/make_error.h"
 #include "optim/gradient_clip.h"
 #include "tasks/gpt2/data/gpt2_data.h"
 #include "tasks/gpt2/data/weights_source.h"

@@ -14,7 +14,7 @@
 #include <ffkit/trainer/rootnet.h>
 #include <ffkit/trainer/task.h>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 #include "tasks/rootnet/data/rootnet_data.h"
 #include "tasks/rootnet/evaluation/root_evaluation.h"
 #include "tasks/rootnet/network/rootnet_network.h"

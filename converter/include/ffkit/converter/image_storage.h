@@ -18,8 +18,8 @@
 #include <string>
 #include <string_view>
 
+#include <ffkit/base/option_table.h>
 #include <ffkit/converter/source.h>
-#include <ffkit/format/option_table.h>
 
 namespace ffkit {
 

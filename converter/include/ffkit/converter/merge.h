@@ -16,8 +16,8 @@
 #include <string_view>
 #include <vector>
 
+#include <ffkit/base/option_table.h>
 #include <ffkit/converter/summary.h>
-#include <ffkit/format/option_table.h>
 
 namespace ffkit {
 

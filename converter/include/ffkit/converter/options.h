@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include <ffkit/format/option_table.h>
+#include <ffkit/base/option_table.h>
 #include <ffkit/format/shard_facts.h>
 
 namespace ffkit {

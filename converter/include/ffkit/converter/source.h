@@ -175,7 +175,7 @@ class Source {
   // the splits that have such columns. None by default.
   [[nodiscard]] virtual std::vector<std::string> totals() const;
   // What the user should know about what was found, one sentence each ("2 files were left out").
-  // They may name options: with_option_names() (ffkit/format/option_names.h) shows them.
+  // They may name options: with_option_names() (ffkit/base/option_names.h) shows them.
   [[nodiscard]] virtual const std::vector<std::string>& notes() const;
   // Whether pictures are stored of which only the headers were looked at: the summary says so.
   // False by default.

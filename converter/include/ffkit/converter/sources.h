@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
+#include <ffkit/base/option_table.h>
 #include <ffkit/converter/image_storage.h>
 #include <ffkit/converter/options.h>
 #include <ffkit/converter/source.h>
 #include <ffkit/format/dataset.h>
-#include <ffkit/format/option_table.h>
 #include <ffkit/nuscenes/radar_filter.h>
 
 namespace ffkit {

@@ -11,10 +11,10 @@
 #include <string_view>
 #include <vector>
 
+#include <ffkit/base/option_table.h>
 #include <ffkit/converter/options.h>
 #include <ffkit/converter/summary.h>
 #include <ffkit/format/dataset.h>
-#include <ffkit/format/option_table.h>
 
 namespace ffkit {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include <ffkit/format/compression.h>
+#include <ffkit/base/compression.h>
 
 namespace ffkit {
 

@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include <ffkit/format/option_names.h>
+#include <ffkit/base/option_names.h>
 #include <ffkit/format/record_location.h>
 #include <ffkit/format/schema.h>
 #include <ffkit/format/shard_facts.h>

@@ -16,7 +16,7 @@
 #include <memory>
 #include <span>
 
-#include <ffkit/format/compression.h>
+#include <ffkit/base/compression.h>
 #include <ffkit/format/schema.h>
 #include <ffkit/format/shard_facts.h>
 

@@ -4,7 +4,7 @@
 
 #include <opencv2/core/mat.hpp>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/loader/batch.h>
 
 namespace ffkit {

@@ -23,7 +23,7 @@
 #include <new>
 #include <utility>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/loader/batch.h>
 #include <ffkit/loader/slab_allocator.h>
 

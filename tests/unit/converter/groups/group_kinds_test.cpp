@@ -10,8 +10,8 @@
 
 #include <ffkit/converter/convert.h>
 #include <ffkit/converter/merge.h>
-#include <ffkit/converter/registry.h>
 #include <ffkit/format/dataset.h>
+#include <ffkit/sources/registry.h>
 
 #include "expect_error.h"
 #include "files_of.h"

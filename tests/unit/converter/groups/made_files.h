@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
 #include "input/grouped_source.h"
 #include "input/source_error.h"

@@ -10,10 +10,10 @@
 
 #include <ffkit/converter/convert.h>
 #include <ffkit/converter/merge.h>
-#include <ffkit/converter/registry.h>
 #include <ffkit/converter/sources.h>
 #include <ffkit/converter/v1.h>
 #include <ffkit/format/dataset.h>
+#include <ffkit/sources/registry.h>
 
 #include "expect_error.h"
 #include "fake_source.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/image/image_codec.h>
 
 #include "expect_error.h"

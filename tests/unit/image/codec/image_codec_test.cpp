@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/image/image_codec.h>
 
 #include "encode_for_test.h"

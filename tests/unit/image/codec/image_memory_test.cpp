@@ -12,7 +12,7 @@
 #include <new>
 #include <utility>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/image/image_codec.h>
 #include <ffkit/image/image_resizer.h>
 

@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/image/image_codec.h>
 
 #include "codec/jpeg_check_picture.h"

@@ -5,7 +5,7 @@
 #include <random>
 #include <variant>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/image/image_codec.h>
 
 #include "encode_for_test.h"

@@ -6,7 +6,7 @@
 #include <random>
 #include <string>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/image/image_codec.h>
 
 #include "bmp_builder.h"

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/image/image_codec.h>
 
 #include "codec/mask_decoder.h"

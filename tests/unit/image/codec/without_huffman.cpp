@@ -2,7 +2,7 @@
 // same.
 #include <gtest/gtest.h>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/image/dct_picture.h>
 #include <ffkit/image/image_codec.h>
 

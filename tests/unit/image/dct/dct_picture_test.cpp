@@ -5,7 +5,7 @@
 #include <cstring>
 #include <string_view>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/image/dct_picture.h>
 #include <ffkit/image/image_codec.h>
 

@@ -6,7 +6,7 @@
 #include <iostream>
 #include <random>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/image/dct_picture.h>
 #include <ffkit/image/image_codec.h>
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/image/dct_picture.h>
 #include <ffkit/image/image_codec.h>
 #include <ffkit/image/orientation.h>

@@ -12,8 +12,8 @@
 #include <random>
 #include <thread>
 
+#include <ffkit/base/error.h>
 #include <ffkit/format/dataset_writer.h>
-#include <ffkit/format/error.h>
 #include <ffkit/loader/loader.h>
 
 #include "collect_epoch.h"

@@ -12,7 +12,7 @@
 #include <string>
 #include <thread>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
 #include "expect_error.h"
 

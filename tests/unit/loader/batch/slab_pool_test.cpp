@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
 #include "expect_error.h"
 

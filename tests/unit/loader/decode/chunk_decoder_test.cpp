@@ -9,8 +9,8 @@
 #include <optional>
 #include <vector>
 
+#include <ffkit/base/error.h>
 #include <ffkit/format/dataset_writer.h>
-#include <ffkit/format/error.h>
 
 #include "batch/batch_queue.h"
 #include "batch/slab_pool.h"

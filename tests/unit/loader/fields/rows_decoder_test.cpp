@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <ffkit/base/error.h>
 #include <ffkit/format/dataset_writer.h>
-#include <ffkit/format/error.h>
 #include <ffkit/loader/loader.h>
 
 #include "collect_epoch.h"

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include <ffkit/base/error.h>
 #include <ffkit/format/dataset_writer.h>
-#include <ffkit/format/error.h>
 #include <ffkit/loader/loader.h>
 
 #include "expect_error.h"

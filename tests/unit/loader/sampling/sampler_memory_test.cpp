@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/loader/sampler.h>
 
 #include "little_memory.h"

@@ -11,8 +11,8 @@
 
 #include <ffkit/loader/sampler.h>
 
+#include "base/mix64.h"
 #include "expect_error.h"
-#include "format/mix64.h"
 #include "sampling/mixed_order.h"
 
 namespace ffkit {

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/storage/cache.h>
 
 #include "child_process.h"

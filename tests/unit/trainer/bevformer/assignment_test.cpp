@@ -9,7 +9,7 @@
 #include <random>
 #include <set>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
 namespace ffkit {
 namespace {

@@ -14,7 +14,7 @@
 
 #include <map>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
 namespace ffkit {
 namespace {

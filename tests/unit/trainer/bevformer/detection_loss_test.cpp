@@ -13,7 +13,7 @@
 
 #include <cmath>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
 #include "tasks/bevformer/loss/boxes.h"
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/loader/torch.h>
 #include <ffkit/trainer/device_prefetcher.h>
 #include <ffkit/trainer/pinned_allocator.h>

@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 #include <ffkit/trainer/launch.h>
 
 #include "expect_error.h"

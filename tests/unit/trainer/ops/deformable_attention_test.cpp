@@ -12,7 +12,7 @@
 
 #include <limits>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
 namespace ffkit {
 namespace {

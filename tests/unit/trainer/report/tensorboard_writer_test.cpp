@@ -6,7 +6,7 @@
 #include <fstream>
 #include <limits>
 
-#include <ffkit/format/crc32c.h>
+#include <ffkit/base/crc32c.h>
 
 #include "expect_error.h"
 #include "reference_python.h"

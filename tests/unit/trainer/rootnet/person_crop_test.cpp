@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
 namespace ffkit {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include <ffkit/format/option_table.h>
+#include <ffkit/base/option_table.h>
 #include <ffkit/image/interpolation.h>
 
 namespace ffkit {

@@ -14,7 +14,7 @@
 
 #include <memory>
 
-#include <ffkit/format/option_table.h>
+#include <ffkit/base/option_table.h>
 
 namespace ffkit {
 

@@ -2,7 +2,7 @@
 
 #include <ffkit/trainer/bevformer.h>
 
-#include "format/enum_names.h"
+#include "base/enum_names.h"
 
 namespace ffkit {
 

@@ -10,7 +10,7 @@
 #include <ffkit/nuscenes/record.h>
 #include <ffkit/trainer/batch_source.h>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 #include "tasks/bevformer/network/bevformer_config.h"
 
 namespace ffkit {

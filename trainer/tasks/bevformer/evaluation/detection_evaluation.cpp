@@ -15,7 +15,7 @@
 #include <ffkit/nuscenes/detection_results.h>
 #include <ffkit/nuscenes/windows.h>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 #include "tasks/bevformer/data/frames.h"
 #include "tasks/bevformer/loss/boxes.h"
 

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <span>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
 #include "tasks/bevformer/loss/assignment.h"
 #include "tasks/bevformer/loss/boxes.h"

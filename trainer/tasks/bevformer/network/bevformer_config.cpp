@@ -1,6 +1,6 @@
 #include "tasks/bevformer/network/bevformer_config.h"
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 

@@ -14,7 +14,7 @@
 
 #include <cmath>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
 #include "models/blocks/resnet_body.h"
 #include "ops/deformable_conv.h"

@@ -2,7 +2,7 @@
 
 #include <ffkit/trainer/gpt2.h>
 
-#include "format/enum_names.h"
+#include "base/enum_names.h"
 #include "tasks/gpt2/data/gpt2_data.h"
 #include "tasks/gpt2/network/gpt2_config.h"
 

@@ -9,7 +9,7 @@
 
 #include <ffkit/text/token_data.h>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 

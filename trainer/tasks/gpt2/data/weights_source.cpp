@@ -9,11 +9,11 @@
 
 #include <ffkit/text/tokenizer.h>
 
+#include "base/make_error.h"
+#include "base/printable.h"
 #include "checkpoint/checkpoint_parts.h"
 #include "checkpoint/weights.h"
 #include "checkpoint/work_dir.h"
-#include "format/make_error.h"
-#include "format/printable.h"
 #include "tasks/gpt2/data/gpt2_data.h"
 
 namespace ffkit {

@@ -15,17 +15,17 @@
 #include <span>
 #include <utility>
 
-#include <ffkit/format/error.h>
-#include <ffkit/format/machine.h>
+#include <ffkit/base/error.h>
+#include <ffkit/base/machine.h>
 #include <ffkit/text/tokenizer.h>
 #include <ffkit/trainer/generate.h>
 #include <ffkit/trainer/gpt2.h>
 
+#include "base/enum_names.h"
+#include "base/printable.h"
 #include "device/device.h"
 #include "device/torch_errors.h"
 #include "distributed/communicator_peers.h"
-#include "format/enum_names.h"
-#include "format/printable.h"
 #include "step/run_mesh.h"
 #include "tasks/gpt2/generation/growing_text.h"
 #include "tasks/gpt2/generation/loaded_gpt2.h"

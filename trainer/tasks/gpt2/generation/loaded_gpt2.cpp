@@ -5,9 +5,9 @@
 
 #include <ffkit/trainer/module_model.h>
 
+#include "base/make_error.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/weights.h"
-#include "format/make_error.h"
 #include "step/whole_state.h"
 #include "tasks/gpt2/data/gpt2_data.h"
 #include "tasks/gpt2/data/weights_source.h"

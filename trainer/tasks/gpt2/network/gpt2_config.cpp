@@ -9,9 +9,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "format/file/durable_file.h"
-#include "format/file/file.h"
-#include "format/make_error.h"
+#include "base/file/durable_file.h"
+#include "base/file/file.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 namespace {

@@ -20,7 +20,7 @@
 #include <cmath>
 #include <utility>
 
-#include <ffkit/format/error.h>
+#include <ffkit/base/error.h>
 
 #include "ops/recompute.h"
 #include "tasks/gpt2/network/next_token_loss.h"

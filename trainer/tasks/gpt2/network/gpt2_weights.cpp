@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 namespace {

@@ -8,7 +8,7 @@
 #include <ffkit/image/image_codec.h>
 #include <ffkit/pose/person_record.h>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 namespace {

@@ -11,7 +11,7 @@
 #include <cmath>
 #include <exception>
 
-#include "format/make_error.h"
+#include "base/make_error.h"
 #include "tasks/rootnet/data/rootnet_data.h"
 
 namespace ffkit {

@@ -13,9 +13,9 @@
 
 #include <ffkit/trainer/module_model.h>
 
+#include "base/make_error.h"
 #include "checkpoint/weights.h"
 #include "distributed/batch_norm.h"
-#include "format/make_error.h"
 #include "models/blocks/layers.h"
 #include "models/blocks/resnet_body.h"
 

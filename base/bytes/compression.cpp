@@ -1,0 +1,111 @@
+#include <fmt/format.h>
+#include <zdict.h>
+#include <zstd.h>
+
+#include <ffkit/base/compression.h>
+#include <ffkit/base/crc32c.h>
+#include <ffkit/base/error.h>
+
+#include "errors_only.h"
+
+namespace ffkit {
+namespace {
+
+constexpr int kMinLevel = -7;
+constexpr int64_t kMinDictionaryBytes = 256;
+
+// Compressed bytes must be fewer than this share of the record's.
+constexpr bool is_worth_it(size_t compressed, size_t raw) {
+  return compressed < raw - raw / 16;
+}
+
+[[noreturn]] void refuse_compression(const std::string& message) {
+  throw Error(ErrorCode::invalid_argument, message);
+}
+
+}  // namespace
+
+struct RecordCompressor::Impl {
+  int level = 0;
+  std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context{ZSTD_createCCtx(), ZSTD_freeCCtx};
+  std::unique_ptr<ZSTD_CDict, decltype(&ZSTD_freeCDict)> dictionary{nullptr, ZSTD_freeCDict};
+  std::vector<std::byte> buffer;
+};
+
+RecordCompressor::RecordCompressor(const CompressionOptions& options)
+    : impl_(errors_only("", [] { return std::make_unique<Impl>(); })) {
+  if (impl_->context == nullptr) {
+    throw Error(ErrorCode::io, "there is not enough memory for a zstd compressor");
+  }
+  if (options.level < kMinLevel || options.level > ZSTD_maxCLevel()) {
+    refuse_compression(
+        fmt::format("zstd level {} is out of range; it must be {} .. {}, 0 for no compression",
+                    options.level, kMinLevel, ZSTD_maxCLevel()));
+  }
+  impl_->level = options.level;
+  if (options.dictionary.empty()) return;
+  if (options.dictionary.size() > static_cast<size_t>(kMaxDictionaryBytes) ||
+      ZSTD_getDictID_fromDict(options.dictionary.data(), options.dictionary.size()) == 0) {
+    refuse_compression(
+        fmt::format("the {} bytes given are not a zstd dictionary of at most {} bytes",
+                    options.dictionary.size(), kMaxDictionaryBytes));
+  }
+  impl_->dictionary.reset(
+      ZSTD_createCDict(options.dictionary.data(), options.dictionary.size(), options.level));
+  if (impl_->dictionary == nullptr) refuse_compression("the zstd dictionary is damaged");
+}
+
+RecordCompressor::~RecordCompressor() = default;
+RecordCompressor::RecordCompressor(RecordCompressor&&) noexcept = default;
+RecordCompressor& RecordCompressor::operator=(RecordCompressor&&) noexcept = default;
+
+StoredRecord RecordCompressor::compress(std::span<const std::byte> record) {
+  if (impl_->level != 0 && record.size() <= static_cast<size_t>(kMaxCompressedBytes)) {
+    errors_only("", [&] { impl_->buffer.resize(ZSTD_compressBound(record.size())); });
+    const size_t size =
+        impl_->dictionary != nullptr
+            ? ZSTD_compress_usingCDict(impl_->context.get(), impl_->buffer.data(),
+                                       impl_->buffer.size(), record.data(), record.size(),
+                                       impl_->dictionary.get())
+            : ZSTD_compressCCtx(impl_->context.get(), impl_->buffer.data(), impl_->buffer.size(),
+                                record.data(), record.size(), impl_->level);
+    // Running out of memory is the one error there can be; the record is stored as it is then.
+    if (ZSTD_isError(size) == 0 && is_worth_it(size, record.size())) {
+      const auto bytes = std::span<const std::byte>(impl_->buffer).first(size);
+      return {.bytes = bytes,
+              .crc32c = crc32c(bytes),
+              .codec = impl_->dictionary != nullptr ? Codec::zstd_dictionary : Codec::zstd};
+    }
+  }
+  return {.bytes = record, .crc32c = crc32c(record), .codec = Codec::none};
+}
+
+std::vector<std::byte> train_dictionary(std::span<const std::vector<std::byte>> samples,
+                                        int64_t max_bytes) {
+  if (max_bytes < kMinDictionaryBytes || max_bytes > kMaxDictionaryBytes) {
+    refuse_compression(
+        fmt::format("a zstd dictionary of {} bytes is out of range; it must be {} .. {}", max_bytes,
+                    kMinDictionaryBytes, kMaxDictionaryBytes));
+  }
+  std::vector<std::byte> joined;
+  std::vector<size_t> sizes;
+  errors_only("", [&] {
+    for (const auto& sample : samples) {
+      joined.insert(joined.end(), sample.begin(), sample.end());
+      sizes.push_back(sample.size());
+    }
+  });
+  std::vector<std::byte> dictionary(static_cast<size_t>(max_bytes));
+  const size_t size = ZDICT_trainFromBuffer(dictionary.data(), dictionary.size(), joined.data(),
+                                            sizes.data(), static_cast<unsigned>(sizes.size()));
+  if (ZDICT_isError(size) != 0) {
+    refuse_compression(
+        fmt::format("no zstd dictionary of {} bytes can be trained on {} records of {} bytes "
+                    "together ({}); use more records or a smaller dictionary, or none",
+                    max_bytes, samples.size(), joined.size(), ZDICT_getErrorName(size)));
+  }
+  dictionary.resize(size);
+  return dictionary;
+}
+
+}  // namespace ffkit

@@ -1,0 +1,231 @@
+// OptionTable: the options of a program, each declared once: its name, what it means, where its
+// value is, and what values it may have. The command line, --help, Python's signatures and
+// docstrings, TOML files, JSON in checkpoints, the pages of docs/ and the checks read the table.
+//
+//   table.group("Pictures");
+//   table.add("size", options.size, "Width and height in pixels").set_range(1, 16384);
+//   table.add("crop", options.crop, "Side of the crop")
+//       .require(options.crop <= options.size, "at most size");
+//   table.add_list("crop", {{"crop_min", &options.min}, {"crop_max", &options.max}}, "MIN MAX",
+//                  "Share of the area");
+//
+// A table refers to the values that it was built over, which must outlive it. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <functional>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <ffkit/base/error.h>
+
+namespace ffkit {
+
+// Several texts are the value of an option that may be given several times.
+using OptionValue =
+    std::variant<bool, int64_t, uint64_t, double, std::string, std::vector<std::string>>;
+
+// Texts by name.
+using NamedValues = std::vector<std::pair<std::string, std::string>>;
+
+// One value of an option: most have one, a range has two.
+struct OptionPart {
+  std::string key;  // in JSON: "crop_min"
+  std::function<OptionValue()> get;
+  std::function<void(const OptionValue& value)> set;  // of the type that get() gives
+};
+
+// Numbers that a value may have. Whole ones are exact up to 2^53.
+struct OptionRange {
+  double min;
+  double max;
+};
+
+struct Option {
+  std::string name;       // "crop-scale": --crop-scale on the command line, crop-scale in TOML
+  std::string group;      // heading in --help
+  std::string help;       // without its full stop; names other options by option_names.h
+  std::string type_name;  // of its values, for --help: "MIN MAX", "FILE"; empty: by their type
+  std::vector<OptionPart> parts;
+  std::vector<std::string> choices;  // the words there are; empty: any value
+  std::string zero_word;             // stands for 0: "dynamic"; empty: none
+  std::optional<OptionRange> range;
+  std::string default_words;  // say what happens by default where the value does not: "all"
+  // The option of the table before, behind which JSON and TOML have it; empty: last.
+  std::string stored_behind;
+  bool is_path = false;         // or paths, each perhaps with more behind it
+  bool is_repeated = false;     // may be given several times; its value is a text, or several
+  bool is_list = false;         // several names: "train,val" on the command line
+  bool is_named = false;        // several values by name: "mask=FOLDER", a mapping in Python
+  bool is_argument = false;     // on the command line its values stand without the option's name
+  bool is_size = false;         // bytes, also as "256M"
+  bool allows_zero = false;     // beside its range: 0 turns it off
+  std::optional<double> unset;  // stands for "not given" in the struct, beside its range
+  bool is_given = false;        // by give()
+  bool is_offered = true;       // false: known, to say why it is refused, but not in help
+  bool is_stored = true;        // in checkpoints and config.toml
+  bool names_model = false;     // chooses the model: weights that come without a checkpoint need it
+  bool is_local = false;        // of one machine: processes of one run may have different values
+  std::string wrong = {};  // what it must be and is not: "at least 1"; empty: its value is right
+
+  // Numbers that the value may have, both ends included.
+  Option& set_range(double min, double max);
+  // `value` of the struct says that nothing was given; default_words say what happens then.
+  Option& set_unset(double value, std::string words);
+  // As set_range(), and 0.
+  Option& set_range_or_zero(double min, double max);
+  // Says what the value must be, and whether it is.
+  Option& require(bool holds, const std::string& condition);
+  Option& set_default(std::string words);
+  Option& set_type_name(std::string text);
+  Option& set_choices(std::vector<std::string> words);
+  Option& set_zero_word(std::string word);
+  Option& set_size();
+  Option& set_stored(bool on);
+  Option& set_local();
+  Option& set_names_model();
+  Option& set_argument();
+
+  // Sets the value as a caller gives it. Throws Error(invalid_argument) when it is none of the
+  // choices, or out of range.
+  void give(const OptionValue& value, size_t part = 0);
+  // How texts name it (option_names.h): "crop_scale".
+  std::string key() const;
+  // "0.08 1".
+  std::string text() const;
+  // For --help and pages, before a value is given: "256M", "off", default_words; may be empty.
+  std::string default_text() const;
+  // "1M .. 1T", "0 .. 100", "train, all"; empty: whatever its type allows.
+  std::string range_text() const;
+};
+
+// A member of an option of several values: its name in JSON, and where it is.
+template <typename T>
+struct ListedValue {
+  std::string key;
+  T* value;
+};
+
+class OptionTable {
+ public:
+  // Heading of the options that are added from now on.
+  void group(std::string name) { group_ = std::move(name); }
+  // For options of a task: JSON and TOML have those added from now on behind the general option
+  // `name`; empty: behind all.
+  void store_behind(std::string name) { stored_behind_ = std::move(name); }
+
+  // `value`: bool, an integer, double, std::string or std::filesystem::path. A bool is a flag, and
+  // --no-NAME turns it off. In JSON the option's key is its name with '_' for '-'.
+  template <typename T>
+  Option& add(std::string name, T& value, std::string help) {
+    Option& option = start(std::move(name), std::move(help));
+    option.parts.push_back(part_of(option.key(), value));
+    option.is_path = std::is_same_v<T, std::filesystem::path>;
+    return option;
+  }
+  // One of `choices`, the names of an enum: to_string(value) names one, parse(name) finds it.
+  // `choices` empty: parse() takes others too, and throws Error(invalid_argument) that lists them.
+  template <typename Enum>
+  Option& add_choice(std::string name, Enum& value, Enum (*parse)(std::string_view),
+                     std::vector<std::string> choices, std::string help) {
+    Option& option = start(std::move(name), std::move(help));
+    option.choices = std::move(choices);
+    option.parts.push_back(
+        {.key = option.key(),
+         .get = [&value] { return std::string(to_string(value)); },
+         .set = [&value,
+                 parse](const OptionValue& v) { value = parse(std::get<std::string>(v)); }});
+    return option;
+  }
+  // Several values of one option.
+  template <typename T>
+  Option& add_list(std::string name, std::vector<ListedValue<T>> values, std::string type_name,
+                   std::string help) {
+    Option& option = start(std::move(name), std::move(help));
+    option.type_name = std::move(type_name);
+    for (const ListedValue<T>& v : values) option.parts.push_back(part_of(v.key, *v.value));
+    return option;
+  }
+
+  // Paths, of which an option may be given several: `get` gives them, and `set` takes them. One is
+  // stored as a text, several as a list.
+  Option& add_paths(std::string name, std::function<std::vector<std::string>()> get,
+                    std::function<void(const std::vector<std::string>&)> set, std::string help);
+
+  // Names: a list in Python and files, "train,val" on the command line.
+  Option& add_names(std::string name, std::vector<std::string>& value, std::string help);
+
+  // Values by name, in the order in which they are given: "image=FOLDER mask=FOLDER" on the command
+  // line. Refuses what is no NAME=VALUE, and a name that is there twice.
+  Option& add_named(std::string name, NamedValues& value, std::string help);
+
+  // A text that stands for other values.
+  Option& add_words(std::string name, std::function<std::string()> get,
+                    std::function<void(const std::string&)> set, std::string help);
+
+  const std::deque<Option>& options() const { return options_; }
+  std::deque<Option>& options() { return options_; }
+  // Null when there is none.
+  const Option* find(std::string_view name) const;
+  Option* find(std::string_view name);
+  bool is_given(std::string_view name) const;
+  // Throws Error(invalid_argument) naming the first option whose value is wrong, or none of its
+  // choices.
+  void check() const;
+  // Throws Error(invalid_argument) when one of `names` is given: its name, then `why`, such as "has
+  // no effect; leave it out".
+  void refuse(std::initializer_list<std::string_view> names, const std::string& why) const;
+
+ private:
+  Option& start(std::string name, std::string help);
+
+  template <typename T>
+  static OptionPart part_of(std::string key, T& value) {
+    if constexpr (std::is_same_v<T, std::filesystem::path>) {
+      return {.key = std::move(key),
+              .get = [&value] { return value.string(); },
+              .set = [&value](const OptionValue& v) { value = std::get<std::string>(v); }};
+    } else {
+      using Stored =
+          std::conditional_t<std::is_same_v<T, bool> || std::is_same_v<T, std::string> ||
+                                 std::is_floating_point_v<T>,
+                             T, std::conditional_t<std::is_unsigned_v<T>, uint64_t, int64_t>>;
+      return {.key = key,
+              .get = [&value] { return OptionValue(Stored(value)); },
+              .set =
+                  [&value, name = std::move(key)](const OptionValue& v) {
+                    value = T(std::get<Stored>(v));
+                    if constexpr (std::is_integral_v<T> && sizeof(T) < sizeof(Stored)) {
+                      if (Stored(value) == std::get<Stored>(v)) return;
+                      throw Error(ErrorCode::invalid_argument, name + " is too large");
+                    }
+                  }};
+    }
+  }
+
+  std::deque<Option> options_;  // references to them stay valid
+  std::string group_;
+  std::string stored_behind_;
+};
+
+// Throws as OptionTable::check() for a struct of options that has a describe().
+template <typename Options>
+void check_options(Options options) {
+  OptionTable table;
+  describe(options, table);
+  table.check();
+}
+
+// The options that are stored, in the order of JSON and TOML: those of `general`, each followed by
+// what `own` stores behind it, and the rest of `own`.
+std::vector<const Option*> stored_options(const OptionTable& general, const OptionTable& own);
+
+}  // namespace ffkit

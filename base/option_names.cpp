@@ -1,0 +1,109 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <ffkit/base/option_names.h>
+
+namespace ffkit {
+namespace {
+
+// kBegin option [kValue value | kFlag] kEnd
+constexpr char kBegin = '\x01';
+constexpr char kValue = '\x02';
+constexpr char kFlag = '\x03';
+constexpr char kEnd = '\x04';
+
+bool is_option(std::string_view name) {
+  return !name.empty() && std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
+// Fields of structs whose names differ from those of their options.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kFields = {{
+    {"threads", "num_threads"},
+    {"shard_size", "shard_bytes"},
+    {"zstd", "zstd_level"},
+    {"zstd_dictionary", "zstd_dictionary_bytes"},
+    {"max_record", "max_record_bytes"},
+    {"check_images", "check"},
+    {"payload", "content"},
+    {"sweeps", "lidar_sweeps"},
+    {"scenes", "num_train_scenes"},
+    {"val_scenes", "num_val_scenes"},
+    {"frames", "num_keyframes"},
+}};
+
+std::string_view field_of(std::string_view option) {
+  const auto* found = std::ranges::find(kFields, option, &decltype(kFields)::value_type::first);
+  return found == kFields.end() ? option : found->second;
+}
+
+std::string on_command_line(std::string_view field) {
+  std::string option = fmt::format("--{}", field);
+  std::ranges::replace(option, '_', '-');
+  return option;
+}
+
+std::string named(std::string_view field, OptionStyle style) {
+  return style == OptionStyle::command_line ? on_command_line(field) : std::string(field);
+}
+
+std::string set_to(std::string_view field, std::string_view value, OptionStyle style) {
+  if (style == OptionStyle::command_line) {
+    return fmt::format("{} {}", on_command_line(field), value);
+  }
+  if (style == OptionStyle::field) return fmt::format("{} = {}", field, value);
+  const bool is_number = !value.empty() && value.find_first_not_of("0123456789.-") == value.npos;
+  const bool is_constant = value == "None" || value == "True" || value == "False";
+  return is_number || is_constant ? fmt::format("{}={}", field, value)
+                                  : fmt::format("{}=\"{}\"", field, value);
+}
+
+std::string turned_on(std::string_view field, OptionStyle style) {
+  if (style == OptionStyle::command_line) return on_command_line(field);
+  return style == OptionStyle::field ? fmt::format("{} = true", field)
+                                     : fmt::format("{}=True", field);
+}
+
+// What stands between two marks; as it is, marks included, when it is none of ours.
+std::string rendered(std::string_view marked, OptionStyle style) {
+  const size_t end_of_name = marked.find_first_of("\x02\x03");
+  const std::string_view option = marked.substr(0, end_of_name);
+  if (!is_option(option)) return fmt::format("{}{}{}", kBegin, marked, kEnd);
+  const std::string_view name = style == OptionStyle::field ? field_of(option) : option;
+  if (end_of_name == marked.npos) return named(name, style);
+  if (marked[end_of_name] == kFlag) return turned_on(name, style);
+  return set_to(name, marked.substr(end_of_name + 1), style);
+}
+
+}  // namespace
+
+std::string option_name(std::string_view option) {
+  return fmt::format("{}{}{}", kBegin, option, kEnd);
+}
+
+std::string option_set(std::string_view option, std::string_view value) {
+  return fmt::format("{}{}{}{}{}", kBegin, option, kValue, value, kEnd);
+}
+
+std::string option_on(std::string_view option) {
+  return fmt::format("{}{}{}{}", kBegin, option, kFlag, kEnd);
+}
+
+std::string with_option_names(std::string_view text, OptionStyle style) {
+  std::string out;
+  while (true) {
+    const size_t begin = text.find(kBegin);
+    const size_t end = begin == text.npos ? text.npos : text.find(kEnd, begin);
+    if (end == text.npos) break;
+    out += text.substr(0, begin);
+    out += rendered(text.substr(begin + 1, end - begin - 1), style);
+    text.remove_prefix(end + 1);
+  }
+  return out.append(text);
+}
+
+}  // namespace ffkit

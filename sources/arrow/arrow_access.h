@@ -1,0 +1,70 @@
+// How Arrow's arrays lie in memory: nulls, offsets, texts. An index is one of the array's own, from
+// 0: what `offset` adds is added here.
+// Source: https://arrow.apache.org/docs/format/Columnar.html
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+
+#include <ffkit/sources/arrow_c.h>
+
+#include "base/make_error.h"
+#include "base/printable.h"
+
+namespace ffkit {
+
+// Of a column or member. Throws Error(corrupt), without a path, for a name that is no UTF-8.
+inline std::string arrow_name(const ArrowSchema& schema) {
+  std::string name = schema.name == nullptr ? "" : schema.name;
+  if (!is_utf8(name)) {
+    throw error_of(ErrorCode::corrupt, "its column '{}' has a name that is no UTF-8",
+                   printable(name));
+  }
+  return name;
+}
+
+// Bit `index` of a bitmap.
+inline bool arrow_bit(const void* bitmap, int64_t index) {
+  return (static_cast<const uint8_t*>(bitmap)[index / 8] >> (index % 8) & 1) != 0;
+}
+
+inline bool is_arrow_null(const ArrowArray& array, int64_t index) {
+  if (array.null_count == 0 || array.n_buffers == 0 || array.buffers[0] == nullptr) return false;
+  return !arrow_bit(array.buffers[0], array.offset + index);
+}
+
+// Number `place` of the offsets of lists or texts; array.offset is in `place`.
+inline int64_t arrow_offset(const ArrowArray& array, bool is_wide, int64_t place) {
+  const void* offsets = array.buffers[1];
+  return is_wide ? static_cast<const int64_t*>(offsets)[place]
+                 : static_cast<const int32_t*>(offsets)[place];
+}
+
+// Text or bytes number `place` of an array of offsets.
+inline std::span<const std::byte> arrow_bytes(const ArrowArray& array, bool is_wide,
+                                              int64_t place) {
+  const int64_t begin = arrow_offset(array, is_wide, place);
+  const int64_t end = arrow_offset(array, is_wide, place + 1);
+  return {static_cast<const std::byte*>(array.buffers[2]) + begin,
+          static_cast<size_t>(end - begin)};
+}
+
+// The same of an array of views: up to 12 bytes stand in the view itself, others in a buffer.
+inline std::span<const std::byte> arrow_viewed_bytes(const ArrowArray& array, int64_t place) {
+  constexpr size_t kViewBytes = 16;
+  constexpr int32_t kInline = 12;
+  const std::byte* view =
+      static_cast<const std::byte*>(array.buffers[1]) + static_cast<size_t>(place) * kViewBytes;
+  std::array<int32_t, 4> words{};
+  std::memcpy(words.data(), view, kViewBytes);
+  const auto length = static_cast<size_t>(words[0]);
+  if (words[0] <= kInline) return {view + sizeof(int32_t), length};
+  const void* buffer = array.buffers[2 + words[2]];
+  return {static_cast<const std::byte*>(buffer) + words[3], length};
+}
+
+}  // namespace ffkit

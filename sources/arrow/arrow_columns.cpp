@@ -1,0 +1,295 @@
+#include "arrow/arrow_columns.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "arrow/arrow_access.h"
+#include "base/make_error.h"
+#include "base/printable.h"
+
+namespace ffkit {
+namespace {
+
+using HfFeature = nlohmann::json;
+
+// Keys and values behind each other, each with its length in 32 bits.
+std::map<std::string, std::string> metadata_of(const ArrowSchema& schema) {
+  std::map<std::string, std::string> pairs;
+  if (schema.metadata == nullptr) return pairs;
+  const char* next = schema.metadata;
+  const auto number = [&next] {
+    int32_t value = 0;
+    std::memcpy(&value, next, sizeof(value));
+    next += sizeof(value);
+    return value;
+  };
+  const auto text = [&] {
+    const int32_t length = std::max(number(), 0);
+    std::string value(next, static_cast<size_t>(length));
+    next += length;
+    return value;
+  };
+  for (int32_t left = number(); left > 0; --left) {
+    std::string key = text();
+    pairs[std::move(key)] = text();
+  }
+  return pairs;
+}
+
+// What Hugging Face's datasets say of their columns; null without.
+HfFeature features_of(const ArrowSchema& schema) {
+  const auto pairs = metadata_of(schema);
+  const auto found = pairs.find("huggingface");
+  if (found == pairs.end()) return {};
+  const HfFeature parsed = HfFeature::parse(found->second, nullptr, /*allow_exceptions=*/false);
+  if (!parsed.is_object() || !parsed.contains("info") || !parsed["info"].is_object()) return {};
+  return parsed["info"].value("features", HfFeature());
+}
+
+// Below lists, which are {"feature": ...} or [...].
+const HfFeature* item_feature(const HfFeature* feature) {
+  if (feature == nullptr) return nullptr;
+  if (feature->is_array() && feature->size() == 1) return &feature->front();
+  if (feature->is_object() && feature->contains("feature")) return &feature->at("feature");
+  return feature;
+}
+
+const HfFeature* member_feature(const HfFeature* feature, const std::string& name) {
+  feature = item_feature(feature);
+  if (feature == nullptr || !feature->is_object() || !feature->contains(name)) return nullptr;
+  return &feature->at(name);
+}
+
+std::string feature_type(const HfFeature* feature) {
+  if (feature == nullptr || !feature->is_object() || !feature->contains("_type")) return {};
+  const HfFeature& type = feature->at("_type");
+  return type.is_string() ? type.get<std::string>() : std::string();
+}
+
+std::vector<std::string> names_of_classes(const HfFeature* feature) {
+  std::vector<std::string> names;
+  if (feature_type(feature) != "ClassLabel" || !feature->contains("names")) return names;
+  for (const HfFeature& name : feature->at("names")) {
+    if (!name.is_string()) return {};
+    names.push_back(name.get<std::string>());
+  }
+  return names;
+}
+
+std::optional<DType> number_type(std::string_view format) {
+  struct Known {
+    std::string_view format;
+    DType dtype;
+  };
+  static constexpr Known kKnown[] = {
+      {"c", DType::i8},  {"C", DType::u8},  {"s", DType::i16}, {"S", DType::u16},
+      {"i", DType::i32}, {"I", DType::u32}, {"l", DType::i64}, {"L", DType::u64},
+      {"e", DType::f16}, {"f", DType::f32}, {"g", DType::f64},
+  };
+  for (const Known& known : kKnown) {
+    if (format == known.format) return known.dtype;
+  }
+  // Times are counted in numbers: days, and the time of a day, in 32 bits where they fit.
+  if (format == "tdD" || format == "tts" || format == "ttm") return DType::i32;
+  if (format.starts_with("td") || format.starts_with("tt") || format.starts_with("ts") ||
+      format.starts_with("tD")) {
+    return DType::i64;
+  }
+  return std::nullopt;
+}
+
+bool is_struct(const ArrowSchema& schema) {
+  return std::string_view(schema.format) == "+s";
+}
+
+class ColumnFinder {
+ public:
+  ArrowColumns find(const ArrowSchema& root) {
+    if (root.format == nullptr || !is_struct(root)) {
+      throw Error(ErrorCode::corrupt, "its schema has no columns");
+    }
+    const HfFeature features = features_of(root);
+    for (int64_t i = 0; i < root.n_children; ++i) {
+      const std::string name = arrow_name(*root.children[i]);
+      if (name.empty()) {
+        leave_out(name, "a column without a name");
+        continue;
+      }
+      add(*root.children[i], name, {{.child = static_cast<size_t>(i)}},
+          member_feature(&features, name), 0);
+    }
+    return std::move(found_);
+  }
+
+ private:
+  void leave_out(const std::string& name, std::string_view what) {
+    found_.left_out.push_back(fmt::format("'{}' ({})", name, what));
+  }
+
+  static int depth_of(const std::vector<ArrowStep>& steps) {
+    return static_cast<int>(std::ranges::count_if(steps, &ArrowStep::is_list));
+  }
+
+  void add(const ArrowSchema& schema, const std::string& name, std::vector<ArrowStep> steps,
+           const HfFeature* feature, int level) {
+    constexpr int kMaxLevel = 16;
+    const std::string_view format = schema.format == nullptr ? "" : schema.format;
+    if (level > kMaxLevel) return leave_out(name, "nested too deeply");
+    if (schema.dictionary != nullptr) return add_dictionary(schema, name, std::move(steps));
+    if (is_struct(schema)) return add_struct(schema, name, steps, feature, level);
+    if (format == "+l" || format == "+L" || format.starts_with("+w:")) {
+      ArrowStep step{.is_list = true, .has_wide_offsets = format == "+L"};
+      if (format.starts_with("+w:")) {
+        step.fixed_size = size_in(format);
+        if (step.fixed_size == 0) return leave_out(name, "lists without items");
+      }
+      steps.push_back(step);
+      return add(*schema.children[0], name, std::move(steps), item_feature(feature), level + 1);
+    }
+    add_leaf(schema, name, std::move(steps), feature);
+  }
+
+  static int64_t size_in(std::string_view format) {
+    int64_t size = 0;
+    const std::string_view digits = format.substr(format.find(':') + 1);
+    std::from_chars(digits.data(), digits.data() + digits.size(), size);
+    return std::max<int64_t>(size, 0);
+  }
+
+  void add_struct(const ArrowSchema& schema, const std::string& name,
+                  const std::vector<ArrowStep>& steps, const HfFeature* feature, int level) {
+    const std::string type = feature_type(feature);
+    const bool is_file = is_file_struct(schema) &&
+                         (type.empty() || type == "Image" || type == "Audio" || type == "Video");
+    for (int64_t i = 0; i < schema.n_children; ++i) {
+      const ArrowSchema& child = *schema.children[i];
+      std::vector<ArrowStep> below = steps;
+      below.push_back({.child = static_cast<size_t>(i)});
+      const std::string member = arrow_name(child);
+      if (is_file && member == "path" && depth_of(steps) > 0) {
+        leave_out(name + "/path", "paths of files in a list");
+        continue;
+      }
+      if (!is_file || member != "bytes") {
+        add(child, fmt::format("{}/{}", name, member), std::move(below),
+            member_feature(feature, member), level + 1);
+        continue;
+      }
+      add_leaf(child, name, std::move(below), nullptr);
+      ArrowColumn& bytes = found_.columns.back();
+      bytes.may_be_picture = type.empty();
+      bytes.is_of_file = true;
+      if (type == "Image") make_picture(bytes);
+    }
+  }
+
+  // As Hugging Face stores files: their bytes, or the path of a file elsewhere.
+  static bool is_file_struct(const ArrowSchema& schema) {
+    if (schema.n_children != 2) return false;
+    bool has_bytes = false;
+    bool has_path = false;
+    for (int64_t i = 0; i < 2; ++i) {
+      const std::string_view format = schema.children[i]->format;
+      const std::string name = arrow_name(*schema.children[i]);
+      has_bytes = has_bytes || (name == "bytes" && (format == "z" || format == "Z"));
+      has_path = has_path || (name == "path" && (format == "u" || format == "U"));
+    }
+    return has_bytes && has_path;
+  }
+
+  static void make_picture(ArrowColumn& column) {
+    Field& field = column.column.field;
+    (field.type == FieldType::list ? field.item : field.type) = FieldType::image;
+  }
+
+  void add_dictionary(const ArrowSchema& schema, const std::string& name,
+                      std::vector<ArrowStep> steps) {
+    const std::string_view values = schema.dictionary->format;
+    if ((values != "u" && values != "U") || depth_of(steps) > 1) {
+      return leave_out(name, "a dictionary of other values than texts");
+    }
+    ArrowColumn column{.column = {},
+                       .place = {.leaf = ArrowLeaf::text,
+                                 .steps = std::move(steps),
+                                 .has_wide_offsets = values == "U",
+                                 .index_format = schema.format}};
+    finish(std::move(column), name, FieldType::string, DType::u8);
+  }
+
+  void add_leaf(const ArrowSchema& schema, const std::string& name, std::vector<ArrowStep> steps,
+                const HfFeature* feature) {
+    const std::string_view format = schema.format == nullptr ? "" : schema.format;
+    ArrowColumn column{.column = {}, .place = {.steps = std::move(steps)}};
+    ArrowPlace& place = column.place;
+    if (const std::optional<DType> dtype = number_type(format)) {
+      place.leaf = ArrowLeaf::number;
+      const bool is_byte = *dtype == DType::u8 || *dtype == DType::i8;
+      column.may_be_picture = is_byte && depth_of(place.steps) == 1;
+      column.column.class_names = names_of_classes(feature);
+      return finish(std::move(column), name, FieldType::scalar, *dtype);
+    }
+    if (format == "b") {
+      place.leaf = ArrowLeaf::boolean;
+      return finish(std::move(column), name, FieldType::scalar, DType::u8);
+    }
+    const bool is_text = format == "u" || format == "U" || format == "vu";
+    const bool is_fixed = format.starts_with("w:");
+    if (is_text || is_fixed || format == "z" || format == "Z" || format == "vz") {
+      if (depth_of(place.steps) > 1) return leave_out(name, "lists of lists of texts or bytes");
+      place.leaf = is_text ? ArrowLeaf::text : ArrowLeaf::bytes;
+      place.has_wide_offsets = format == "U" || format == "Z";
+      place.is_view = format == "vu" || format == "vz";
+      place.fixed_size = is_fixed ? size_in(format) : 0;
+      column.may_be_picture = !is_text && feature == nullptr;
+      return finish(std::move(column), name, is_text ? FieldType::string : FieldType::bytes,
+                    DType::u8);
+    }
+    leave_out(name, type_name(format));
+  }
+
+  static std::string type_name(std::string_view format) {
+    if (format == "n") return "nothing but nulls";
+    if (format.starts_with("d:")) return "decimal numbers";
+    if (format == "+m") return "a map";
+    if (format.starts_with("+u")) return "a union";
+    if (format.starts_with("+v")) return "views of lists";
+    if (format.starts_with("+r")) return "run-end encoded";
+    if (format.starts_with("ti")) return "an interval";
+    return fmt::format("type '{}' of Arrow", printable(format));
+  }
+
+  // `type`: of one value.
+  void finish(ArrowColumn column, const std::string& name, FieldType type, DType dtype) {
+    const int depth = column.place.depth = depth_of(column.place.steps);
+    const bool is_number = type == FieldType::scalar;
+    Field& field = column.column.field;
+    if (depth == 0) {
+      field = {name, type, dtype};
+    } else if (!is_number) {
+      field = {name, FieldType::list, dtype, false, type};
+    } else if (depth == 1) {
+      field = {name, FieldType::tensor, dtype};
+    } else {
+      field = {name, FieldType::list, dtype, false, FieldType::tensor};
+    }
+    found_.columns.push_back(std::move(column));
+  }
+
+  ArrowColumns found_;
+};
+
+}  // namespace
+
+ArrowColumns arrow_columns(const ArrowSchema& schema) {
+  return ColumnFinder().find(schema);
+}
+
+}  // namespace ffkit

@@ -1,0 +1,89 @@
+// ArrowColumns: the columns of Arrow's arrays as columns of rows, and the values of one row.
+//
+//   numbers, bool            scalar                       list of them      tensor [n]
+//   text, bytes              string, bytes                list of them      list
+//   list of lists of numbers tensor where all rows are regular, else a list of tensors
+//   struct                   its members, "objects/bbox"; in a list, each member is a list
+//   struct<bytes, path>      Hugging Face's Image: a picture, and its path
+//
+// Names of classes are those of Hugging Face's ClassLabel, in the schema's metadata. Types that are
+// none of these are left out, with a note.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <ffkit/sources/arrow_c.h>
+
+#include "rows/row_table.h"
+
+namespace ffkit {
+
+enum class ArrowLeaf : uint8_t { number, boolean, text, bytes };
+
+// From an array to an array below it.
+struct ArrowStep {
+  size_t child = 0;  // of a struct; 0 of a list
+  bool is_list = false;
+  bool has_wide_offsets = false;  // of a list: 64 bits
+  int64_t fixed_size = 0;         // of a list whose lengths are all the same
+
+  bool operator==(const ArrowStep&) const = default;
+};
+
+// Where the values of a column are in a file's arrays. Files may differ in that where their columns
+// are of the same type.
+struct ArrowPlace {
+  ArrowLeaf leaf = ArrowLeaf::number;
+  std::vector<ArrowStep> steps;   // from the struct of all columns
+  int depth = 0;                  // lists among the steps
+  bool has_wide_offsets = false;  // of texts and bytes
+  bool is_view = false;           // texts and bytes in pieces
+  int64_t fixed_size = 0;         // of bytes
+  std::string index_format;       // of texts behind a dictionary; else empty
+
+  bool operator==(const ArrowPlace&) const = default;
+};
+
+struct ArrowColumn {
+  RowColumn column;
+  ArrowPlace place;
+  bool may_be_picture = false;  // bytes, or a list of them one by one, whose kind nothing tells
+  bool is_of_file = false;      // the bytes of a struct<bytes, path>
+  std::vector<int64_t> empty_shape =
+      {};  // of a tensor without items: [0, 4] where others are [n, 4]
+  // Whether rows are looked at for regular lists of lists.
+  bool is_nested() const { return place.depth >= 2; }
+};
+
+struct ArrowColumns {
+  std::vector<ArrowColumn> columns;
+  std::vector<std::string> left_out;  // "'price' (decimal128)"
+};
+
+// Of the struct of all columns. Lists of lists of numbers are lists of tensors at first. Throws
+// Error(corrupt), without a path, for a schema that is none.
+ArrowColumns arrow_columns(const ArrowSchema& schema);
+
+enum class ArrowBytes : uint8_t {
+  copied,    // to the buffers of the call
+  in_place,  // texts and bytes are those of the batch, which must outlive them; numbers are copied
+};
+
+// Sets `value` to what stands in row `row` of `batch`, of a file where the column is at `place`. A
+// list of numbers of 8 bits that is a picture is its bytes. Throws Error(invalid_argument), without
+// a path, for a null inside of a list, and for lists that are not regular where all should be.
+void read_arrow_value(const ArrowColumn& column, const ArrowPlace& place, const ArrowArray& batch,
+                      int64_t row, RowValue& value, SampleBuffers& buffers,
+                      ArrowBytes bytes = ArrowBytes::copied);
+
+// The shape of a row's lists of lists; nothing where they are not regular; {} for a null. The
+// column is_nested(). Throws as read_arrow_value().
+std::optional<std::vector<int64_t>> nested_shape(const ArrowPlace& place, const ArrowArray& batch,
+                                                 int64_t row);
+
+}  // namespace ffkit

@@ -1,0 +1,90 @@
+// COCO annotation files (cocodataset.org/#format-data): instances_*.json, person_keypoints_*.json,
+// and what else is laid out like them.
+//
+// The file is read element by element; what is kept is the numbers, about 60 bytes an annotation,
+// not the JSON.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "archives/tar_index.h"
+#include "coco/coco_ids.h"
+#include "converter/input/input_file.h"
+
+namespace ffkit {
+
+// Arrays of numbers that annotations or pictures may have under one name.
+struct CocoNumbers {
+  std::string name;
+  std::vector<int64_t> shape;  // of one element's array; empty until there is one
+  std::vector<float> values;   // of all elements that have it, in their order
+  size_t count = 0;            // of those elements
+  bool is_uneven = false;      // their shapes differ, and `values` is empty
+
+  size_t stride() const { return count == 0 ? 0 : values.size() / count; }
+};
+
+struct CocoPicture {
+  int64_t id = 0;  // CocoFile::picture_ids
+  // Of "file_name"; of "coco_url" where there is none, as LVIS has it: "val2017/000000397133.jpg",
+  // its last two parts.
+  std::string file_name;
+  bool is_of_url = false;
+  // -1: not said, or no size that a picture can have; pycocotools does not look.
+  int64_t width = -1;
+  int64_t height = -1;
+};
+
+// Annotation i is element i of all arrays.
+struct CocoAnnotations {
+  std::vector<int64_t> id;           // CocoFile::annotation_ids
+  std::vector<int64_t> picture_id;   // CocoFile::picture_ids
+  std::vector<int64_t> category_id;  // CocoFile::category_ids; empty when the first has none
+  std::vector<float> box;            // 4 each: x, y, width, height in pixels
+  std::vector<uint8_t> is_crowd;     // 0 when it is not said, as pycocotools' users have it
+  std::vector<FileRange> element;    // in the file, for its segmentation
+  CocoNumbers area{.name = "area"};
+  CocoNumbers num_keypoints{.name = "num_keypoints"};
+  // keypoints [3 K] as COCO has them; keypoints_cam [K, 3], keypoints_img [K, 2] and keypoints_vis
+  // as MuCo and other sets of poses do.
+  std::vector<CocoNumbers> arrays = {
+      {"keypoints"}, {"keypoints_cam"}, {"keypoints_img"}, {"keypoints_vis"}};
+
+  size_t size() const { return id.size(); }
+};
+
+struct CocoFile {
+  std::vector<CocoPicture> pictures;  // in the file's order
+  std::vector<CocoNumbers> picture_arrays = {
+      {"f"}, {"c"}};                          // focal length and principal point of sets of poses
+  std::map<int64_t, std::string> categories;  // names by CocoFile::category_ids
+  bool has_categories = false;                // there is such a table
+  CocoAnnotations annotations;
+  CocoIds picture_ids;
+  CocoIds annotation_ids;
+  CocoIds category_ids;
+  // Of a panoptic file: the PNG of each picture, empty where there is none. Its annotations are the
+  // segments, whose ids are numbers in the PNG and no others' in the same picture.
+  std::vector<std::string> panoptic_names;
+  std::vector<std::string> notes;  // on what was passed over or taken otherwise
+  // The annotations of picture i are order[first[i] .. first[i + 1]), in the file's order.
+  std::vector<size_t> first;
+  std::vector<size_t> order;
+
+  std::span<const size_t> annotations_of(size_t picture) const {
+    return std::span(order).subspan(first[picture], first[picture + 1] - first[picture]);
+  }
+};
+
+// Takes what pycocotools takes, or throws Error with the file, the annotation's or picture's id,
+// reason and remedy: no such JSON, no pictures, a missing or repeated id, no box, an annotation of
+// a picture or category that is not there. With `allow_missing` annotations without a box are left
+// out, with a note. `is_panoptic`: the file is a panoptic one, "segments_info" and all.
+CocoFile read_coco_file(const InputFile& file, bool allow_missing = false,
+                        bool is_panoptic = false);
+
+}  // namespace ffkit

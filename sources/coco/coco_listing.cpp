@@ -1,0 +1,230 @@
+#include "coco/coco_listing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include <ffkit/base/option_names.h>
+
+#include "converter/input/dangling_link.h"
+#include "converter/input/source_error.h"
+#include "converter/input/split_name.h"
+#include "converter/places/place.h"
+#include "format/dataset/split_name.h"
+
+namespace ffkit {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kInstances = "instances_";
+constexpr const char* kKeypoints = "person_keypoints_";
+constexpr const char* kPanoptic = "panoptic_";
+// As Roboflow exports it: train/_annotations.coco.json with the pictures beside it, valid/...,
+// test/...
+constexpr const char* kBesidePictures = "_annotations.coco.json";
+
+// The splits of the files annotations/<prefix><split>.json, sorted.
+std::vector<std::string> splits_of_annotations(const fs::path& folder, const std::string& prefix) {
+  std::vector<std::string> splits;
+  std::error_code none;
+  for (const FolderEntry& entry : FolderEntries(folder, none)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(prefix) && entry.path().extension() == ".json") {
+      splits.push_back(entry.path().stem().string().substr(prefix.size()));
+    }
+  }
+  if (none && none != std::errc::no_such_file_or_directory) {
+    throw source_io_error(folder, "cannot be listed", none.value());
+  }
+  std::ranges::sort(splits);
+  return splits;
+}
+
+// What the user means: below the data set's folder, or as it is.
+fs::path found_at(const fs::path& path, const fs::path& given) {
+  return exists_at(path / given) ? path / given : given;
+}
+
+// The split called `written` by its file or folder, under the name that the trainer looks for:
+// "val" of "valid".
+std::string split_as_called(const std::string& written, const fs::path& annotations,
+                            std::vector<std::string>& notes) {
+  std::string name = split_called(written);
+  if (name.empty() || name == written) return written;
+  notes.push_back(
+      fmt::format("{}: '{}' is taken as the split '{}'", annotations.string(), written, name));
+  return name;
+}
+
+fs::path panoptic_folder(const fs::path& folder) {
+  refuse_dangling_link(folder);
+  if (is_folder_at(folder)) return folder;
+  throw source_error(folder, ErrorCode::not_found,
+                     "there is no such folder of panoptic PNGs; unpack them there");
+}
+
+CocoListing given_files(const fs::path& path, const CocoOptions& options,
+                        std::vector<std::string>& notes) {
+  if (options.annotations.empty() || options.images.empty()) {
+    throw source_error(path, ErrorCode::invalid_argument,
+                       option_name("annotations") + " and " + option_name("images") +
+                           " belong together; give both");
+  }
+  std::string split = options.annotations.stem().string();
+  for (const std::string prefix : {kInstances, kKeypoints, kPanoptic}) {
+    if (split.starts_with(prefix)) split.erase(0, prefix.size());
+  }
+  CocoListing listing{
+      split, found_at(path, options.annotations), found_at(path, options.images), {}};
+  if (!options.panoptic.empty()) {
+    listing.panoptic = panoptic_folder(found_at(path, options.panoptic));
+  }
+  if (options.annotations.filename() == kBesidePictures) {
+    listing.split = fs::absolute(listing.annotations).parent_path().filename().string();
+  }
+  listing.split = split_as_called(listing.split, listing.annotations, notes);
+  if (!is_folder_at(listing.images)) {
+    throw source_error(listing.images, ErrorCode::not_found, "there is no such folder of pictures");
+  }
+  return listing;
+}
+
+std::vector<CocoListing> listings_of_annotations(const fs::path& path, const CocoOptions& options,
+                                                 std::vector<std::string>& notes) {
+  const bool is_panoptic = !options.panoptic.empty();
+  const fs::path folder = is_panoptic ? found_at(path, options.panoptic) : path / "annotations";
+  refuse_dangling_link(folder);
+  std::string prefix = is_panoptic ? kPanoptic : options.keypoints ? kKeypoints : kInstances;
+  std::vector<std::string> splits = splits_of_annotations(folder, prefix);
+  if (splits.empty() && is_panoptic) {
+    throw source_error(
+        folder, ErrorCode::not_found,
+        "holds no panoptic_<split>.json; give the folder that does, or name the file "
+        "with {}",
+        option_name("annotations"));
+  }
+  if (splits.empty() && !options.keypoints) {
+    prefix = kKeypoints;
+    splits = splits_of_annotations(folder, prefix);
+  }
+  std::vector<CocoListing> listings;
+  for (const std::string& split : splits) {
+    const fs::path annotations = folder / (prefix + split + ".json");
+    if (const std::string fault = fault_of_split_name(split); !fault.empty()) {
+      throw source_error(annotations, ErrorCode::invalid_argument,
+                         "is of the split '{}', whose name {}; rename the file", split, fault);
+    }
+    fs::path images;
+    for (const fs::path& candidate : {path / split, path / "images" / split, path / "images"}) {
+      if (!images.empty()) continue;
+      refuse_dangling_link(candidate);
+      if (is_folder_at(candidate)) images = candidate;
+    }
+    if (images.empty()) {
+      notes.push_back(
+          fmt::format("{}: there is no folder '{}' or 'images/{}' with its pictures; the "
+                      "split is left out",
+                      annotations.string(), split, split));
+      continue;
+    }
+    listings.push_back({split_as_called(split, annotations, notes), annotations, images,
+                        is_panoptic ? panoptic_folder(folder / (prefix + split)) : fs::path()});
+  }
+  if (listings.empty() && !splits.empty()) {
+    throw source_error(
+        path, ErrorCode::not_found,
+        "there are annotations of '{0}', but no folder '{0}' or 'images/{0}' with the pictures",
+        splits.front());
+  }
+  return listings;
+}
+
+// In the folders of `path`, sorted; in `path` itself where no folder has one. `bare` gets the
+// folders, and links to nothing, that are called as a split and have none.
+std::vector<fs::path> files_beside_pictures(const fs::path& path, std::vector<fs::path>& bare) {
+  std::vector<fs::path> found;
+  for (const FolderEntry& entry : FolderEntries(path)) {
+    std::error_code none;
+    if (exists_at(entry.path() / kBesidePictures, none)) {
+      found.push_back(entry.path() / kBesidePictures);
+    } else if (!split_called(entry.path().filename().string()).empty() &&
+               (entry.is_directory(none) || !dangling_link(entry.path()).empty())) {
+      bare.push_back(entry.path());
+    }
+  }
+  std::ranges::sort(found);
+  std::ranges::sort(bare);
+  if (found.empty() && exists_at(path / kBesidePictures)) found = {path / kBesidePictures};
+  return found;
+}
+
+std::vector<CocoListing> listings_beside_pictures(const fs::path& path,
+                                                  const std::vector<fs::path>& files,
+                                                  std::vector<std::string>& notes) {
+  std::vector<CocoListing> listings;
+  for (const fs::path& annotations : files) {
+    const fs::path images = annotations.parent_path();
+    const std::string folder = fs::absolute(images).lexically_normal().filename().string();
+    if (const bool is_split = !split_called(folder).empty(); is_split) {
+      listings.push_back({split_as_called(folder, annotations, notes), annotations, images, {}});
+    } else if (images == path) {
+      notes.push_back(
+          fmt::format("{}: is taken as the split 'train', since its folder is called "
+                      "after none",
+                      annotations.string()));
+      listings.push_back({"train", annotations, images, {}});
+    } else {
+      notes.push_back(
+          fmt::format("{}: its folder has the name of no split; left out, name it with {} and {}",
+                      annotations.string(), option_name("annotations"), option_name("images")));
+    }
+  }
+  return listings;
+}
+
+void require_different_splits(const std::vector<CocoListing>& listings) {
+  for (size_t i = 0; i < listings.size(); ++i) {
+    const auto same = std::ranges::find(listings.begin() + static_cast<ptrdiff_t>(i) + 1,
+                                        listings.end(), listings[i].split, &CocoListing::split);
+    if (same == listings.end()) continue;
+    throw source_error(same->annotations, ErrorCode::invalid_argument,
+                       "is of the split '{}', as '{}' is; convert them apart, by {}", same->split,
+                       listings[i].annotations.string(), option_name("annotations"));
+  }
+}
+
+}  // namespace
+
+std::vector<CocoListing> list_coco(const fs::path& path, const CocoOptions& options,
+                                   std::vector<std::string>& notes) {
+  if (!is_folder_at(path)) {
+    throw source_error(path, ErrorCode::not_found, "there is no such folder");
+  }
+  if (!options.annotations.empty() || !options.images.empty())
+    return {given_files(path, options, notes)};
+  std::vector<CocoListing> listings = listings_of_annotations(path, options, notes);
+  std::vector<fs::path> bare;
+  const std::vector<fs::path> beside = files_beside_pictures(path, bare);
+  if (listings.empty()) {
+    listings = listings_beside_pictures(path, beside, notes);
+    for (const fs::path& folder : bare) {
+      refuse_dangling_link(folder);
+      notes.push_back(fmt::format("{}: has no {}; left out", folder.string(), kBesidePictures));
+    }
+  } else if (!beside.empty()) {
+    notes.push_back(fmt::format("{}: is not read, since there is {}", beside.front().string(),
+                                listings.front().annotations.string()));
+  }
+  if (listings.empty()) {
+    throw source_error(
+        path, ErrorCode::not_found,
+        "holds neither annotations/{}<split>.json nor <split>/{}; name the files with {} and {}",
+        options.keypoints ? kKeypoints : kInstances, kBesidePictures, option_name("annotations"),
+        option_name("images"));
+  }
+  require_different_splits(listings);
+  return listings;
+}
+
+}  // namespace ffkit

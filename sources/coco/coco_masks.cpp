@@ -1,0 +1,248 @@
+#include "coco/coco_masks.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <utility>
+
+#include "base/make_error.h"
+#include "numbers/json_numbers.h"
+#include "numbers/json_tables.h"
+
+namespace ffkit {
+namespace {
+
+// Points of polygons may lie outside of their picture, but not further than any picture is wide.
+constexpr double kMaxCoordinate = 1'000'000;
+// Steps along the outlines of one segmentation: five for each pixel that is passed.
+constexpr int64_t kMaxSteps = 100'000'000;
+
+int64_t num_pixels(PixelSize size) {
+  return int64_t{size.width} * size.height;
+}
+
+// Where a polygon's outline goes from one column of pixels into another: pixels from there on are
+// inside, if they were outside, or outside.
+class OutlineCrossings {
+ public:
+  explicit OutlineCrossings(PixelSize size) : size_(size) {}
+
+  // A point of the outline, in fifths of a pixel.
+  void add(int u, int v) {
+    if (has_point_ && u != u_) cross(u, v);
+    has_point_ = true;
+    u_ = u;
+    v_ = v;
+  }
+
+  std::vector<PixelRun> runs() {
+    std::ranges::sort(positions_);
+    std::vector<PixelRun> runs;
+    const int64_t end = num_pixels(size_);
+    for (size_t i = 0; i < positions_.size(); i += 2) {
+      const int64_t begin = positions_[i];
+      const int64_t until = i + 1 < positions_.size() ? positions_[i + 1] : end;
+      if (begin == until) continue;
+      if (!runs.empty() && runs.back().end == begin) {
+        runs.back().end = until;
+      } else {
+        runs.push_back({begin, until});
+      }
+    }
+    return runs;
+  }
+
+ private:
+  void cross(int u, int v) {
+    const double x = ((u < u_ ? u : u - 1) + 0.5) / 5 - 0.5;
+    if (std::floor(x) != x || x < 0 || x > size_.width - 1) return;
+    double y = ((v < v_ ? v : v_) + 0.5) / 5 - 0.5;
+    y = std::ceil(std::clamp(y, 0.0, static_cast<double>(size_.height)));
+    positions_.push_back(static_cast<int64_t>(x) * size_.height + static_cast<int64_t>(y));
+  }
+
+  const PixelSize size_;
+  bool has_point_ = false;
+  int u_ = 0;
+  int v_ = 0;
+  std::vector<int64_t> positions_;
+};
+
+// The points from (xs, ys) to (xe, ye), one for each step of the longer side.
+void add_edge(int xs, int ys, int xe, int ye, OutlineCrossings& crossings) {
+  const int dx = std::abs(xe - xs);
+  const int dy = std::abs(ys - ye);
+  const bool is_flat = dx >= dy;
+  const bool is_turned = is_flat ? xs > xe : ys > ye;
+  if (is_turned) {
+    std::swap(xs, xe);
+    std::swap(ys, ye);
+  }
+  const int num_steps = std::max(dx, dy);
+  // Of an edge without length nothing but its point counts.
+  const double slope =
+      num_steps == 0 ? 0 : static_cast<double>(is_flat ? ye - ys : xe - xs) / num_steps;
+  for (int d = 0; d <= num_steps; ++d) {
+    const int t = is_turned ? num_steps - d : d;
+    if (is_flat) {
+      crossings.add(t + xs, static_cast<int>(ys + slope * t + 0.5));
+    } else {
+      crossings.add(static_cast<int>(xs + slope * t + 0.5), t + ys);
+    }
+  }
+}
+
+std::vector<PixelRun> runs_of_lengths(std::span<const int64_t> lengths, PixelSize size) {
+  std::vector<PixelRun> runs;
+  int64_t at = 0;
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    if (lengths[i] < 0 || lengths[i] > num_pixels(size) - at) {
+      throw error_of(ErrorCode::invalid_argument,
+                     "its runs have other pixels than the {} x {} of its picture", size.width,
+                     size.height);
+    }
+    if (i % 2 == 1 && lengths[i] > 0) runs.push_back({at, at + lengths[i]});
+    at += lengths[i];
+  }
+  if (at != num_pixels(size)) {
+    throw error_of(ErrorCode::invalid_argument,
+                   "its runs have {} pixels, but its picture has {} x {}", at, size.width,
+                   size.height);
+  }
+  return runs;
+}
+
+std::vector<PixelRun> runs_of_object(const simdjson::dom::object& object, PixelSize size) {
+  simdjson::dom::element value;
+  if (!find_member(object, "size", value)) {
+    throw Error(ErrorCode::invalid_argument, "its runs have no 'size'");
+  }
+  std::vector<int64_t> sides;
+  append_numbers(value, std::vector<int64_t>{2}, sides);
+  if (sides[0] != size.height || sides[1] != size.width) {
+    throw error_of(ErrorCode::invalid_argument,
+                   "its runs are of {} x {} pixels, but its picture is of {} x {}", sides[1],
+                   sides[0], size.width, size.height);
+  }
+  if (!find_member(object, "counts", value)) {
+    throw Error(ErrorCode::invalid_argument, "its runs have no 'counts'");
+  }
+  std::string_view text;
+  if (value.get_string().get(text) == simdjson::SUCCESS) {
+    return runs_of_lengths(run_lengths_of_text(text), size);
+  }
+  simdjson::dom::array array;
+  if (value.get_array().get(array) != simdjson::SUCCESS) {
+    throw error_of(ErrorCode::invalid_argument,
+                   "its 'counts' are {}, neither a text nor a list of numbers",
+                   json_excerpt(value));
+  }
+  std::vector<int64_t> lengths;
+  for (const simdjson::dom::element length : array) lengths.push_back(json_whole_number(length));
+  return runs_of_lengths(lengths, size);
+}
+
+// The algorithm is rleFrPoly() of COCO's maskApi.c (Piotr Dollar and Tsung-Yi Lin, 2015; BSD
+// licence): the outline in fifths of a pixel, of which each point that enters another column at its
+// middle turns the pixels below it. Written anew; sums and roundings are in the same order, so the
+// pixels are the same.
+//
+// Takes its steps from `steps_left`.
+std::vector<PixelRun> runs_of_outline(std::span<const double> xy, PixelSize size,
+                                      int64_t& steps_left) {
+  if (xy.size() < 6 || xy.size() % 2 != 0) {
+    throw error_of(ErrorCode::invalid_argument,
+                   "a polygon has {} numbers; expected x and y of at least three points",
+                   xy.size());
+  }
+  std::vector<int> fifths;
+  fifths.reserve(xy.size() + 2);
+  for (const double number : xy) {
+    if (!(std::abs(number) <= kMaxCoordinate)) {
+      throw error_of(ErrorCode::invalid_argument,
+                     "a polygon has the coordinate {}; expected up to {}", number, kMaxCoordinate);
+    }
+    fifths.push_back(static_cast<int>(5 * number + 0.5));
+  }
+  fifths.insert(fifths.end(), {fifths[0], fifths[1]});
+  for (size_t i = 2; i < fifths.size(); ++i) steps_left -= std::abs(fifths[i] - fifths[i - 2]);
+  if (steps_left < 0) {
+    throw error_of(ErrorCode::invalid_argument,
+                   "the outlines of its polygons pass {} pixels or more", kMaxSteps / 5);
+  }
+  OutlineCrossings crossings(size);
+  for (size_t i = 0; i + 2 < fifths.size(); i += 2) {
+    add_edge(fifths[i], fifths[i + 1], fifths[i + 2], fifths[i + 3], crossings);
+  }
+  return crossings.runs();
+}
+
+}  // namespace
+
+std::vector<PixelRun> runs_of_polygon(std::span<const double> xy, PixelSize size) {
+  int64_t steps_left = kMaxSteps;
+  return runs_of_outline(xy, size, steps_left);
+}
+
+// As rleFrString() of maskApi.c reads it: numbers of 5 bits a character, from '0' on, the lowest
+// first; bit 5 says that more follow, and bit 4 of the last one is the sign. From the fourth on,
+// each is the difference from the number two before it.
+std::vector<int64_t> run_lengths_of_text(std::string_view text) {
+  constexpr int kMaxCharacters = 7;  // 35 bits: more than any picture has pixels
+  constexpr int64_t kMaxLength = int64_t{1} << 35;
+  std::vector<int64_t> lengths;
+  int64_t number = 0;
+  int count = 0;
+  for (const char c : text) {
+    const int bits = c - '0';
+    if (bits < 0 || bits > 63 || count == kMaxCharacters) {
+      throw Error(ErrorCode::invalid_argument,
+                  "the text of its 'counts' is none that pycocotools writes");
+    }
+    number += int64_t{bits & 31} << (5 * count++);
+    if ((bits & 32) != 0) continue;
+    if ((bits & 16) != 0) number -= int64_t{1} << (5 * count);
+    if (lengths.size() > 2) number += lengths[lengths.size() - 2];
+    if (number < 0 || number > kMaxLength) {
+      throw error_of(ErrorCode::invalid_argument,
+                     "the text of its 'counts' has a run of {} pixels; get the file again", number);
+    }
+    lengths.push_back(number);
+    number = 0;
+    count = 0;
+  }
+  if (count != 0) {
+    throw Error(ErrorCode::invalid_argument, "the text of its 'counts' ends within a number");
+  }
+  return lengths;
+}
+
+std::vector<PixelRun> runs_of_segmentation(simdjson::dom::element segmentation, PixelSize size) {
+  simdjson::dom::object object;
+  if (segmentation.get_object().get(object) == simdjson::SUCCESS) {
+    return runs_of_object(object, size);
+  }
+  simdjson::dom::array polygons;
+  if (segmentation.get_array().get(polygons) != simdjson::SUCCESS) {
+    throw error_of(ErrorCode::invalid_argument,
+                   "{} is neither a list of polygons nor an object of runs",
+                   json_excerpt(segmentation));
+  }
+  std::vector<PixelRun> runs;
+  std::vector<double> xy;
+  int64_t steps_left = kMaxSteps;
+  for (const simdjson::dom::element polygon : polygons) {
+    simdjson::dom::array numbers;
+    if (polygon.get_array().get(numbers) != simdjson::SUCCESS) {
+      throw error_of(ErrorCode::invalid_argument, "{} is no polygon, [x, y, x, y, ...]",
+                     json_excerpt(polygon));
+    }
+    xy.clear();
+    for (const simdjson::dom::element number : numbers) xy.push_back(json_number<double>(number));
+    const std::vector<PixelRun> own = runs_of_outline(xy, size, steps_left);
+    runs.insert(runs.end(), own.begin(), own.end());
+  }
+  return runs;
+}
+
+}  // namespace ffkit

@@ -1,0 +1,48 @@
+// DemoPictures: what sources of made-up pictures share, of whatever kind.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <ffkit/converter/image_storage.h>
+#include <ffkit/converter/source.h>
+
+#include "converter/input/listed_source.h"
+#include "converter/input/splitmix.h"
+
+namespace ffkit {
+
+class DemoPictures : public ListedSource {
+ public:
+  int64_t sample_bytes(size_t, int64_t) const override { return 0; }
+  std::map<std::string, std::string> facts(size_t) const override;
+  std::map<std::string, std::string> options() const override;
+  std::string describe(size_t split, int64_t index) const override;
+  std::optional<std::string> listed_id(size_t split, int64_t index) const override;
+
+ protected:
+  // Options: DemoOptions, or those of another kind.
+  template <typename Options>
+  DemoPictures(const Options& options, uint64_t seed)
+      : size_(options.size), seed_(seed), storer_(options.images) {
+    infos_.push_back({.name = "train", .num_samples = options.num_train, .is_training = true});
+    if (options.num_val > 0) infos_.push_back({.name = "val", .num_samples = options.num_val});
+  }
+
+  virtual std::string id(int64_t index) const = 0;
+  // Draws for one sample; splits and samples of a seed are independent of each other.
+  SplitMix random(size_t split, int64_t index) const;
+  // A JPEG of [size, size, 3] u8 RGB, kept in `buffers`.
+  std::span<std::byte> encode(const std::vector<uint8_t>& pixels, SampleBuffers& buffers) const;
+
+  const int64_t size_;
+  const uint64_t seed_;
+  const ImageStorer storer_;
+};
+
+}  // namespace ffkit

@@ -1,0 +1,206 @@
+#include "files/text_files.h"
+
+#include <fmt/format.h>
+#include <tbb/global_control.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <exception>
+#include <mutex>
+
+#include <ffkit/base/machine.h>
+
+#include "archives/compressed_stream.h"
+#include "converter/input/cancel.h"
+#include "converter/input/dangling_link.h"
+#include "converter/input/source_error.h"
+#include "converter/input/thread_limit.h"
+#include "format/content_kind.h"
+
+namespace ffkit {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kSpoolChunkBytes = 1 << 20;
+constexpr int kMaxDecompressors = 16;
+constexpr std::array kPackedEndings = {".gz", ".zst", ".bz2", ".xz"};
+
+std::string lower_name(const fs::path& file) {
+  std::string name = name_of_file(file);
+  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return name;
+}
+
+std::vector<std::byte> head_of(const InputFile& file) {
+  std::vector<std::byte> head(
+      static_cast<size_t>(std::min<int64_t>(file.size(), kContentHeadBytes)));
+  file.read_at(0, head);
+  return head;
+}
+
+FileStamp existing_stamp(const fs::path& path) {
+  std::error_code error;
+  const FileStamp stamp = stamp_of(path, error);
+  if (!error) return stamp;
+  refuse_dangling_link(path);
+  throw source_io_error(path, "cannot be read", error.value());
+}
+
+std::vector<FileStamp> text_stamps(const std::vector<fs::path>& paths) {
+  if (!paths.empty() && is_address(paths.front())) return stamps_of_objects(paths);
+  std::vector<FileStamp> stamps;
+  stamps.reserve(paths.size());
+  for (const fs::path& path : paths) stamps.push_back(existing_stamp(path));
+  return stamps;
+}
+
+}  // namespace
+
+std::string plain_name(const fs::path& file) {
+  std::string name = lower_name(file);
+  for (const char* ending : kPackedEndings) {
+    if (name.ends_with(ending)) {
+      name.resize(name.size() - std::string_view(ending).size());
+      break;
+    }
+  }
+  return name;
+}
+
+void require_text(std::span<const std::byte> head, const TextFileRules& rules,
+                  const fs::path& file) {
+  const ContentKind kind = content_kind(head);
+  switch (kind) {
+    // Texts, or so short a signature that a text may begin with it.
+    case ContentKind::unknown:
+    case ContentKind::empty:
+    case ContentKind::utf8_with_bom:
+    case ContentKind::pnm:
+      return;
+    case ContentKind::html:
+    case ContentKind::xml:
+    case ContentKind::svg:
+      if (!rules.is_json) return;
+      break;
+    case ContentKind::utf16:
+    case ContentKind::utf32:
+      if (!rules.needs_utf8) return;
+      break;
+    default:
+      break;
+  }
+  // A text may begin with "GIF89a" or "ID3".
+  const bool are_words = std::ranges::all_of(
+      head, [](std::byte b) { return b >= std::byte{0x09} && b < std::byte{0x7F}; });
+  if (are_words && !rules.is_json && kind != ContentKind::git_lfs_pointer &&
+      kind != ContentKind::pdf) {
+    return;
+  }
+  const std::string remedy = content_remedy(kind);
+  const bool is_packed = CompressedStream::takes(kind);
+  throw source_error(file, ErrorCode::unsupported, "is {} and no {} in UTF-8{}{}",
+                     content_name(kind), rules.is_json ? "JSON" : "text",
+                     is_packed || !remedy.empty() ? "; " : "",
+                     is_packed ? "give it a name that ends with .gz, .zst, .bz2 or .xz" : remedy);
+}
+
+TextFiles::TextFiles(std::vector<fs::path> paths, const TextFileRules& rules,
+                     const SpoolPlace& place)
+    : stamps_(text_stamps(paths)), files_(std::move(paths), stamps_) {
+  std::vector<size_t> compressed;
+  ranges_.resize(files_.paths().size());
+  for (size_t i = 0; i < files_.paths().size(); ++i) {
+    const fs::path& path = files_.paths()[i];
+    const bool says_packed = plain_name(path) != lower_name(path);
+    if (stamps_[i].num_bytes == 0 || (!rules.looks_inside && !says_packed)) continue;
+    throw_if_cancelled(place.cancel);
+    const std::vector<std::byte> head = files_.with(i, head_of);
+    if (CompressedStream::takes(content_kind(head))) {
+      compressed.push_back(i);
+      compressed_bytes_ += stamps_[i].num_bytes;
+    } else {
+      require_text(head, rules, path);
+    }
+  }
+  if (!compressed.empty()) decompress(compressed, rules, place);
+}
+
+void TextFiles::decompress(const std::vector<size_t>& files, const TextFileRules& rules,
+                           const SpoolPlace& place) {
+  int num_threads = place.num_threads > 0 ? place.num_threads : usable_cores();
+  num_threads = std::min({num_threads, kMaxDecompressors, static_cast<int>(files.size())});
+  num_threads = num_startable_threads(num_threads);
+  for (int i = 0; i < num_threads; ++i) spools_.emplace_back(place.folder);
+  std::atomic<size_t> next{0};
+  std::mutex mutex;
+  // The first file's error, whichever thread is first.
+  size_t failed = files.size();
+  std::exception_ptr error;
+  const auto spool_file = [&](size_t index, Spool& spool) {
+    const size_t file = files[index];
+    const int64_t begin = spool.size();
+    files_.with(file, [&](const InputFile& input) {
+      CompressedStream stream(input, content_kind(head_of(input)));
+      std::vector<std::byte> chunk(kSpoolChunkBytes);
+      for (size_t n = chunk.size(); n == chunk.size();) {
+        throw_if_cancelled(place.cancel);
+        n = stream.read(chunk);
+        const auto piece = std::span(chunk).first(n);
+        if (spool.size() == begin) {
+          require_text(piece.first(std::min(n, kContentHeadBytes)), rules, files_.paths()[file]);
+        }
+        spool.append(piece);
+      }
+    });
+    stamps_[file].num_bytes = spool.size() - begin;
+    ranges_[file] = Range{static_cast<size_t>(&spool - spools_.data()), begin};
+  };
+  const auto work = [&](size_t thread) {
+    for (size_t index = next++; index < files.size(); index = next++) {
+      try {
+        spool_file(index, spools_[thread]);
+      } catch (...) {
+        const std::scoped_lock lock(mutex);
+        if (index < failed) {
+          failed = index;
+          error = std::current_exception();
+        }
+        return;
+      }
+    }
+  };
+  const tbb::global_control allow(tbb::global_control::max_allowed_parallelism,
+                                  static_cast<size_t>(num_threads));
+  tbb::task_arena arena(num_threads);
+  arena.execute([&] {
+    tbb::parallel_for(size_t{0}, static_cast<size_t>(num_threads), work, tbb::simple_partitioner{});
+  });
+  if (error) std::rethrow_exception(error);
+}
+
+void TextFiles::read_at(size_t file, int64_t offset, std::span<std::byte> out) const {
+  if (const auto& range = ranges_.at(file)) {
+    spools_[range->spool].read_at(range->offset + offset, out);
+  } else {
+    files_.read_at(file, offset, out);
+  }
+}
+
+std::string TextFiles::note() const {
+  int64_t num_files = 0;
+  for (const auto& range : ranges_) num_files += range ? 1 : 0;
+  if (num_files == 0) return {};
+  int64_t num_bytes = 0;
+  for (const Spool& spool : spools_) num_bytes += spool.size();
+  return fmt::format(
+      "{} compressed {} ({:.1f} MB) became {:.1f} MB of text in temporary files in "
+      "{}, until the conversion ends",
+      num_files, num_files == 1 ? "file" : "files", static_cast<double>(compressed_bytes_) / 1e6,
+      static_cast<double>(num_bytes) / 1e6, spools_.front().folder().string());
+}
+
+}  // namespace ffkit

@@ -1,0 +1,86 @@
+// TextFiles: files of text of which ranges are read, from many threads, plain ones in place.
+// Compressed ones are told by their first bytes, whatever their names, and are decompressed when
+// this is made, once, as streams, into temporary files without names.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "files/file_group.h"
+#include "files/spool.h"
+
+namespace ffkit {
+
+// What is done beside listing.
+struct SpoolPlace {
+  std::filesystem::path folder;  // as Spool takes it
+  const std::atomic<bool>* cancel = nullptr;
+  int num_threads = 0;  // that decompress; 0: one for each core
+};
+
+struct TextFileRules {
+  bool is_json = false;      // web pages and the like are no such text
+  bool looks_inside = true;  // into every file when it is listed
+  // UTF-16 and UTF-32 are refused: not by a tokenizer that takes every byte.
+  bool needs_utf8 = true;
+};
+
+class TextFiles {
+ public:
+  // `rules.looks_inside`: reads the first bytes of every file, and throws Error(unsupported) for
+  // what is no text by them, such as a picture. Else only of those whose names say that they are
+  // compressed: for many small files, which are looked at when they are read (require_text()).
+  // Throws Error(not_found), Error(io) for files that cannot be read, Error(corrupt) for damaged
+  // ones, Error(cancelled).
+  TextFiles(std::vector<std::filesystem::path> paths, const TextFileRules& rules,
+            const SpoolPlace& place);
+
+  const std::vector<std::filesystem::path>& paths() const { return files_.paths(); }
+  // Of the text, decompressed.
+  int64_t num_bytes(size_t file) const { return stamps_.at(file).num_bytes; }
+  // Of the file as it is, in ns since 1970.
+  int64_t modified_ns(size_t file) const { return stamps_.at(file).modified_ns; }
+  bool is_compressed(size_t file) const { return ranges_.at(file).has_value(); }
+
+  // As FileGroup::read_at.
+  void read_at(size_t file, int64_t offset, std::span<std::byte> out) const;
+
+  // As FileGroup::will_read.
+  void will_read(size_t file, int64_t offset, int64_t num_bytes) const {
+    if (!ranges_.at(file)) files_.will_read(file, offset, num_bytes);
+  }
+
+  // "3 compressed files (4 MB) became 12 MB of text in temporary files in /fast"; empty without
+  // any.
+  std::string note() const;
+
+ private:
+  struct Range {
+    size_t spool = 0;
+    int64_t offset = 0;
+  };
+  void decompress(const std::vector<size_t>& files, const TextFileRules& rules,
+                  const SpoolPlace& place);
+
+  std::vector<FileStamp> stamps_;  // before the files: its messages are about links, too
+  FileGroup files_;
+  std::vector<std::optional<Range>> ranges_;  // of compressed ones
+  std::vector<Spool> spools_;
+  int64_t compressed_bytes_ = 0;
+};
+
+// The name without the ending of compressed data, ".gz", ".zst", ".bz2" or ".xz", in lower case:
+// "Books.JSONL.GZ" is "books.jsonl".
+std::string plain_name(const std::filesystem::path& file);
+
+// Throws Error(unsupported) when a file that begins with `head` is no text; `file` is named.
+void require_text(std::span<const std::byte> head, const TextFileRules& rules,
+                  const std::filesystem::path& file);
+
+}  // namespace ffkit

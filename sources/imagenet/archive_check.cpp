@@ -1,0 +1,65 @@
+#include "imagenet/archive_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include <ffkit/base/option_names.h>
+
+#include "archives/parallel_io.h"
+#include "converter/input/input_file.h"
+#include "converter/input/source_error.h"
+#include "imagenet/md5.h"
+
+namespace ffkit {
+namespace {
+
+// clang-format off
+constexpr std::array kImageNetSums = {
+    ArchiveSum{"ILSVRC2012_img_train.tar", "1d675b47d978889d74fa0da5fadfb00e"},
+    ArchiveSum{"ILSVRC2012_img_val.tar", "29b22e2961454d5413ddabcf34fc5622"},
+    ArchiveSum{"ILSVRC2012_devkit_t12.tar.gz", "fa75699e90414af021442c21a62c3abf"},
+};
+// clang-format on
+
+std::string check_archive(const std::filesystem::path& path, std::span<const ArchiveSum> sums) {
+  const auto sum = std::ranges::find(sums, path.filename().string(), &ArchiveSum::name);
+  if (sum == sums.end()) {
+    return fmt::format("{}: not checked, since no MD5 sum is known for it", path.string());
+  }
+  const std::string found = md5_of(InputFile(path));
+  if (found != sum->md5) {
+    throw source_error(path, ErrorCode::corrupt,
+                       "its MD5 sum is {}, but that of the official archive is {}; download it "
+                       "again, or leave out {} to convert it as it is",
+                       found, sum->md5, option_name("check_archives"));
+  }
+  return fmt::format("{}: is the official archive by its MD5 sum", path.string());
+}
+
+}  // namespace
+
+std::span<const ArchiveSum> imagenet_archive_sums() {
+  return kImageNetSums;
+}
+
+std::vector<std::string> check_archives(const std::vector<std::filesystem::path>& archives,
+                                        std::span<const ArchiveSum> sums) {
+  std::vector<std::string> sentences(archives.size());
+  std::vector<std::optional<Error>> errors(archives.size());
+  parallel_io(archives.size(), [&](size_t i) {
+    try {
+      sentences[i] = check_archive(archives[i], sums);
+    } catch (const Error& error) {
+      errors[i] = error;
+    }
+  });
+  for (const std::optional<Error>& error : errors) {
+    if (error) throw *error;
+  }
+  return sentences;
+}
+
+}  // namespace ffkit

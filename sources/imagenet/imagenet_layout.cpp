@@ -1,0 +1,170 @@
+#include "imagenet/imagenet_layout.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+#include "converter/input/dangling_link.h"
+#include "converter/input/source_error.h"
+#include "converter/input/split_name.h"
+#include "converter/places/place.h"
+#include "imagenet/imagenet_classes.h"
+#include "pictures/image_tree.h"
+#include "storage/stores/object_store.h"
+
+namespace ffkit {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<const char*, 3> kImageNetSplits = {"train", "val", "test"};
+
+// "ILSVRC2012_img_train.tar", and names with a date behind it: the test archive of 2019 is
+// ILSVRC2012_img_test_v10102019.tar.
+std::vector<fs::path> find_archives(const fs::path& folder, const std::string& split) {
+  const std::string exact = fmt::format("ILSVRC2012_img_{}.tar", split);
+  refuse_dangling_link(folder / exact);
+  if (split != "test") {
+    return exists_at(folder / exact) ? std::vector{folder / exact} : std::vector<fs::path>{};
+  }
+  std::vector<fs::path> archives;
+  for (const std::string& name : list_files(folder)) {
+    if (name.starts_with("ILSVRC2012_img_test") && name.ends_with(".tar")) {
+      archives.push_back(folder / name);
+    }
+  }
+  return archives;
+}
+
+// The folder of a split: "val", or else one that is called so, such as "validation". Empty without
+// any.
+fs::path find_split_folder(const fs::path& folder, const std::string& name) {
+  refuse_dangling_link(folder / name);
+  if (is_folder_at(folder / name)) return folder / name;
+  std::vector<fs::path> called;
+  for (const FolderEntry& entry : FolderEntries(folder)) {
+    std::error_code error;
+    if (split_called(entry.path().filename().string()) == name && entry.is_directory(error)) {
+      called.push_back(entry.path());
+    }
+  }
+  std::ranges::sort(called);
+  if (called.size() > 1) {
+    throw source_error(folder, ErrorCode::invalid_argument,
+                       "'{}' and '{}' are both the split '{}'; leave one",
+                       called[0].filename().string(), called[1].filename().string(), name);
+  }
+  return called.empty() ? fs::path() : called.front();
+}
+
+std::optional<ImageNetSplitPlace> find_split(const fs::path& folder, const std::string& name) {
+  const std::vector<fs::path> archives = find_archives(folder, name);
+  const fs::path split_folder = find_split_folder(folder, name);
+  if (archives.size() > 1) {
+    throw source_error(folder, ErrorCode::invalid_argument,
+                       "holds {} and {}, which are both the {} split; leave one",
+                       archives[0].filename().string(), archives[1].filename().string(), name);
+  }
+  if (!archives.empty()) {
+    return ImageNetSplitPlace{name, archives.front(), /*is_archive=*/true, !split_folder.empty()};
+  }
+  if (!split_folder.empty()) return ImageNetSplitPlace{name, split_folder};
+  return std::nullopt;
+}
+
+std::vector<ImageNetSplitPlace> find_imagenet_splits(const fs::path& folder) {
+  std::vector<ImageNetSplitPlace> splits;
+  for (const char* name : kImageNetSplits) {
+    if (auto split = find_split(folder, name)) splits.push_back(std::move(*split));
+  }
+  return splits;
+}
+
+// Kaggle's lists lie beside ILSVRC/, three folders above the splits.
+std::vector<fs::path> list_folders_for(const fs::path& folder) {
+  std::vector<fs::path> folders = {folder};
+  if (folder.filename() != "CLS-LOC") return folders;
+  constexpr int kLevels = 3;
+  fs::path above = folder;
+  for (int i = 0; i < kLevels && above.has_parent_path(); ++i) {
+    above = above.parent_path();
+    if (is_address(folder) && !is_address(above)) break;  // above the bucket
+    folders.push_back(above);
+  }
+  return folders;
+}
+
+// True for the folder of a split by its name and what is in it.
+bool is_split_folder(const fs::path& path, const std::string& name) {
+  if (std::ranges::find(kImageNetSplits, name) == kImageNetSplits.end()) return false;
+  return std::ranges::any_of(list_folders(path), is_wnid) ||
+         (name == "train" && !list_class_archives(path).empty()) ||
+         (name != "train" && holds_images(path));
+}
+
+ImageNetLayout find_all(const fs::path& path) {
+  for (const char* below : {"", "Data/CLS-LOC", "ILSVRC/Data/CLS-LOC"}) {
+    const fs::path root = *below == '\0' ? path : path / below;
+    if (!is_folder_at(root)) continue;
+    if (auto splits = find_imagenet_splits(root); !splits.empty()) {
+      return {std::move(splits), list_folders_for(root)};
+    }
+  }
+  const std::string name = path.filename().string();
+  if (is_split_folder(path, name)) {
+    return {{{name, path}}, list_folders_for(path.parent_path())};
+  }
+  throw source_error(path, ErrorCode::not_found,
+                     "holds neither ILSVRC2012_img_train.tar nor ILSVRC2012_img_val.tar nor a "
+                     "folder 'train', 'val', 'test' or 'ILSVRC/Data/CLS-LOC'; other folders of "
+                     "classes are converted by 'ffconvert folder'");
+}
+
+}  // namespace
+
+std::vector<std::string> list_class_archives(const fs::path& folder) {
+  std::vector<std::string> wnids;
+  for (const std::string& name : list_files(folder)) {
+    const fs::path file(name);
+    if (file.extension() == ".tar" && is_wnid(file.stem().string())) {
+      refuse_dangling_link(folder / file);
+      wnids.push_back(file.stem().string());
+    }
+  }
+  return wnids;
+}
+
+ImageNetLayout find_imagenet(const fs::path& path, const std::vector<std::string>& wanted) {
+  for (const std::string& name : wanted) {
+    if (std::ranges::find(kImageNetSplits, name) == kImageNetSplits.end()) {
+      throw error_of(ErrorCode::invalid_argument,
+                     "'{}' is no split of ImageNet; there are train, val and test", name);
+    }
+  }
+  ImageNetLayout layout = find_all(path);
+  for (const std::string& name : wanted) {
+    if (std::ranges::find(layout.splits, name, &ImageNetSplitPlace::name) == layout.splits.end()) {
+      std::vector<std::string> names;
+      for (const ImageNetSplitPlace& split : layout.splits) names.push_back(split.name);
+      throw source_error(path, ErrorCode::not_found, "has no '{}', only {}", name,
+                         fmt::join(names, ", "));
+    }
+  }
+  if (!wanted.empty()) {
+    std::erase_if(layout.splits, [&wanted](const ImageNetSplitPlace& split) {
+      return std::ranges::find(wanted, split.name) == wanted.end();
+    });
+  }
+  return layout;
+}
+
+std::optional<fs::path> find_list(const ImageNetLayout& layout, const char* name) {
+  for (const fs::path& folder : layout.list_folders) {
+    if (exists_at(folder / name)) return folder / name;
+  }
+  return std::nullopt;
+}
+
+}  // namespace ffkit

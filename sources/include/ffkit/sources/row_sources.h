@@ -1,0 +1,193 @@
+// Sources that are tables of rows in other libraries' files. Their columns become fields:
+//
+//   the picture   field `image`, first       the column that is named, or the only one of pictures
+//   the label     field `label`, scalar i64, the column that is named, or the one of whole numbers
+//                 a column                   that has classes, or is called label, class or target
+//   the id        field `id`, string, last   the column that is named, or the row's place:
+//                                            "train-00000.tfrecord: 17"
+//   others        under their own names      scalars are columns of the index
+//
+// The notes say which was taken. Pictures keep their bytes. Splits are folders, or what the files'
+// names say ("train-00000-of-00016"); "validation" and "valid" become "val". Each source reads the
+// files where they are; those that are compressed as a whole are decompressed once, into temporary
+// files without names.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ffkit/base/option_table.h>
+#include <ffkit/converter/image_storage.h>
+#include <ffkit/converter/source.h>
+
+namespace ffkit {
+
+struct RowOptions {
+  std::string image_column;  // the one that becomes `image`; empty: the only one of pictures
+  std::string label_column;  // the one that becomes `label`; empty: see above
+  std::string id_column;     // the one that becomes `id`; empty: the row's place
+  std::vector<std::string> columns;  // to take beside these; empty: all
+  int64_t label_offset = 0;          // added to labels: -1 where they count from 1
+  // File with the name of one class a line; empty: what the files say, if anything.
+  std::filesystem::path classes;
+  // The most bytes of a row in its file, >= 1 KiB; a larger one is a bad sample. Each thread holds
+  // a row in memory.
+  int64_t max_sample_bytes = 1LL << 30;
+  StoreAs store = StoreAs::jpeg;  // or dct; pictures stay as they are otherwise
+  ExifUse exif = ExifUse::ignore;
+  int num_threads = 0;                        // that look at all rows; 0: one for each core
+  std::filesystem::path temporary_folder;     // for decompressed files; empty: $TMPDIR or /tmp
+  const std::atomic<bool>* cancel = nullptr;  // once set, listing ends with Error(cancelled)
+  // Of open_mds(): reads all shards once before, and compares them with the hashes of their index.
+  bool check_hashes = false;
+  // Of open_tfrecord(), open_parquet() and open_mds(): the files that are taken, of those that are
+  // there; null: all.
+  const GroupOfFiles* group = nullptr;
+};
+// Declares those that a user gives of every kind: all but store, exif and the last five.
+void describe(RowOptions& options, OptionTable& table);
+
+// TFRecord files of tf.train.Example: a folder of them, of folders of them, or one file. Their
+// names hold ".tfrecord" or end in "-00000-of-01024". Each record's length and data are checked
+// by their CRC-32C. The features of all rows tell the columns:
+//
+//   bytes    one a row: pictures where all are, else text where all is UTF-8, else bytes; several:
+//            a list
+//   int64    one a row: scalar i64; several: tensor i64
+//   float    one a row: scalar f32; several: tensor f32
+//
+// A feature that a row lacks, or that is empty, is an empty tensor or list, or null where others
+// have one value; a note counts these rows. Beside TensorFlow Datasets' files, features.json tells
+// shapes and *.labels.txt the classes.
+std::unique_ptr<Source> open_tfrecord(const std::filesystem::path& path,
+                                      const RowOptions& options = {});
+// The files of it, for RowOptions::group; also below.
+FileListing tfrecord_files(const std::filesystem::path& path, const RowOptions& options = {});
+
+// Parquet files, by Arrow's library (parquet_module.h, or Python's pyarrow): a folder of them, of
+// folders of them, or one file. Columns are those of the schema:
+//
+//   numbers, bool            scalar; lists of them a tensor [n]; lists of lists a tensor where all
+//                            rows are regular, else a list of tensors
+//   text, bytes              string, bytes; lists of them a list
+//   struct                   its members: "objects/bbox"; of a list of structs each is a list
+//   struct<bytes, path>      a picture, and its path, as Hugging Face's datasets have it
+//
+// Bytes are pictures where Hugging Face's metadata say so, or most of the first rows begin as one.
+// ClassLabel names the classes. Other types are left out, with a note. Rows are read in their order
+// alone, in batches of about 16 MiB: another order goes through temporary files beside the shards.
+// Throws Error(unsupported) where nothing reads parquet files.
+std::unique_ptr<Source> open_parquet(const std::filesystem::path& path,
+                                     const RowOptions& options = {});
+FileListing parquet_files(const std::filesystem::path& path, const RowOptions& options = {});
+
+// Shards of MosaicML Streaming (MDS), version 2: a folder with index.json, which is the split
+// 'train', or a folder of such folders, which are splits. The order is the index's. Compressed
+// shards (zstd, gz, bz2) are decompressed once; where both forms are there, the plain one is taken.
+// Encodings become:
+//
+//   jpeg, png, pil                image; pil's raw pixels as PPM or PNG
+//   jpeg_array, list[...]         lists of pictures
+//   int, uint8 ... float64        scalars; str_int i64, str_float f64
+//   bytes, str, str_decimal, json bytes, and texts as they are
+//   ndarray                       tensor; without a dtype in the index, that of the first sample
+//
+// Throws Error(unsupported) for pkl, which runs programs, unless columns leaves it out, and for
+// shards that are there in Brotli or Snappy alone. Sizes are checked always, hashes of the index
+// with options.check_hashes: Error(corrupt) for a shard with another one. xxHash is not known here.
+std::unique_ptr<Source> open_mds(const std::filesystem::path& path, const RowOptions& options = {});
+FileListing mds_files(const std::filesystem::path& path, const RowOptions& options = {});
+
+// Chunks of LitData: folders as for open_mds(). Chunks may be compressed by zstd, as files, in
+// frames or by sample. Each leaf of the samples' structure is a column: "a/b" of dictionaries, "0"
+// of lists and tuples, "value" where the sample is one leaf. Formats become:
+//
+//   jpeg, image, pil                       image, as for open_mds(); jpeg_array a list of them
+//   int, float, bool                       scalars i64, f64, u8
+//   str, text, json                        texts; json as it is written in JSON
+//   tensor, numpy, no_header_...           tensors; without a dtype in the index, as for open_mds()
+//   bytes, file, video, audio, mesh, ...   bytes
+//
+// Samples of a TokensLoader are tensors as long as they were written. Chunks whose rows are an
+// Arrow table, as LitData writes them with pyarrow, are read by what reads parquet, in their order
+// alone, and give the same columns; keys that the first sample lacks are columns, too. Throws
+// Error(unsupported) for pickle and graph, which run programs, unless columns leaves them out, for
+// encrypted chunks, layouts of other item loaders, and tables where nothing reads them.
+std::unique_ptr<Source> open_litdata(const std::filesystem::path& path,
+                                     const RowOptions& options = {});
+
+// RecordIO of MXNet: a .rec file, or a folder of them, as im2rec and MXIndexedRecordIO write them.
+// Records are pictures behind a header, or pictures, where half or more are, else other bytes:
+//
+//   image      the picture                    data        the record, where it is other bytes
+//   label      its label, where no picture    labels      f32 [n], its labels, where a picture has
+//              has several: i64, or f32 for               several
+//              all where one is no class
+//   id         the name that the .lst beside has for the record's id and label; else the header's
+//              id, where no two are equal; else the key of the .idx beside
+//   record_id  u64, the header's id where it is not the id
+//   id2        u64, where one is not 0
+//
+// A .idx that names other places than those of the records is an Error(invalid_argument). A cut or
+// damaged place is one bad sample, and the records behind it are found again.
+std::unique_ptr<Source> open_recordio(const std::filesystem::path& path,
+                                      const RowOptions& options = {});
+
+// FFCV: a .beton or .ffcv file of version 2, or a folder of them. Every field is a column:
+//
+//   RGBImageField     image: the JPEG as it is, raw pixels as PPM, without a loss
+//   IntField          scalar i64              NDArrayField, TorchTensorField   tensor
+//   FloatField        scalar f64              JSONField                        string
+//   BytesField        bytes
+//
+// A sample that FFCV failed to write, or whose bytes are not in the file, is a bad one. A field of
+// a type of one's own is an Error(unsupported): nothing says what its bytes are.
+std::unique_ptr<Source> open_beton(const std::filesystem::path& path,
+                                   const RowOptions& options = {});
+
+enum class LmdbValue : uint8_t {
+  automatic,  // pictures or Datum messages where half or more are, else bytes
+  picture,
+  datum,
+  bytes,
+  text,
+};
+// "auto", "picture", "datum", "bytes", "text".
+std::string_view to_string(LmdbValue value);
+// Inverse of to_string; throws Error(invalid_argument).
+LmdbValue parse_lmdb_value(std::string_view name);
+
+struct LmdbOptions {
+  LmdbValue value = LmdbValue::automatic;
+  bool is_rgb = false;  // planes of pixels in Datum messages: red first; else blue first
+  RowOptions rows = {};
+  std::string database = {};  // the named one that is taken; empty: the main one, or the only one
+};
+// Declares those that a user gives.
+void describe(LmdbOptions& options, OptionTable& table);
+
+// LMDB files: data.mdb or its folder, or a folder of such folders or of .mdb files. Entries in the
+// order of their keys, which are the ids: UTF-8, numbers (MDB_INTEGERKEY), or "0x" and digits.
+//
+//   pictures         image; label, where all folders are called as LSUN's (bedroom_train_lmdb), -1
+//                    for those in test_lmdb
+//   Datum messages   image of a file or of pixels of one or three channels, else data, a tensor u8
+//                    or f32 [channels, height, width]; label
+//   others           data, bytes; or text
+//   image-1, label-1 entries whose keys have a number in common are one row, where those of one
+//                    word are pictures, and of the other words are not: image, and a field for each
+//                    other word, text or bytes; the number is the id
+//
+// Files are read as they are, without a lock: nobody may write to them. A file that is damaged or
+// cut within its tree is an Error(corrupt); a value that is not all there is a bad sample. Pickled
+// values, several values of a key, and several named databases where none is asked for are
+// Errors(unsupported).
+std::unique_ptr<Source> open_lmdb(const std::filesystem::path& path,
+                                  const LmdbOptions& options = {});
+
+}  // namespace ffkit

@@ -1,0 +1,189 @@
+#include "litdata/litdata_format.h"
+
+#include <fmt/format.h>
+#include <simdjson.h>
+
+#include <array>
+#include <charconv>
+
+#include "base/make_error.h"
+
+namespace ffkit {
+namespace {
+
+// Structures within one another; as deep as any that somebody writes.
+constexpr int kMaxSpecDepth = 64;
+
+LitDataFormat refused_format(const std::string& name, const char* reason) {
+  return {.kind = LitDataKind::refused,
+          .field = {},
+          .refusal = fmt::format("has the format '{}': {}", name, reason)};
+}
+
+std::string_view spec_text(simdjson::dom::element value) {
+  std::string_view text;
+  if (value.get_string().get(text) != simdjson::SUCCESS) {
+    throw Error(ErrorCode::corrupt, "is no structure of samples; write the index again");
+  }
+  return text;
+}
+
+// Keys of a dictionary: a list in JSON, which is a text in JSON. Numbers are keys, too.
+std::vector<std::string> keys_of(simdjson::dom::element context) {
+  simdjson::dom::parser parser;
+  simdjson::dom::array keys;
+  const std::string_view text = spec_text(context);
+  if (parser.parse(text.data(), text.size()).get_array().get(keys) != simdjson::SUCCESS) {
+    throw error_of(ErrorCode::corrupt, "has '{}', and no list of keys; write the index again",
+                   text.substr(0, 100));
+  }
+  std::vector<std::string> names;
+  for (const simdjson::dom::element key : keys) {
+    std::string_view name;
+    names.push_back(key.get_string().get(name) == simdjson::SUCCESS ? std::string(name)
+                                                                    : simdjson::minify(key));
+  }
+  return names;
+}
+
+void add_leaves(simdjson::dom::element spec, const std::string& prefix, int depth,
+                std::vector<std::string>& names) {
+  simdjson::dom::object object;
+  simdjson::dom::element type;
+  simdjson::dom::element context;
+  simdjson::dom::array children;
+  const bool is_spec =
+      spec.get_object().get(object) == simdjson::SUCCESS &&
+      object.at_key("type").get(type) == simdjson::SUCCESS &&
+      object.at_key("context").get(context) == simdjson::SUCCESS &&
+      object.at_key("children_spec").get_array().get(children) == simdjson::SUCCESS;
+  if (!is_spec || depth > kMaxSpecDepth) {
+    throw Error(ErrorCode::corrupt, "is no structure of samples; write the index again");
+  }
+  if (type.is_null()) {
+    names.push_back(prefix.empty() ? "value" : prefix);
+    return;
+  }
+  const std::string_view name = spec_text(type);
+  const bool is_dictionary = name == "builtins.dict" || name == "collections.OrderedDict";
+  const bool is_sequence =
+      name == "builtins.list" || name == "builtins.tuple" || name == "collections.deque";
+  if (!is_dictionary && !is_sequence) {
+    throw error_of(ErrorCode::unsupported,
+                   "has a '{}', whose values have no names; write samples as dictionaries", name);
+  }
+  std::vector<std::string> keys;
+  if (is_dictionary) keys = keys_of(context);
+  size_t i = 0;
+  for (const simdjson::dom::element child : children) {
+    if (is_dictionary && i >= keys.size()) break;
+    const std::string key = is_dictionary ? keys[i] : std::to_string(i);
+    add_leaves(child, prefix.empty() ? key : fmt::format("{}/{}", prefix, key), depth + 1, names);
+    ++i;
+  }
+  if (is_dictionary && (i != keys.size() || children.size() != i)) {
+    throw error_of(ErrorCode::corrupt, "has {} keys for {} values; write the index again",
+                   keys.size(), children.size());
+  }
+}
+
+}  // namespace
+
+LitDataFormat parse_litdata_format(const std::string& name) {
+  const size_t colon = name.find(':');
+  const std::string base = name.substr(0, colon);
+  const std::string detail = colon == std::string::npos ? "" : name.substr(colon + 1);
+  const auto plain = [](FieldType type) {
+    return LitDataFormat{.kind = LitDataKind::plain, .field = {.type = type}};
+  };
+  const auto number = [](DType dtype) {
+    return LitDataFormat{.kind = LitDataKind::number,
+                         .field = {.type = FieldType::scalar, .dtype = dtype}};
+  };
+  const auto array = [](LitDataKind kind) {
+    return LitDataFormat{.kind = kind, .field = {.type = FieldType::tensor}};
+  };
+  if (base == "str" || base == "text") return plain(FieldType::string);
+  if (base == "jpeg" || base == "image") return plain(FieldType::image);
+  if (base == "bytes") return plain(FieldType::bytes);
+  if (base == "int") return number(DType::i64);
+  if (base == "float") return number(DType::f64);
+  if (base == "bool") {
+    LitDataFormat format = number(DType::u8);
+    format.note = "holds true and false; they are stored as 1 and 0";
+    return format;
+  }
+  if (base == "pil") return {.kind = LitDataKind::pillow, .field = {.type = FieldType::image}};
+  if (base == "jpeg_array") {
+    return {.kind = LitDataKind::jpeg_array,
+            .field = {.type = FieldType::list, .item = FieldType::image}};
+  }
+  if (base == "json") {
+    return {.kind = LitDataKind::json,
+            .field = {.type = FieldType::string},
+            .refusal = {},
+            .note = "holds lists or dictionaries; they are stored as JSON"};
+  }
+  for (const char* file : {"file", "video", "audio", "mesh", "pdf", "nifti", "tifffile", "tiff"}) {
+    if (base != file) continue;
+    LitDataFormat format = plain(FieldType::bytes);
+    format.note = "holds files of a kind that is not decoded here; they are stored as bytes";
+    return format;
+  }
+  if (base == "tensor") return array(LitDataKind::tensor);
+  if (base == "numpy") return array(LitDataKind::numpy);
+  if (base == "no_header_tensor" || base == "no_header_numpy") {
+    uint32_t index = 0;
+    const auto [end, error] = std::from_chars(detail.data(), detail.data() + detail.size(), index);
+    const bool is_number = error == std::errc() && end == detail.data() + detail.size();
+    const auto dtype = base == "no_header_tensor" ? torch_dtype(index) : numpy_dtype(index);
+    if (!is_number || !dtype) {
+      return refused_format(name, "it holds arrays of complex numbers, texts or objects");
+    }
+    LitDataFormat format = array(LitDataKind::numbers);
+    format.field.dtype = *dtype;
+    return format;
+  }
+  if (base == "pickle" || base == "graph") {
+    return refused_format(name,
+                          "it holds pickled Python objects, which run programs when they are read");
+  }
+  return refused_format(name, "it is none of LitData's own");
+}
+
+std::optional<DType> torch_dtype(uint32_t number) {
+  using enum DType;
+  // litdata/constants.py, _TORCH_DTYPES_MAPPING. Names of one type have a number each. bool is u8.
+  constexpr auto kNone = std::optional<DType>();
+  constexpr std::array<std::optional<DType>, 21> kTypes = {
+      f32, f32, f64, f64, kNone, kNone, kNone, kNone, f16, f16, bf16,
+      u8,  i8,  i16, i16, i32,   i32,   i64,   i64,   u8,  u16};
+  return number < kTypes.size() ? kTypes[number] : kNone;
+}
+
+std::optional<DType> numpy_dtype(uint32_t number) {
+  using enum DType;
+  // litdata/constants.py, _NUMPY_SCTYPES. bool is u8.
+  constexpr auto kNone = std::optional<DType>();
+  constexpr std::array<std::optional<DType>, 14> kTypes = {i8,  i16, i32, i64, u8,    u16,   u32,
+                                                           u64, f16, f32, f64, kNone, kNone, u8};
+  return number < kTypes.size() ? kTypes[number] : kNone;
+}
+
+std::vector<std::string> leaf_names(std::string_view spec) {
+  // [1, {"type": ..., "context": ..., "children_spec": [...]}]: 1 is the version.
+  simdjson::dom::parser parser;
+  simdjson::dom::element root;
+  int64_t version = 0;
+  const simdjson::padded_string text(spec);
+  if (parser.parse(text).get(root) != simdjson::SUCCESS ||
+      root.at(0).get_int64().get(version) != simdjson::SUCCESS || version != 1 ||
+      root.at(1).get(root) != simdjson::SUCCESS) {
+    throw Error(ErrorCode::corrupt, "is no structure of samples; write the index again");
+  }
+  std::vector<std::string> names;
+  add_leaves(root, "", 0, names);
+  return names;
+}
+
+}  // namespace ffkit

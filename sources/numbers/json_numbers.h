@@ -1,0 +1,81 @@
+// Numbers in JSON documents that simdjson has parsed. All throw Error(invalid_argument) without a
+// path: callers know where they read.
+#pragma once
+
+#include <simdjson.h>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "base/make_error.h"
+
+namespace ffkit {
+
+// The beginning of `value` as JSON, for messages.
+std::string json_excerpt(simdjson::dom::element value);
+
+// `value` as a T; real types take numbers that they have room for, integer types only integers in
+// their range.
+template <typename T>
+T json_number(simdjson::dom::element value) {
+  if constexpr (std::is_floating_point_v<T>) {
+    double number = 0;
+    if (value.get_double().get(number) != simdjson::SUCCESS) {
+      throw error_of(ErrorCode::invalid_argument, "{} is no number", json_excerpt(value));
+    }
+    // It would become an infinity.
+    if (std::abs(number) > double{std::numeric_limits<T>::max()}) {
+      throw error_of(ErrorCode::invalid_argument, "{} is beyond the range of f{}", number,
+                     8 * sizeof(T));
+    }
+    return static_cast<T>(number);
+  } else {
+    int64_t number = 0;
+    if (value.get_int64().get(number) != simdjson::SUCCESS) {
+      throw error_of(ErrorCode::invalid_argument, "{} is no integer", json_excerpt(value));
+    }
+    if (number < int64_t{std::numeric_limits<T>::min()} ||
+        number > int64_t{std::numeric_limits<T>::max()}) {
+      throw error_of(ErrorCode::invalid_argument, "{} is not between {} and {}", number,
+                     std::numeric_limits<T>::min(), std::numeric_limits<T>::max());
+    }
+    return static_cast<T>(number);
+  }
+}
+
+// `value` as an integer; takes reals without a fraction too, 500.0, which Python holds equal.
+int64_t json_whole_number(simdjson::dom::element value);
+
+// The shape of an array of arrays ..., by its first elements: [[1, 2, 3], [4, 5, 6]] gives 2, 3.
+// Empty for what is no array.
+std::vector<int64_t> json_shape(simdjson::dom::element value);
+
+// Appends the numbers of `value`, whose shape must be `shape`, to `out` in row-major order.
+template <typename T>
+void append_numbers(simdjson::dom::element value, std::span<const int64_t> shape,
+                    std::vector<T>& out) {
+  if (shape.empty()) {
+    out.push_back(json_number<T>(value));
+    return;
+  }
+  simdjson::dom::array array;
+  int64_t num_items = -1;
+  if (value.get_array().get(array) == simdjson::SUCCESS) {
+    num_items = 0;
+    for (const simdjson::dom::element item : array) {
+      if (++num_items <= shape[0]) append_numbers(item, shape.subspan(1), out);
+    }
+  }
+  if (num_items != shape[0]) {
+    throw error_of(ErrorCode::invalid_argument, "{} is no array of {} elements",
+                   json_excerpt(value), shape[0]);
+  }
+}
+
+}  // namespace ffkit

@@ -1,0 +1,180 @@
+#include "nuscenes/can_bus.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <simdjson.h>
+
+#include <algorithm>
+#include <numeric>
+#include <string_view>
+
+#include "converter/input/input_file.h"
+#include "converter/input/sample_arrays.h"
+#include "converter/input/source_error.h"
+#include "converter/places/place.h"
+#include "numbers/json_numbers.h"
+
+namespace ffkit::nuscenes {
+namespace {
+
+namespace fs = std::filesystem;
+namespace dom = simdjson::dom;
+
+constexpr const char* kTime = "utime";
+// can_bus_api.py of the devkit; "meta" and "route" are of a scene, not of a time.
+constexpr const char* kMessages[] = {"ms_imu",          "pose",       "steeranglefeedback",
+                                     "vehicle_monitor", "zoesensors", "zoe_veh_info"};
+constexpr int64_t kMaxFileBytes = 256 << 20;
+
+[[noreturn]] void refuse_file(const fs::path& path, const std::string& what) {
+  throw source_error(path, ErrorCode::corrupt,
+                     "is no file of CAN bus messages: {}; unpack can_bus.zip again", what);
+}
+
+// Calls use(dom::object) for each message of a file.
+template <typename Use>
+void for_messages(const fs::path& path, const Use& use) {
+  const std::vector<std::byte> bytes = read_source_bytes(path, kMaxFileBytes);
+  dom::parser parser;
+  dom::array array;
+  const auto error = parser.parse(reinterpret_cast<const char*>(bytes.data()), bytes.size())
+                         .get_array()
+                         .get(array);
+  if (error != simdjson::SUCCESS) refuse_file(path, simdjson::error_message(error));
+  for (const dom::element element : array) {
+    dom::object object;
+    if (element.get_object().get(object) != simdjson::SUCCESS)
+      refuse_file(path, "a message is no object");
+    use(object);
+  }
+}
+
+// "[]" and nothing: as an export that failed leaves it.
+bool has_messages(const fs::path& path) {
+  std::error_code none;
+  const int64_t size = stamp_of(path, none).num_bytes;
+  constexpr int64_t kMaxEmpty = 64;
+  if (none || size == 0) return false;
+  if (size > kMaxEmpty) return true;
+  for (const std::byte byte : read_source_bytes(path, kMaxFileBytes)) {
+    if (std::string_view("[] \t\r\n").find(static_cast<char>(byte)) == std::string_view::npos) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+CanBus::CanBus(const fs::path& root, const std::vector<std::string>& scenes)
+    : folder_(root / "can_bus") {
+  if (!is_folder_at(folder_)) return;
+  for (const char* message : kMessages) {
+    messages_.emplace_back(message);
+    const auto first = std::ranges::find_if(scenes, [&](const std::string& scene) {
+      return has_messages(file(messages_.size() - 1, scene));
+    });
+    if (first == scenes.end()) {
+      messages_.pop_back();
+    } else {
+      learn_columns(messages_.size() - 1, *first);
+    }
+  }
+  num_scenes_without_ = std::ranges::count_if(scenes, [this](const std::string& scene) {
+    for (size_t i = 0; i < messages_.size(); ++i) {
+      if (has_messages(file(i, scene))) return false;
+    }
+    return true;
+  });
+  for (const char* message : kMessages) {
+    num_empty_files_ += std::ranges::count_if(scenes, [&](const std::string& scene) {
+      const fs::path path = folder_ / fmt::format("{}_{}.json", scene, message);
+      return exists_at(path) && !has_messages(path);
+    });
+  }
+}
+
+fs::path CanBus::file(size_t message, const std::string& scene) const {
+  return folder_ / fmt::format("{}_{}.json", scene, messages_[message]);
+}
+
+std::string CanBus::columns(size_t message) const {
+  std::vector<std::string> names;
+  for (const Column& column : columns_[message]) {
+    if (column.count == 0) names.push_back(column.key);
+    for (size_t i = 0; i < column.count; ++i) names.push_back(fmt::format("{}.{}", column.key, i));
+  }
+  return fmt::format("{}", fmt::join(names, ","));
+}
+
+void CanBus::learn_columns(size_t message, const std::string& scene) {
+  std::vector<Column> columns = {{kTime}};
+  for_messages(file(message, scene), [&](const dom::object& object) {
+    if (columns.size() > 1) return;
+    for (const dom::key_value_pair member : object) {
+      if (member.key == kTime) continue;
+      const std::vector<int64_t> shape = json_shape(member.value);
+      columns.push_back(
+          {std::string(member.key), shape.empty() ? 0 : static_cast<size_t>(shape.front())});
+    }
+  });
+  if (columns.size() == 1) refuse_file(file(message, scene), "it has no message with numbers");
+  width_.push_back(0);
+  for (const Column& column : columns) width_.back() += std::max<size_t>(column.count, 1);
+  columns_.push_back(std::move(columns));
+}
+
+std::vector<double> CanBus::read(size_t message, const std::string& scene) const {
+  const fs::path path = file(message, scene);
+  std::vector<double> rows;
+  for_messages(path, [&](const dom::object& object) {
+    for (const Column& column : columns_[message]) {
+      dom::element value;
+      if (object.at_key(column.key).get(value) != simdjson::SUCCESS) {
+        refuse_file(path, fmt::format("a message has no '{}'", column.key));
+      }
+      const auto count = static_cast<int64_t>(column.count);
+      try {
+        append_numbers(value, std::span(&count, column.count == 0 ? 0 : 1), rows);
+      } catch (const Error& error) {
+        refuse_file(path, fmt::format("'{}': {}", column.key, error.what()));
+      }
+    }
+  });
+  const size_t width = width_[message];
+  std::vector<size_t> order(rows.size() / width);
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::stable_sort(order, {}, [&](size_t row) { return rows[row * width]; });
+  std::vector<double> sorted;
+  sorted.reserve(rows.size());
+  for (const size_t row : order)
+    sorted.insert(sorted.end(), &rows[row * width], &rows[row * width] + width);
+  return sorted;
+}
+
+void CanBus::set(size_t message, const std::string& scene, int64_t begin, int64_t end,
+                 RecordBuilder& record, size_t field, SampleBuffers& buffers) const {
+  Cache& cache = caches_.local();
+  if (cache.scene != scene) {
+    cache = {.rows = std::vector<std::vector<double>>(messages_.size()),
+             .is_there = std::vector<bool>(messages_.size())};
+    for (size_t i = 0; i < messages_.size(); ++i) {
+      cache.is_there[i] = has_messages(file(i, scene));
+      if (cache.is_there[i]) cache.rows[i] = read(i, scene);
+    }
+    cache.scene = scene;
+  }
+  if (!cache.is_there[message]) return;
+  const size_t width = width_[message];
+  const std::vector<double>& rows = cache.rows[message];
+  std::vector<double> taken;
+  for (size_t at = 0; at < rows.size(); at += width) {
+    if (rows[at] <= static_cast<double>(begin) || rows[at] > static_cast<double>(end)) continue;
+    taken.insert(taken.end(), &rows[at], &rows[at] + width);
+  }
+  set_copy<double>(record, field, taken,
+                   {static_cast<int64_t>(taken.size() / width), static_cast<int64_t>(width)},
+                   buffers);
+}
+
+}  // namespace ffkit::nuscenes

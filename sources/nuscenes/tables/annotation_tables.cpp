@@ -1,0 +1,217 @@
+#include "nuscenes/tables/annotation_tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include <ffkit/nuscenes/classes.h>
+
+#include "converter/input/source_error.h"
+#include "nuscenes/tables/json_rows.h"
+#include "nuscenes/tables/table_references.h"
+
+namespace ffkit::nuscenes {
+namespace {
+
+int32_t count_of(const JsonRow& row, const char* key) {
+  const int64_t count = row.integer(key);
+  if (count < 0 || count > 1'000'000'000) row.refuse(fmt::format("'{}' is {}", key, count));
+  return static_cast<int32_t>(count);
+}
+
+class AnnotationReader {
+ public:
+  AnnotationReader(const std::filesystem::path& folder, Tables& tables)
+      : folder_(folder), t_(tables) {}
+
+  void read() {
+    read_categories();
+    read_instances();
+    read_attributes();
+    read_annotations();
+  }
+
+ private:
+  TableFile file(const char* name) const { return {folder_, name}; }
+
+  void read_categories() {
+    struct Category {
+      Token token;
+      std::string name;
+      int64_t label;  // lidarseg's index, -1 in tables without
+    };
+    const TableFile table = file("category");
+    read_rows<Category>(
+        table.path(),
+        [](const JsonRow& row) {
+          return Category{row.token("token"), std::string(row.text("name")),
+                          row.has("index") ? row.integer("index") : -1};
+        },
+        [&](Category category) {
+          category_rows_.token.push_back(category.token);
+          if (category.label > 255) table.refuse(category.token, "'index' is above 255");
+          if (category.label < 0) ++t_.num_categories_without_label;
+          if (category.label >= 0) {
+            const auto label = static_cast<size_t>(category.label);
+            t_.label_names.resize(std::max(t_.label_names.size(), label + 1));
+            t_.label_names[label] = category.name;
+          }
+          t_.categories.push_back(std::move(category.name));
+        });
+    table.make_index(category_rows_);
+    if (t_.categories.size() > 255) {
+      throw source_error(table.path(), ErrorCode::unsupported,
+                         "has {} categories; 255 at most are expected", t_.categories.size());
+    }
+  }
+
+  void read_annotations() {
+    struct Annotation {
+      Token token, sample, instance, prev, next;
+      std::vector<Token> attributes;
+      std::array<double, 10> box;
+      int32_t num_lidar_points, num_radar_points;
+      int16_t visibility;
+    };
+    const TableFile table = file("sample_annotation");
+    AnnotationRows& all = t_.annotations;
+    std::vector<Token> prev;
+    std::vector<Token> next;
+    read_rows<Annotation>(
+        table.path(),
+        [](const JsonRow& row) {
+          Annotation a{row.token("token"),
+                       row.token("sample_token"),
+                       row.token("instance_token"),
+                       row.token_or_none("prev"),
+                       row.token_or_none("next"),
+                       row.tokens("attribute_tokens"),
+                       {},
+                       count_of(row, "num_lidar_pts"),
+                       count_of(row, "num_radar_pts"),
+                       visibility_of(row)};
+          row.numbers("translation", std::span(a.box).first(3));
+          row.numbers("size", std::span(a.box).subspan(3, 3));
+          for (size_t i = 3; i < 6; ++i) {
+            if (a.box[i] <= 0)
+              row.refuse(fmt::format("'size' has {}, which is not above 0", a.box[i]));
+          }
+          row.rotation("rotation", std::span(a.box).last<4>());
+          return a;
+        },
+        [&](const Annotation& a) {
+          all.token.push_back(a.token);
+          all.instance.push_back(a.instance);
+          const Row instance =
+              table.resolve(a.token, "instance_token", a.instance, instance_rows_, "instance");
+          all.category.push_back(instance_categories_[instance]);
+          all.sample.push_back(
+              table.resolve(a.token, "sample_token", a.sample, t_.samples, "sample"));
+          all.box.push_back(a.box);
+          all.num_lidar_points.push_back(a.num_lidar_points);
+          all.num_radar_points.push_back(a.num_radar_points);
+          all.visibility.push_back(a.visibility);
+          all.attribute.push_back(attribute_of(table, a.token, a.attributes));
+          require_one_attribute(table, a.token, a.attributes.size(),
+                                t_.categories[all.category.back()]);
+          prev.push_back(a.prev);
+          next.push_back(a.next);
+        });
+    table.make_index(all);
+    all.prev = table.resolve_links(all, "prev", prev);
+    all.next = table.resolve_links(all, "next", next);
+    table.require_order(
+        all, all.prev, all.next, "instance", [&](Row row) { return all.instance[row]; },
+        [&](Row row) { return t_.samples.timestamp[all.sample[row]]; });
+    sort_annotations();
+  }
+
+  static int16_t visibility_of(const JsonRow& row) {
+    const std::string_view token = row.text("visibility_token");
+    if (token.empty()) return 0;
+    if (token.size() != 1 || token[0] < '1' || token[0] > '4') {
+      row.refuse(fmt::format("'visibility_token' is '{}' instead of 1, 2, 3, 4 or nothing", token));
+    }
+    return static_cast<int16_t>(token[0] - '0');
+  }
+
+  int16_t attribute_of(const TableFile& table, const Token& row,
+                       const std::vector<Token>& attributes) const {
+    if (attributes.empty()) return -1;
+    return attributes_[table.resolve(row, "attribute token", attributes.front(), attribute_rows_,
+                                     "attribute")];
+  }
+
+  // As the devkit, which looks at those of its ten classes alone.
+  void require_one_attribute(const TableFile& table, const Token& row, size_t num_attributes,
+                             const std::string& category) {
+    if (num_attributes < 2) return;
+    if (class_of_category(category) >= 0) {
+      throw source_error(table.path(), ErrorCode::invalid_argument,
+                         "row {}: 'attribute_tokens' has {}, but the devkit refuses a box with "
+                         "more than one attribute; keep the one that counts",
+                         to_string(row), num_attributes);
+    }
+    ++t_.num_further_attributes;
+  }
+
+  void read_instances() {
+    using Instance = std::pair<Token, Token>;
+    const TableFile table = file("instance");
+    read_rows<Instance>(
+        table.path(),
+        [](const JsonRow& row) {
+          return Instance{row.token("token"), row.token("category_token")};
+        },
+        [&](const Instance& instance) {
+          instance_rows_.token.push_back(instance.first);
+          instance_categories_.push_back(static_cast<uint8_t>(table.resolve(
+              instance.first, "category_token", instance.second, category_rows_, "category")));
+        });
+    table.make_index(instance_rows_);
+  }
+
+  void read_attributes() {
+    using Attribute = std::pair<Token, int>;
+    const TableFile table = file("attribute");
+    read_rows<Attribute>(
+        table.path(),
+        [](const JsonRow& row) {
+          return Attribute{row.token("token"), attribute_number(row.text("name"))};
+        },
+        [&](const Attribute& attribute) {
+          attribute_rows_.token.push_back(attribute.first);
+          attributes_.push_back(static_cast<int16_t>(attribute.second));
+        });
+    table.make_index(attribute_rows_);
+  }
+
+  // A counting sort, which keeps the table's order within a sample.
+  void sort_annotations() {
+    AnnotationRows& all = t_.annotations;
+    all.first.assign(t_.samples.size() + 1, 0);
+    for (const Row sample : all.sample) ++all.first[sample + 1];
+    std::partial_sum(all.first.begin(), all.first.end(), all.first.begin());
+    all.order.resize(all.size());
+    std::vector<Row> next = all.first;
+    for (Row i = 0; i < all.size(); ++i) all.order[next[all.sample[i]]++] = i;
+  }
+
+  const std::filesystem::path& folder_;
+  Tables& t_;
+  Rows category_rows_;
+  Rows instance_rows_;
+  std::vector<uint8_t> instance_categories_;
+  Rows attribute_rows_;
+  std::vector<int16_t> attributes_;
+};
+
+}  // namespace
+
+void read_annotation_tables(const std::filesystem::path& folder, Tables& tables) {
+  AnnotationReader(folder, tables).read();
+}
+
+}  // namespace ffkit::nuscenes

@@ -1,0 +1,213 @@
+#include "nuscenes/tables/json_rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/make_error.h"
+#include "numbers/json_numbers.h"
+
+namespace ffkit::nuscenes {
+namespace {
+
+namespace dom = simdjson::dom;
+
+constexpr size_t kRowChunkBytes = 1 << 20;
+constexpr size_t kMaxRowBytes = 64 << 20;
+constexpr size_t kNotEnded = ~size_t{0};
+
+bool is_row_space(char c) {
+  return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+// Behind the object that begins at `begin`, or kNotEnded. Parsing finds what else is wrong with it.
+size_t end_of_object(const char* text, size_t begin, size_t end) {
+  int depth = 0;
+  for (size_t i = begin; i < end;) {
+    const char c = text[i++];
+    if (c == '"') {
+      while (i < end && text[i] != '"') i += text[i] == '\\' ? 2 : 1;
+      ++i;
+    } else if (c == '{' || c == '[') {
+      ++depth;
+    } else if ((c == '}' || c == ']') && --depth == 0) {
+      return i;
+    }
+  }
+  return kNotEnded;
+}
+
+}  // namespace
+
+dom::element JsonRow::require(std::string_view key) const {
+  dom::element value;
+  if (object_.at_key(key).get(value) != simdjson::SUCCESS) refuse(fmt::format("has no '{}'", key));
+  return value;
+}
+
+bool JsonRow::has(std::string_view key) const {
+  return object_.at_key(key).error() == simdjson::SUCCESS;
+}
+
+void JsonRow::refuse(const std::string& what) const {
+  std::string_view token;
+  const bool has_token = object_.at_key("token").get_string().get(token) == simdjson::SUCCESS;
+  throw error_of(ErrorCode::corrupt, "row {}: {}; {}", has_token ? token : "without token", what,
+                 kUnpackAgain);
+}
+
+Token JsonRow::token(std::string_view key) const {
+  Token token;
+  if (const std::string_view value = text(key); !parse_token(value, token)) {
+    refuse(fmt::format("'{}' is '{}', which is no token of 32 hexadecimal digits", key, value));
+  }
+  return token;
+}
+
+Token JsonRow::token_or_none(std::string_view key) const {
+  return text(key).empty() ? Token{} : token(key);
+}
+
+int64_t JsonRow::integer(std::string_view key) const {
+  int64_t value = 0;
+  const dom::element element = require(key);
+  if (element.get_int64().get(value) != simdjson::SUCCESS) {
+    refuse(fmt::format("'{}' is {}, which is no integer", key, json_excerpt(element)));
+  }
+  return value;
+}
+
+bool JsonRow::boolean(std::string_view key) const {
+  bool value = false;
+  const dom::element element = require(key);
+  if (element.get_bool().get(value) != simdjson::SUCCESS) {
+    refuse(fmt::format("'{}' is {}, which is neither true nor false", key, json_excerpt(element)));
+  }
+  return value;
+}
+
+std::string_view JsonRow::text(std::string_view key) const {
+  std::string_view value;
+  const dom::element element = require(key);
+  if (element.get_string().get(value) != simdjson::SUCCESS) {
+    refuse(fmt::format("'{}' is {}, which is no text", key, json_excerpt(element)));
+  }
+  return value;
+}
+
+void JsonRow::numbers(std::string_view key, std::span<double> out) const {
+  const std::vector<double> values = matrix(key);
+  if (values.size() != out.size()) {
+    refuse(fmt::format("'{}' has {} numbers instead of {}", key, values.size(), out.size()));
+  }
+  std::copy(values.begin(), values.end(), out.begin());
+}
+
+void JsonRow::rotation(std::string_view key, std::span<double, 4> out) const {
+  numbers(key, out);
+  double squared_length = 0;
+  for (const double value : out) squared_length += value * value;
+  // Also of numbers whose squares are 0 or infinite.
+  if (squared_length > 1e-12 && squared_length < 1e12) return;
+  refuse(fmt::format("'{}' has length {:g}, so it is no rotation", key, std::sqrt(squared_length)));
+}
+
+std::vector<double> JsonRow::matrix(std::string_view key) const {
+  const dom::element element = require(key);
+  std::vector<double> values;
+  try {
+    append_numbers(element, std::span<const int64_t>(json_shape(element)), values);
+  } catch (const Error& error) {
+    refuse(fmt::format("'{}': {}", key, error.what()));
+  }
+  for (const double value : values) {
+    if (!std::isfinite(value)) refuse(fmt::format("'{}' is not finite", key));
+  }
+  return values;
+}
+
+std::vector<Token> JsonRow::tokens(std::string_view key) const {
+  dom::array array;
+  const dom::element element = require(key);
+  if (element.get_array().get(array) != simdjson::SUCCESS) {
+    refuse(fmt::format("'{}' is {}, which is no list of tokens", key, json_excerpt(element)));
+  }
+  std::vector<Token> tokens;
+  for (const dom::element item : array) {
+    std::string_view value;
+    Token token;
+    if (item.get_string().get(value) != simdjson::SUCCESS || !parse_token(value, token)) {
+      refuse(fmt::format("'{}' has {}, which is no token", key, json_excerpt(item)));
+    }
+    tokens.push_back(token);
+  }
+  return tokens;
+}
+
+std::unique_ptr<JsonChunk> JsonChunks::next() {
+  if (is_done_) return nullptr;
+  auto chunk = std::make_unique<JsonChunk>();
+  chunk->text = std::move(leftover_);
+  leftover_.clear();
+  chunk->offset = offset_ - std::ssize(chunk->text);
+  const size_t num_left = static_cast<size_t>(file_.size() - offset_);
+  const size_t num_new = std::min(num_left, std::max(kRowChunkBytes, chunk->text.size()));
+  const size_t num_old = chunk->text.size();
+  chunk->text.resize(num_old + num_new + simdjson::SIMDJSON_PADDING);
+  file_.read_at(offset_, std::as_writable_bytes(std::span(chunk->text)).subspan(num_old, num_new));
+  offset_ += static_cast<int64_t>(num_new);
+  scan(*chunk, num_old + num_new);
+  is_done_ = offset_ == file_.size();
+  if (is_done_ && (state_ != State::end || !leftover_.empty())) {
+    fail_at(*chunk, num_old + num_new, "the table does not end, so the file was cut short");
+  }
+  if (leftover_.size() > kMaxRowBytes) {
+    fail_at(*chunk, 0,
+            fmt::format("a row has more than {} MiB, which no table needs, and which would be in "
+                        "memory as a whole; is a bracket or a quotation mark missing?",
+                        kMaxRowBytes >> 20));
+  }
+  return chunk;
+}
+
+void JsonChunks::scan(JsonChunk& chunk, size_t num_bytes) {
+  const char* const text = chunk.text.data();
+  for (size_t i = 0; i < num_bytes;) {
+    const char c = text[i];
+    if (is_row_space(c)) {
+      ++i;
+      continue;
+    }
+    const bool is_row = c == '{' && (state_ == State::first || state_ == State::row);
+    if (is_row) {
+      const size_t end = end_of_object(text, i, num_bytes);
+      if (end == kNotEnded) {
+        leftover_.assign(text + i, text + num_bytes);
+        return;
+      }
+      chunk.rows.emplace_back(i, end - i);
+      state_ = State::behind_row;
+      i = end;
+      continue;
+    }
+    if (state_ == State::before && c == '[') {
+      state_ = State::first;
+    } else if (state_ == State::behind_row && c == ',') {
+      state_ = State::row;
+    } else if ((state_ == State::first || state_ == State::behind_row) && c == ']') {
+      state_ = State::end;
+    } else {
+      fail_at(chunk, i, fmt::format("found '{}' where a table has none", c));
+    }
+    ++i;
+  }
+}
+
+void JsonChunks::fail_at(const JsonChunk& chunk, size_t position, const std::string& what) const {
+  throw Error(
+      ErrorCode::corrupt, fmt::format("is no table of nuScenes: {}; {}", what, kUnpackAgain),
+      {.path = file_.path().string(), .offset = chunk.offset + static_cast<int64_t>(position)});
+}
+
+}  // namespace ffkit::nuscenes

@@ -1,0 +1,119 @@
+// References between tables: tokens to row numbers, and what can be wrong with them.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "converter/input/source_error.h"
+#include "nuscenes/tables/json_rows.h"
+#include "nuscenes/tables/tables.h"
+
+namespace ffkit::nuscenes {
+
+// One table that is being read: its file, and messages about its rows.
+class TableFile {
+ public:
+  // `name`: "sample_data".
+  TableFile(const std::filesystem::path& folder, const std::string& name)
+      : path_(folder / (name + ".json")) {}
+
+  const std::filesystem::path& path() const { return path_; }
+
+  [[noreturn]] void refuse(const Token& row, const std::string& what) const {
+    throw source_error(path_, ErrorCode::corrupt, "row {}: {}; {}", to_string(row), what,
+                       kUnpackAgain);
+  }
+
+  // Files are looked for in the data set's folder only.
+  void require_inside(const Token& row, std::string_view filename) const {
+    const std::filesystem::path file(filename);
+    const bool goes_up =
+        std::ranges::any_of(file, [](const std::filesystem::path& part) { return part == ".."; });
+    if (filename.empty() || file.is_absolute() || goes_up) {
+      refuse(row, fmt::format("'filename' is '{}', which is no file in the data set", filename));
+    }
+  }
+
+  // The row of `to` that `token`, the member `key` of row `row`, names.
+  Row resolve(const Token& row, const char* key, const Token& token, const Rows& to,
+              const char* table) const {
+    const Row found = to.index.find(token);
+    if (found == kNoRow) {
+      refuse(row,
+             fmt::format("its {} '{}' is not in {}.json, which is of another version or damaged",
+                         key, to_string(token), table));
+    }
+    return found;
+  }
+
+  // The rows that prev or next name, kNoRow for none. Refuses circles.
+  std::vector<Row> resolve_links(const Rows& rows, const char* key,
+                                 const std::vector<Token>& links) const {
+    std::vector<Row> result(links.size(), kNoRow);
+    for (size_t i = 0; i < links.size(); ++i) {
+      if (links[i].is_none()) continue;
+      result[i] = rows.index.find(links[i]);
+      if (result[i] == kNoRow) {
+        refuse(rows.token[i],
+               fmt::format("its {} '{}' is not in the table", key, to_string(links[i])));
+      }
+    }
+    require_no_circle(rows, key, result);
+    return result;
+  }
+
+  // Of rows that follow each other by prev and next: refuses one whose neighbour is of another
+  // group, or earlier where it should be later. `group` and `time` give those of a row; `groups`:
+  // what a group is called.
+  template <typename Group, typename Time>
+  void require_order(const Rows& rows, const std::vector<Row>& prev, const std::vector<Row>& next,
+                     const char* groups, const Group& group, const Time& time) const {
+    for (Row row = 0; row < rows.size(); ++row) {
+      for (const bool is_next : {false, true}) {
+        const Row other = is_next ? next[row] : prev[row];
+        if (other == kNoRow) continue;
+        const char* const key = is_next ? "next" : "prev";
+        if (group(other) != group(row)) {
+          refuse(rows.token[row], fmt::format("its {} '{}' is of another {}", key,
+                                              to_string(rows.token[other]), groups));
+        }
+        if (is_next ? time(other) < time(row) : time(other) > time(row)) {
+          refuse(rows.token[row],
+                 fmt::format("its {} '{}' is {} than itself", key, to_string(rows.token[other]),
+                             is_next ? "earlier" : "later"));
+        }
+      }
+    }
+  }
+
+  // Builds the index. Refuses a token that is twice.
+  void make_index(Rows& rows) const {
+    rows.index = TokenIndex(rows.token);
+    if (const Row twice = rows.index.repeated(); twice != kNoRow) {
+      refuse(rows.token[twice], "the token is in the table twice");
+    }
+  }
+
+ private:
+  void require_no_circle(const Rows& rows, const char* key, const std::vector<Row>& links) const {
+    enum : uint8_t { kNew, kOnWay, kDone };
+    std::vector<uint8_t> state(links.size(), kNew);
+    for (Row begin = 0; begin < links.size(); ++begin) {
+      Row row = begin;
+      for (; row != kNoRow && state[row] == kNew; row = links[row]) state[row] = kOnWay;
+      if (row != kNoRow && state[row] == kOnWay) {
+        refuse(rows.token[row], fmt::format("following '{}' from it leads back to it", key));
+      }
+      for (row = begin; row != kNoRow && state[row] == kOnWay; row = links[row]) state[row] = kDone;
+    }
+  }
+
+  std::filesystem::path path_;
+};
+
+}  // namespace ffkit::nuscenes

@@ -1,0 +1,180 @@
+#include "parquet/parquet_columns.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "converter/input/source_error.h"
+#include "converter/places/place.h"
+
+namespace ffkit {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_pandas_index(const std::string& name) {
+  return name.starts_with("__index_level_");
+}
+
+FieldType& value_type(Field& field) {
+  return field.type == FieldType::list ? field.item : field.type;
+}
+
+// Whether `mine` can be of both: bytes that one of the files calls pictures are some.
+bool unite(Field& mine, Field other) {
+  if (mine == other) return true;
+  const auto is_either = [](FieldType type) {
+    return type == FieldType::bytes || type == FieldType::image;
+  };
+  if (!is_either(value_type(mine)) || !is_either(value_type(other))) return false;
+  value_type(mine) = FieldType::image;
+  value_type(other) = FieldType::image;
+  return mine == other;
+}
+
+}  // namespace
+
+void ParquetColumns::begin_with(std::vector<ArrowColumn> columns) {
+  columns_ = std::move(columns);
+  first_files_.assign(columns_.size(), "the first files");
+  num_files_.assign(columns_.size(), 0);
+}
+
+size_t ParquetColumns::match(ArrowColumn& column, const fs::path& path) {
+  const std::string& name = column.column.field.name;
+  const auto found = std::ranges::find(
+      columns_, name, [](const ArrowColumn& one) -> const auto& { return one.column.field.name; });
+  const auto number = static_cast<size_t>(found - columns_.begin());
+  if (found == columns_.end()) {
+    columns_.push_back(column);
+    first_files_.push_back(path);
+    num_files_.push_back(0);
+    return number;
+  }
+  const std::string before = describe(found->column.field);
+  if (!unite(found->column.field, column.column.field)) {
+    throw source_error(path, ErrorCode::invalid_argument,
+                       "has other columns than {}: {} against {}; all files must have the same "
+                       "types, so write them anew with one",
+                       shown_place(first_files_[number]), describe(column.column.field), before);
+  }
+  found->may_be_picture = found->may_be_picture && column.may_be_picture;
+  std::vector<std::string>& classes = found->column.class_names;
+  const std::vector<std::string>& others = column.column.class_names;
+  if (classes.empty()) classes = others;
+  if (!others.empty() && classes != others) {
+    throw source_error(path, ErrorCode::invalid_argument,
+                       "names other classes of '{}' than {}: '{}' against '{}'; its labels would "
+                       "mean something else, so convert it by itself, or write it anew with the "
+                       "same classes",
+                       name, shown_place(first_files_[number]), fmt::join(others, "', '"),
+                       fmt::join(classes, "', '"));
+  }
+  return number;
+}
+
+void ParquetColumns::compare_with_split(const Layout& layout, size_t split, const fs::path& path) {
+  const First& first = firsts_[split];
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    const std::string& name = columns_[i].column.field.name;
+    const bool has = i < layout.size() && layout[i].has_value();
+    const bool had = i < first.has.size() && first.has[i];
+    if (has == had || is_pandas_index(name)) continue;
+    throw source_error(path, ErrorCode::invalid_argument,
+                       "has other columns than {}: {} '{}'; all files of a split must have the "
+                       "same ones",
+                       shown_place(first.path), has ? "only it has" : "it lacks", name);
+  }
+}
+
+void ParquetColumns::add_file(ArrowColumns columns, const fs::path& path, size_t split,
+                              size_t file) {
+  Layout layout;
+  for (ArrowColumn& column : columns.columns) {
+    const size_t number = match(column, path);
+    if (layout.size() <= number) layout.resize(number + 1);
+    if (layout[number]) {
+      throw source_error(path, ErrorCode::unsupported,
+                         "has two columns '{}'; give one of them another name",
+                         column.column.field.name);
+    }
+    layout[number] = std::move(column.place);
+    ++num_files_[number];
+  }
+  ++num_all_;
+  for (std::string& name : columns.left_out) {
+    if (std::ranges::find(left_out_, name) == left_out_.end()) left_out_.push_back(std::move(name));
+  }
+  if (firsts_.size() <= split) firsts_.resize(split + 1);
+  if (files_.size() <= split) files_.resize(split + 1);
+  First& first = firsts_[split];
+  if (first.path.empty()) {
+    first.path = path;
+    for (const auto& place : layout) first.has.push_back(place.has_value());
+  } else {
+    compare_with_split(layout, split, path);
+  }
+  auto known = std::ranges::find(layouts_, layout);
+  if (known == layouts_.end()) known = layouts_.insert(known, std::move(layout));
+  if (files_[split].size() <= file) files_[split].resize(file + 1, -1);
+  files_[split][file] = known - layouts_.begin();
+}
+
+std::vector<std::string> ParquetColumns::finish(const fs::path& path) {
+  std::vector<std::string> notes;
+  const std::string where = shown_place(path);
+  if (!left_out_.empty()) {
+    notes.push_back(fmt::format("{}: columns that fields cannot hold were left out: {}", where,
+                                fmt::join(left_out_, ", ")));
+  }
+  for (size_t i = 0; i < columns_.size();) {
+    const std::string name = columns_[i].column.field.name;
+    if (num_files_[i] == num_all_) {
+      ++i;
+    } else if (is_pandas_index(name)) {
+      notes.push_back(
+          fmt::format("{}: '{}', the row labels of pandas, is in {} of {} files, and "
+                      "is left out",
+                      where, name, num_files_[i], num_all_));
+      erase(i);
+    } else {
+      notes.push_back(
+          fmt::format("{}: column '{}' is in {} of {} files; the splits of the others "
+                      "have nothing there",
+                      where, name, num_files_[i], num_all_));
+      ++i;
+    }
+  }
+  return notes;
+}
+
+void ParquetColumns::erase(size_t column) {
+  const auto at = static_cast<std::ptrdiff_t>(column);
+  columns_.erase(columns_.begin() + at);
+  first_files_.erase(first_files_.begin() + at);
+  num_files_.erase(num_files_.begin() + at);
+  for (Layout& layout : layouts_) {
+    if (column < layout.size()) layout.erase(layout.begin() + at);
+  }
+}
+
+const ArrowPlace* ParquetColumns::place(size_t split, size_t file, size_t column) const {
+  if (split >= files_.size() || file >= files_[split].size()) return nullptr;
+  const std::ptrdiff_t number = files_[split][file];
+  if (number < 0) return nullptr;
+  const Layout& layout = layouts_[static_cast<size_t>(number)];
+  return column < layout.size() && layout[column] ? &*layout[column] : nullptr;
+}
+
+bool ParquetColumns::lacks(size_t split, size_t column) const {
+  if (split >= files_.size()) return true;
+  for (size_t file = 0; file < files_[split].size(); ++file) {
+    if (place(split, file, column) != nullptr) return false;
+  }
+  return true;
+}
+
+}  // namespace ffkit

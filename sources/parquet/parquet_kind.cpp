@@ -1,0 +1,30 @@
+#include <ffkit/sources/row_sources.h>
+
+#include "converter/places/place.h"
+#include "parquet/parquet_groups.h"
+#include "parquet/parquet_rows.h"
+#include "rows/row_source.h"
+
+namespace ffkit {
+
+std::unique_ptr<Source> open_parquet(const std::filesystem::path& path, const RowOptions& options) {
+  const PlacesListed listed;
+  return make_row_source(list_parquet_rows(path, options), options);
+}
+
+FileListing parquet_files(const std::filesystem::path& path, const RowOptions& /*options*/) {
+  const PlacesListed listed;
+  return list_parquet_source(path);
+}
+
+SourceKind parquet_kind() {
+  return {.name = "parquet",
+          .description = "parquet: files of Hugging Face's datasets, or of any columns",
+          .example = "hf://datasets/ylecun/mnist/mnist /fast/mnist",
+          .options = make_source_options<RowSourceOptions<open_parquet, parquet_files>>,
+          .pictures = PictureUse::store,
+          .takes_exif = true,
+          .place = 32};
+}
+
+}  // namespace ffkit

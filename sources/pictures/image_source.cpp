@@ -1,0 +1,182 @@
+#include "pictures/image_source.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/printable.h"
+#include "converter/input/dangling_link.h"
+#include "converter/input/listed_source.h"
+#include "converter/input/source_error.h"
+#include "converter/places/place.h"
+#include "pictures/image_sample.h"
+
+namespace ffkit {
+namespace {
+
+class ImageSource : public ListedSource {
+ public:
+  explicit ImageSource(ImageSet set) : set_(std::move(set)), storer_(set_.storage) {
+    for (const ImageSplit& split : set_.splits) {
+      if (split.entries.empty()) {
+        throw source_error(split.path, ErrorCode::not_found, "there are no pictures in it");
+      }
+      SourceSplit info{.name = split.name,
+                       .num_samples = std::ssize(split.entries),
+                       .is_training = split.is_training};
+      for (const ImageEntry& entry : split.entries) info.num_bytes += entry.data.num_bytes;
+      infos_.push_back(std::move(info));
+    }
+    for (const std::string& name : set_.classes) {
+      require_utf8(name, fmt::format("class '{}'", name));
+    }
+    if (infos_.empty()) {
+      throw source_error(set_.path, ErrorCode::not_found, "there are no pictures in it");
+    }
+  }
+
+  Schema schema() const override { return image_classification_schema(); }
+  const std::vector<std::string>& classes() const override { return set_.classes; }
+  const std::vector<std::string>& class_names() const override { return set_.class_names; }
+  const std::vector<std::string>& notes() const override { return set_.notes; }
+
+  std::map<std::string, std::string> facts(size_t split) const override {
+    const ImageSplit& images = set_.splits.at(split);
+    std::map<std::string, std::string> facts = {{"kind", set_.kind},
+                                                {"path", absolute_name(set_.path)}};
+    if (images.archive) facts["archive"] = images.path.filename().string();
+    return facts;
+  }
+
+  std::map<std::string, std::string> options() const override {
+    return manifest_options(set_.storage);
+  }
+
+  bool checks_headers_only() const override { return storer_.checks_headers_only(); }
+  std::vector<std::filesystem::path> roots() const override { return set_.roots; }
+
+  SampleIdentity identity(size_t split, int64_t index) const override {
+    const ImageEntry& image = entry(split, index);
+    return {.name = image.id,
+            .num_bytes = image.data.num_bytes,
+            .content = static_cast<uint64_t>(image.label),
+            .modified = static_cast<uint64_t>(image.modified_ns)};
+  }
+
+  std::optional<std::string> listed_id(size_t split, int64_t index) const override {
+    return entry(split, index).id;
+  }
+
+  std::vector<SourceInput> inputs(size_t split) const override {
+    const ImageSplit& images = set_.splits.at(split);
+    if (!images.archive) {
+      std::vector<SourceInput> inputs;
+      for (const auto& [folder, archive] : images.class_archives) {
+        inputs.push_back({.name = archive.path.lexically_relative(images.path).string(),
+                          .num_bytes = archive.stamp.num_bytes,
+                          .modified_ns = archive.stamp.modified_ns});
+      }
+      return inputs;
+    }
+    return {{.name = images.path.filename().string(),
+             .num_bytes = images.archive->size(),
+             .modified_ns = images.archive->modified_ns()}};
+  }
+
+  int64_t sample_bytes(size_t split, int64_t index) const override {
+    return storer_.memory_bytes(entry(split, index).data.num_bytes);
+  }
+
+  std::filesystem::path archive(size_t split) const override {
+    const ImageSplit& images = set_.splits.at(split);
+    return images.archive ? images.path : std::filesystem::path();
+  }
+
+  void will_read(size_t split, int64_t index) const override {
+    const ImageSplit& images = set_.splits.at(split);
+    const FileRange& data = entry(split, index).data;
+    if (images.archive) {
+      images.archive->will_read(data.offset, data.num_bytes);
+    } else if (const auto class_archive = images.class_archives.find(entry(split, index).folder);
+               class_archive != images.class_archives.end()) {
+      announce_range(class_archive->second.path, data.offset, data.num_bytes);
+    } else {
+      announce_range(images.path / entry(split, index).id, 0, data.num_bytes);
+    }
+  }
+
+  int64_t position(size_t split, int64_t index) const override {
+    return set_.splits.at(split).archive ? entry(split, index).data.offset : index;
+  }
+
+  std::string describe(size_t split, int64_t index) const override {
+    const ImageSplit& images = set_.splits.at(split);
+    const ImageEntry& image = entry(split, index);
+    const auto class_archive = images.class_archives.find(image.folder);
+    if (class_archive != images.class_archives.end()) {
+      return class_archive->second.path.string() + ": " + image.id;
+    }
+    return images.archive ? images.path.string() + ": " + image.id
+                          : (images.path / image.id).string();
+  }
+
+  void read(size_t split, int64_t index, RecordBuilder& record,
+            SampleBuffers& buffers) const override {
+    const ImageSplit& images = set_.splits.at(split);
+    const ImageEntry& image = entry(split, index);
+    const std::string origin = describe(split, index);
+    require_utf8(image.id, origin);
+    std::span<std::byte> bytes;
+    if (images.archive) {
+      require_image_size(image.data.num_bytes, origin);
+      bytes = buffers.bytes(static_cast<size_t>(image.data.num_bytes));
+      images.archive->read_at(image.data.offset, bytes);
+    } else if (const auto class_archive = images.class_archives.find(image.folder);
+               class_archive != images.class_archives.end()) {
+      // Opened for each picture: there are more of them than a process may have open files.
+      const InputFile file(class_archive->second.path, class_archive->second.stamp);
+      require_image_size(image.data.num_bytes, origin);
+      bytes = buffers.bytes(static_cast<size_t>(image.data.num_bytes));
+      file.read_at(image.data.offset, bytes);
+    } else {
+      if (image.modified_ns == ImageEntry::kDanglingLink)
+        refuse_listed_link(images.path / image.id);
+      const InputFile file(images.path / image.id,
+                           {.num_bytes = image.data.num_bytes, .modified_ns = image.modified_ns});
+      require_image_size(file.size(), origin);
+      bytes = buffers.bytes(static_cast<size_t>(file.size()));
+      file.read_at(0, bytes);
+    }
+    set_image_sample(record, bytes, image.label, image.id, origin, storer_, buffers);
+  }
+
+ private:
+  // FORMAT.md: strings are UTF-8.
+  static void require_utf8(const std::string& name, const std::string& whose) {
+    if (is_utf8(name)) return;
+    throw error_at(whose, ErrorCode::unsupported, "has a name that is no UTF-8 text; rename it");
+  }
+
+  [[noreturn]] static void refuse_listed_link(const std::filesystem::path& path) {
+    const std::string fault = dangling_link(path);
+    // Not not_found: the sample is bad, and the source is what it was when it was listed.
+    throw source_error(
+        path, ErrorCode::unsupported,
+        fault.empty() ? "was a link to nothing when it was listed; start again" : fault);
+  }
+
+  const ImageEntry& entry(size_t split, int64_t index) const {
+    return set_.splits.at(split).entries.at(static_cast<size_t>(index));
+  }
+
+  const ImageSet set_;
+  const ImageStorer storer_;
+};
+
+}  // namespace
+
+std::unique_ptr<Source> make_image_source(ImageSet set) {
+  return std::make_unique<ImageSource>(std::move(set));
+}
+
+}  // namespace ffkit

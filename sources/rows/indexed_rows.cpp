@@ -1,0 +1,250 @@
+#include "rows/indexed_rows.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <utility>
+
+#include <ffkit/base/option_names.h>
+
+#include "archives/parallel_io.h"
+#include "converter/input/cancel.h"
+#include "converter/input/source_error.h"
+#include "converter/places/brace_list.h"
+#include "converter/places/place.h"
+#include "rows/file_hash.h"
+
+namespace ffkit {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Of files that are there: where, and whether compressed.
+struct FoundFiles {
+  std::vector<fs::path> paths;
+  std::vector<FileStamp> stamps;
+  std::vector<bool> are_compressed;
+};
+
+FoundFiles find_files(const fs::path& folder, const std::vector<const IndexedFile*>& files) {
+  FoundFiles found;
+  std::string first_missing;
+  size_t num_missing = 0;
+  for (const IndexedFile* file : files) {
+    const bool is_compressed = file->compressed.has_value() && !has_file_at(file->path);
+    const fs::path& path = is_compressed ? *file->compressed : file->path;
+    std::error_code missing;
+    const FileStamp stamp = stamp_of(path, missing);
+    if (missing) {
+      if (num_missing++ == 0) first_missing = name_below(folder, path);
+      continue;
+    }
+    if (is_compressed && !file->refused_compression.empty()) {
+      throw source_error(path, ErrorCode::unsupported, "{}", file->refused_compression);
+    }
+    found.paths.push_back(path);
+    found.stamps.push_back(stamp);
+    found.are_compressed.push_back(is_compressed);
+  }
+  if (num_missing > 0) {
+    throw source_error(
+        folder, ErrorCode::not_found,
+        "{} of {} files that index.json lists are not there, '{}' for one; copy them "
+        "too",
+        num_missing, files.size(), first_missing);
+  }
+  return found;
+}
+
+}  // namespace
+
+FilesOfSplit listed_files(const IndexedFolder& folder, const std::vector<IndexedFile>& files) {
+  std::vector<const IndexedFile*> with_rows;
+  for (const IndexedFile& file : files) {
+    if (file.num_rows > 0) with_rows.push_back(&file);
+  }
+  const FoundFiles found = find_files(folder.folder, with_rows);
+  FilesOfSplit listed{.name = folder.split, .is_training = folder.is_training};
+  listed.files.reserve(found.paths.size());
+  for (size_t i = 0; i < found.paths.size(); ++i) {
+    listed.files.push_back(
+        {found.paths[i], found.stamps[i].num_bytes, found.stamps[i].modified_ns});
+  }
+  return listed;
+}
+
+IndexedRows::IndexedRows(std::string kind, const fs::path& path, const RowOptions& options)
+    : FileRows(std::move(kind), path,
+               {.max_row_bytes = options.max_sample_bytes,
+                .temporary_folder = options.temporary_folder,
+                .cancel = options.cancel}),
+      checks_hashes_(options.check_hashes) {}
+
+void IndexedRows::check_hashes(size_t split, size_t file, const IndexedFile& indexed) const {
+  const ReadBytes read = [&](int64_t offset, std::span<std::byte> out) {
+    throw_if_cancelled(options().cancel);
+    will_read_file(split, file, offset + std::ssize(out), std::ssize(out));
+    read_file(split, file, offset, out);
+  };
+  for (const auto& [algorithm, expected] : indexed.hashes) {
+    const std::optional<std::string> found = hash_of_file(algorithm, file_bytes(split, file), read);
+    if (found && *found != expected) {
+      throw error_of(ErrorCode::corrupt, "has the {} {}, but {} by index.json; copy it again",
+                     algorithm, *found, expected);
+    }
+  }
+}
+
+std::vector<SourceInput> IndexedRows::inputs(size_t split) const {
+  std::vector<SourceInput> inputs = FileRows::inputs(split);
+  inputs.push_back(indexes_.at(split));
+  return inputs;
+}
+
+void IndexedRows::add_indexed_split(const IndexedFolder& folder, const IndexFile& index,
+                                    const std::vector<IndexedFile>& files) {
+  std::vector<const IndexedFile*> with_rows;
+  for (const IndexedFile& file : files) {
+    if (file.num_rows > 0) with_rows.push_back(&file);
+  }
+  if (with_rows.empty()) {
+    throw source_error(index.path(), ErrorCode::not_found,
+                       "lists no samples; give a folder that has some");
+  }
+  if (with_rows.size() < files.size()) {
+    notes_.push_back(fmt::format("{}: split '{}': {} of {} files have no samples by index.json",
+                                 shown_place(path()), folder.split, files.size() - with_rows.size(),
+                                 files.size()));
+  }
+  FoundFiles found = find_files(folder.folder, with_rows);
+  const std::vector<bool> are_compressed = std::move(found.are_compressed);
+  const size_t split = add_split(folder.split, folder.is_training,
+                                 FileGroup(std::move(found.paths), std::move(found.stamps)),
+                                 [&](size_t file, const InputFile& opened) {
+                                   return find_stream(opened, are_compressed[file]);
+                                 });
+  indexes_.push_back(index.input(name_below(path(), index.path())));
+
+  std::vector<std::vector<FileRange>> tables(with_rows.size());
+  std::vector<std::exception_ptr> errors(with_rows.size());
+  parallel_io(with_rows.size(), [&](size_t i) {
+    try {
+      throw_if_cancelled(options().cancel);
+      const IndexedFile& file = *with_rows[i];
+      const int64_t num_bytes = file_bytes(split, i);
+      if (file.num_bytes >= 0 && num_bytes != file.num_bytes) {
+        throw error_of(ErrorCode::corrupt, "has {} bytes, but {} by index.json; copy it again",
+                       num_bytes, file.num_bytes);
+      }
+      if (checks_hashes_) check_hashes(split, i, file);
+      tables[i] = read_table(split, i);
+      if (std::ssize(tables[i]) < file.num_rows) {
+        throw error_of(ErrorCode::corrupt,
+                       "has {} samples, but {} by index.json; copy both of them again",
+                       tables[i].size(), file.num_rows);
+      }
+    } catch (const Error& error) {
+      errors[i] =
+          std::make_exception_ptr(error.within({.path = this->files(split).paths()[i].string()})
+                                      .with_subject(ErrorSubject::source));
+    } catch (...) {
+      errors[i] = std::current_exception();
+    }
+  });
+  int64_t num_left_out = 0;
+  for (size_t i = 0; i < tables.size(); ++i) {
+    if (errors[i]) std::rethrow_exception(errors[i]);
+    const auto num_rows = static_cast<size_t>(with_rows[i]->num_rows);
+    num_left_out += static_cast<int64_t>(tables[i].size() - num_rows);
+    add_rows(split, std::span(tables[i]).first(num_rows));
+  }
+  if (num_left_out > 0) {
+    notes_.push_back(
+        fmt::format("{}: split '{}': {} samples are left out: its files have them, and index.json "
+                    "does not count them",
+                    shown_place(path()), folder.split, num_left_out));
+  }
+}
+
+void IndexedRows::refuse(const std::vector<RefusedColumn>& columns, const RowOptions& options) {
+  for (const RefusedColumn& column : columns) {
+    const bool is_wanted =
+        options.columns.empty() ||
+        std::ranges::find(options.columns, column.name) != options.columns.end() ||
+        column.name == options.image_column || column.name == options.label_column ||
+        column.name == options.id_column;
+    if (is_wanted) {
+      throw source_error(path(), ErrorCode::unsupported,
+                         "the column '{}' {}; name the others in {}", column.name, column.reason,
+                         option_name("columns"));
+    }
+    notes_.push_back(fmt::format("{}: the column '{}' is left out: it {}", shown_place(path()),
+                                 column.name, column.reason));
+  }
+}
+
+std::optional<FileRange> IndexedRows::find_stream(const InputFile& opened,
+                                                  bool is_compressed) const {
+  if (!is_compressed) return std::nullopt;
+  return FileRange{.offset = 0, .num_bytes = opened.size()};
+}
+
+std::vector<FileRange> IndexedRows::read_table(size_t split, size_t file) {
+  const int64_t end = file_bytes(split, file);
+  const std::vector<std::byte> table = offsets_of(split, file, end);
+  return ranges_of(table, 4 + std::ssize(table), end);
+}
+
+std::vector<std::byte> IndexedRows::offsets_of(size_t split, size_t file, int64_t end) const {
+  uint32_t num_rows = 0;
+  if (end < 4) throw error_of(ErrorCode::corrupt, "has {} bytes, and no table of samples", end);
+  read_file(split, file, 0, std::as_writable_bytes(std::span(&num_rows, 1)));
+  const int64_t table_bytes = 4 * (int64_t{num_rows} + 1);
+  if (table_bytes > end - 4) {
+    throw error_of(ErrorCode::corrupt,
+                   "is cut short, or no such file: it has {} bytes, too few for a table of {} "
+                   "samples",
+                   end, num_rows);
+  }
+  std::vector<std::byte> table(static_cast<size_t>(table_bytes));
+  read_file(split, file, 4, table);
+  return table;
+}
+
+std::vector<FileRange> IndexedRows::ranges_of(std::span<const std::byte> table, int64_t first,
+                                              int64_t end) {
+  constexpr int64_t kWrap = int64_t{1} << 32;
+  // Writers let offsets in larger files begin at 0 again. They ascend, so nothing is lost by it.
+  int64_t wrapped = 0;
+  const auto offset_at = [&](size_t i, int64_t before) {
+    uint32_t low = 0;
+    std::memcpy(&low, table.data() + 4 * i, sizeof(low));
+    if (end >= kWrap && wrapped + low < before) wrapped += kWrap;
+    return wrapped + low;
+  };
+  std::vector<FileRange> ranges(table.size() / 4 - 1);
+  int64_t begin = offset_at(0, 0);
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    const int64_t next = offset_at(i + 1, begin);
+    if (begin < first || next < begin || next > end) {
+      throw error_of(ErrorCode::corrupt,
+                     "sample {} begins at byte {} and ends at byte {}, which is no place between "
+                     "{} and {}; copy it again",
+                     i, begin, next, first, end);
+    }
+    ranges[i] = {.offset = begin, .num_bytes = next - begin};
+    begin = next;
+  }
+  const int64_t last = ranges.empty() ? first : ranges.back().offset + ranges.back().num_bytes;
+  if (last != end) {
+    throw error_of(ErrorCode::corrupt, "has {} bytes behind its last sample; copy it again",
+                   end - last);
+  }
+  return ranges;
+}
+
+}  // namespace ffkit

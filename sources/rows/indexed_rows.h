@@ -1,0 +1,102 @@
+// IndexedRows: FileRows of files that an index.json lists, each with a table of its rows in front:
+//
+//   u32 n │ u32 offsets[n + 1], from the file's beginning │ ... │ rows
+//
+// MosaicML's shards and LitData's chunks are such files. A subclass reads the index and parses
+// rows.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ffkit/sources/row_sources.h>
+
+#include "rows/file_rows.h"
+#include "rows/index_file.h"
+
+namespace ffkit {
+
+// A file as the index has it.
+struct IndexedFile {
+  // Where it may be, the one that is taken first; the second, if any, is its compressed form.
+  std::filesystem::path path;
+  std::optional<std::filesystem::path> compressed;
+  int64_t num_rows = 0;
+  int64_t num_bytes = -1;  // decompressed; -1: the index does not say it
+  // Why the compressed form cannot be read; empty: it can.
+  std::string refused_compression;
+  // By Python's name of the algorithm, of the plain file; in hexadecimal digits.
+  std::vector<std::pair<std::string, std::string>> hashes = {};
+};
+
+// A column that has no type here, and why: "holds pickled Python objects, which are programs".
+struct RefusedColumn {
+  std::string name;
+  std::string reason;
+};
+
+// Those of `files` that have rows, where they are. Throws as IndexedRows::add_indexed_split().
+FilesOfSplit listed_files(const IndexedFolder& folder, const std::vector<IndexedFile>& files);
+
+class IndexedRows : public FileRows {
+ public:
+  // The files, and the index.
+  std::vector<SourceInput> inputs(size_t split) const override;
+
+ protected:
+  IndexedRows(std::string kind, const std::filesystem::path& path, const RowOptions& options);
+
+  // A split with all rows of `files`, in their order. Rows that the index leaves out and files
+  // without rows are said in notes_. Throws Error(not_found) for files that are not there,
+  // Error(corrupt) for files that are not as the index or their own tables say, nor, with
+  // options.check_hashes, as their hashes that are known here.
+  void add_indexed_split(const IndexedFolder& folder, const IndexFile& index,
+                         const std::vector<IndexedFile>& files);
+  // Leaves out, with a note, a column that options.columns does not ask for; throws
+  // Error(unsupported) for one that is wanted.
+  void refuse(const std::vector<RefusedColumn>& columns, const RowOptions& options);
+
+  // The range of an opened file that is one compressed stream; nothing: none. By default all of a
+  // file that is the compressed form.
+  virtual std::optional<FileRange> find_stream(const InputFile& opened, bool is_compressed) const;
+  // The rows of a file; checks all but their number in the index. Several threads call it.
+  virtual std::vector<FileRange> read_table(size_t split, size_t file);
+  // The u32 offsets of a file's table, which are before byte `end`.
+  std::vector<std::byte> offsets_of(size_t split, size_t file, int64_t end) const;
+  // The ranges between the u32 offsets of `table`, one or more, which must ascend from `first` to
+  // `end`, where the last one must be. Beyond 4 GiB they are those that the low 32 bits tell.
+  static std::vector<FileRange> ranges_of(std::span<const std::byte> table, int64_t first,
+                                          int64_t end);
+
+  // What `look(row, buffers)` says of the first row that it does not throw an Error for; of the
+  // first 1,000 alone.
+  template <typename Look>
+  auto by_first_row(const Look& look) const {
+    constexpr int64_t kMaxRows = 1000;
+    const int64_t num_rows = std::min(splits().at(0).num_samples, kMaxRows);
+    for (int64_t row = 0;; ++row) {
+      SampleBuffers buffers;
+      try {
+        return look(row_data(0, row, buffers), buffers);
+      } catch (const Error& error) {
+        if (row + 1 >= num_rows) {
+          throw error.within({.path = describe(0, row)}).with_subject(ErrorSubject::source);
+        }
+      }
+    }
+  }
+
+ private:
+  void check_hashes(size_t split, size_t file, const IndexedFile& indexed) const;
+
+  const bool checks_hashes_;
+  std::vector<SourceInput> indexes_;  // of each split
+};
+
+}  // namespace ffkit

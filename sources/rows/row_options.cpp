@@ -1,0 +1,33 @@
+#include <ffkit/base/option_names.h>
+#include <ffkit/sources/row_sources.h>
+
+namespace ffkit {
+
+void describe(RowOptions& options, OptionTable& table) {
+  table
+      .add("image-column", options.image_column,
+           "The column of pictures that becomes the field 'image'")
+      .set_default("the only column of pictures");
+  table
+      .add("label-column", options.label_column,
+           "The column that becomes the field 'label': whole numbers, or texts of " +
+               option_name("classes"))
+      .set_default("the one with classes, or called label");
+  table
+      .add("id-column", options.id_column,
+           "The column that becomes the field 'id': text or whole numbers")
+      .set_default("id or __key__, else file and row");
+  table.add_names("columns", options.columns, "The columns to take beside these")
+      .set_default("all");
+  table.add("label-offset", options.label_offset,
+            "Is added to labels: -1 where the files count from 1");
+  table.add("classes", options.classes,
+            "Text file with one class name on each line; without it, those that the files name");
+  table
+      .add("max-sample-bytes", options.max_sample_bytes,
+           "Largest sample; a larger one counts as bad. Each thread holds one sample in memory")
+      .set_size()
+      .set_range(1 << 10, 1LL << 40);
+}
+
+}  // namespace ffkit

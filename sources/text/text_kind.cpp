@@ -1,0 +1,84 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+
+#include <ffkit/base/option_names.h>
+#include <ffkit/converter/source_kind.h>
+#include <ffkit/converter/sources.h>
+
+namespace ffkit {
+
+void describe(TextOptions& options, OptionTable& table) {
+  table
+      .add("tokenizer", options.tokenizer,
+           "A tokenizer.json of byte-level BPE, a folder with one or with vocab.json and "
+           "merges.txt (or encoder.json and vocab.bpe), or the word bytes: a token a byte")
+      .set_stored(false);
+  table
+      .add("ending", options.ending,
+           "How the names of the files end, with or without .gz, .zst, .bz2, .xz: .jsonl, .ndjson "
+           "and .json are JSON, others texts")
+      .set_default("JSON where there is any, else .txt");
+  table.add("document", options.document, "What a document is in texts")
+      .set_choices({"file", "line"})
+      .set_default("file");
+  table.add("text-field", options.text_field, "Member of JSON documents with the text");
+  table.add("tokens-field", options.tokens_field,
+            "Member of JSON documents with an array of tokens that are ready, instead of a text");
+  table
+      .add("vocabulary-size", options.vocabulary_size,
+           fmt::format("Tokens of the vocabulary, for {} without {}", option_name("tokens_field"),
+                       option_name("tokenizer")))
+      .set_range(0, 1 << 24);
+  table.add("end-of-text", options.end_of_text, "Number of the token behind each document")
+      .set_range(-1, (1 << 24) - 1)
+      .set_default("what the tokenizer says");
+  table.add("block-bytes", options.block_bytes, "A record holds documents of about so many bytes")
+      .set_size()
+      .set_range(1 << 10, 1 << 30);
+  table
+      .add("max-document-bytes", options.max_document_bytes,
+           "Longest document; a longer one is a bad one, as one without the member: see " +
+               option_name("on_error"))
+      .set_size()
+      .set_range(1 << 10, 1 << 30);
+}
+
+namespace {
+
+class TextKind final : public SourceOptions {
+ public:
+  void describe(OptionTable& table) override { ffkit::describe(options_, table); }
+
+  void check(const OptionTable& /*table*/) const override { validate(options_); }
+
+  std::unique_ptr<Source> open(const SourceArguments& arguments) const override {
+    TextOptions options = options_;
+    options.temporary_folder = arguments.temporary_folder;
+    options.cancel = arguments.conversion.cancel;
+    options.group = arguments.group;
+    return open_text(arguments.path, options);
+  }
+
+  std::optional<FileListing> list_files(const SourceArguments& arguments) const override {
+    return text_files(arguments.path, options_);
+  }
+
+ private:
+  TextOptions options_;
+};
+
+}  // namespace
+
+SourceKind text_kind() {
+  return {.name = "text",
+          .description =
+              "Texts as tokens, for language models: text files or JSON, compressed or "
+              "not; one file, or a folder of files",
+          .example = "/data/books /fast/books --tokenizer /data/gpt2",
+          .options = make_source_options<TextKind>,
+          .place = 61};
+}
+
+}  // namespace ffkit

@@ -1,0 +1,241 @@
+// Which folders are splits, which are classes, and what is neither.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <initializer_list>
+
+#include <ffkit/converter/sources.h>
+
+#include "expect_error.h"
+#include "pictures.h"
+#include "sources/folder/val_annotations.h"
+#include "temp_dir.h"
+#include "text_file.h"
+
+namespace ffkit {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::TempDir;
+using testing::write_file;
+
+void write_pictures(const TempDir& dir, std::initializer_list<const char*> files) {
+  static const std::string jpeg = testing::jpeg_picture(1);
+  for (const char* file : files) write_file(dir / file, jpeg);
+}
+
+// "split/id label" of all samples.
+std::vector<std::string> all_samples(const Source& source) {
+  std::vector<std::string> all;
+  for (size_t split = 0; split < source.splits().size(); ++split) {
+    for (int64_t i = 0; i < source.splits()[split].num_samples; ++i) {
+      const SampleIdentity sample = source.identity(split, i);
+      all.push_back(source.splits()[split].name + "/" + sample.name + " " +
+                    std::to_string(static_cast<int64_t>(sample.content)));
+    }
+  }
+  return all;
+}
+
+TEST(FolderLayout, LeavesOutFoldersWithoutPictures) {
+  const TempDir dir;
+  write_pictures(dir, {"cat/1.jpg", "dog/2.jpg"});
+  write_file(dir / "@eaDir/._1.jpg", "AppleDouble");
+  write_file(dir / "__MACOSX/cat/._1.jpg", "AppleDouble");
+  const auto source = open_image_folder(dir.path());
+  EXPECT_THAT(all_samples(*source), ElementsAre("train/cat/1.jpg 0", "train/dog/2.jpg 1"));
+  EXPECT_THAT(source->notes(),
+              Contains(HasSubstr("'@eaDir', '__MACOSX' hold no pictures and are no class")));
+}
+
+TEST(FolderLayout, TakesNoClassFromAFolderBesideTheSplits) {
+  const TempDir dir;
+  write_pictures(dir, {"train/cat/1.jpg", "val/cat/2.jpg"});
+  write_file(dir / "annotations/a/x.xml", "<x/>");
+  const auto source = open_image_folder(dir.path());
+  EXPECT_THAT(source->classes(), ElementsAre("cat"));
+  EXPECT_THAT(all_samples(*source), ElementsAre("train/cat/1.jpg 0", "val/cat/2.jpg 0"));
+  EXPECT_THAT(source->notes(),
+              ElementsAre(HasSubstr("'annotations' holds no pictures and is no split")));
+}
+
+TEST(FolderLayout, TrainSaysWhatTheClassesAre) {
+  const TempDir dir;
+  write_pictures(dir, {"train/cat/1.jpg", "train/dog/2.jpg", "val/bird/3.jpg", "val/dog/3.jpg"});
+  EXPECT_ERROR(open_image_folder(dir.path()), invalid_argument);
+  const auto all = open_image_folder(dir.path(), {.classes_from_all = true});
+  EXPECT_THAT(all_samples(*all), ElementsAre("train/cat/1.jpg 1", "train/dog/2.jpg 2",
+                                             "val/bird/3.jpg 0", "val/dog/3.jpg 2"));
+  // Also where it is not converted.
+  fs::remove_all(dir / "val/bird");
+  const auto val = open_image_folder(dir.path(), {.splits = {"val"}});
+  EXPECT_THAT(all_samples(*val), ElementsAre("val/dog/3.jpg 1"));
+}
+
+TEST(FolderLayout, WithoutTrainTheClassesAreThoseOfAllSplits) {
+  const TempDir dir;
+  write_pictures(dir, {"val/cat/1.jpg", "test/dog/2.jpg"});
+  const auto source = open_image_folder(dir.path());
+  EXPECT_THAT(all_samples(*source), ElementsAre("test/dog/2.jpg 1", "val/cat/1.jpg 0"));
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("there is no training split")));
+}
+
+TEST(FolderLayout, WalksSubFoldersOfClasses) {
+  const TempDir dir;
+  write_pictures(dir, {"cat/a/1.jpg", "dog/b/c/2.jpg"});
+  const auto source = open_image_folder(dir.path());
+  EXPECT_THAT(all_samples(*source), ElementsAre("train/cat/a/1.jpg 0", "train/dog/b/c/2.jpg 1"));
+  EXPECT_THAT(source->notes(), ElementsAre(HasSubstr("its folders are taken for classes")));
+  write_pictures(dir, {"dog/3.jpg"});
+  EXPECT_EQ(all_samples(*open_image_folder(dir.path())).size(), 3U);
+}
+
+TEST(FolderLayout, SaysThatASplitAloneBecomesTrain) {
+  const TempDir dir;
+  write_pictures(dir, {"train/cat/1.jpg", "valid/cat/2.jpg"});
+  EXPECT_THAT(open_image_folder(dir / "train")->notes(), ElementsAre());
+  EXPECT_THAT(open_image_folder(dir / "valid")->notes(),
+              ElementsAre(HasSubstr("its pictures become the split 'train'; give the folder above "
+                                    "for a split 'val'")));
+}
+
+TEST(FolderLayout, FoldersThatAreNamedAreSplits) {
+  const TempDir dir;
+  write_pictures(dir, {"monday/cat/1.jpg", "tuesday/cat/2.jpg", "tuesday/dog/2.jpg"});
+  const auto source = open_image_folder(dir.path(), {.splits = {"monday", "tuesday"}});
+  EXPECT_THAT(all_samples(*source),
+              ElementsAre("monday/cat/1.jpg 0", "tuesday/cat/2.jpg 0", "tuesday/dog/2.jpg 1"));
+  EXPECT_ERROR(open_image_folder(dir.path(), {.splits = {"monday", "friday"}}), not_found);
+}
+
+TEST(FolderLayout, NamesSplitsAsTheTrainerLooksForThem) {
+  const TempDir dir;
+  write_pictures(dir, {"Train/cat/1.jpg", "valid/cat/2.jpg", "testing/cat/3.jpg"});
+  const auto source = open_image_folder(dir.path());
+  EXPECT_THAT(all_samples(*source),
+              ElementsAre("train/cat/1.jpg 0", "test/cat/3.jpg 0", "val/cat/2.jpg 0"));
+  EXPECT_TRUE(source->splits()[0].is_training);
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("valid: is the split 'val'")));
+  for (const char* name : {"val", "valid"}) {
+    EXPECT_EQ(open_image_folder(dir.path(), {.splits = {name}})->splits()[0].name, "val");
+  }
+  write_pictures(dir, {"validation/cat/2.jpg"});
+  EXPECT_ERROR(open_image_folder(dir.path()), invalid_argument);
+}
+
+TEST(FolderLayout, RefusesAStrayPicture) {
+  const TempDir dir;
+  write_pictures(dir, {"train/cat/1.jpg", "val/cat/2.jpg", "train/sheet.jpg", "val/sheet.jpg"});
+  EXPECT_ERROR(open_image_folder(dir.path()), invalid_argument);
+  EXPECT_ERROR(open_image_folder(dir / "train"), invalid_argument);
+  fs::remove(dir / "train/sheet.jpg");
+  EXPECT_ERROR(open_image_folder(dir.path()), invalid_argument);
+  fs::remove(dir / "val/sheet.jpg");
+  write_pictures(dir, {"sheet.jpg"});
+  EXPECT_THAT(open_image_folder(dir.path())->notes(),
+              ElementsAre(HasSubstr("the pictures beside the splits are not read")));
+}
+
+TEST(FolderLayout, RefusesSplitsWithoutClasses) {
+  const TempDir dir;
+  write_pictures(dir, {"train/1.jpg", "val/2.jpg"});
+  EXPECT_ERROR(open_image_folder(dir.path()), invalid_argument);
+  // A class may be called so.
+  write_pictures(dir, {"bus/3.jpg"});
+  EXPECT_ERROR(open_image_folder(dir.path()), invalid_argument);
+  fs::remove_all(dir / "val");
+  EXPECT_THAT(all_samples(*open_image_folder(dir.path())),
+              ElementsAre("train/bus/3.jpg 0", "train/train/1.jpg 1"));
+}
+
+TEST(FolderLayout, PicturesOfAFlatTestHaveNoLabels) {
+  const TempDir dir;
+  write_pictures(dir, {"train/cat/1.jpg", "test/2.jpg"});
+  const auto source = open_image_folder(dir.path());
+  EXPECT_THAT(all_samples(*source), ElementsAre("test/2.jpg -1", "train/cat/1.jpg 0"));
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("test: its pictures are in no class folders")));
+}
+
+TEST(FolderLayout, ReadsTinyImagenetAsPublished) {
+  const TempDir dir;
+  write_pictures(dir, {"train/n01/images/n01_0.JPEG", "train/n02/images/n02_0.JPEG",
+                       "val/images/val_0.JPEG", "val/images/val_1.JPEG", "test/images/t.JPEG"});
+  write_file(dir / "train/n01/n01_boxes.txt", "x");
+  write_file(dir / "wnids.txt", "n01");
+  EXPECT_ERROR(open_image_folder(dir.path()), invalid_argument);
+  write_file(dir / "val/val_annotations.txt",
+             "val_0.JPEG\tn02\t0\t0\t9\t9\nval_1.JPEG\tn01\t1\t1\t2\t2\n");
+  const auto source = open_image_folder(dir.path());
+  EXPECT_THAT(source->classes(), ElementsAre("n01", "n02"));
+  EXPECT_THAT(all_samples(*source),
+              ElementsAre("test/images/t.JPEG -1", "train/n01/images/n01_0.JPEG 0",
+                          "train/n02/images/n02_0.JPEG 1", "val/images/val_0.JPEG 1",
+                          "val/images/val_1.JPEG 0"));
+  write_pictures(dir, {"val/images/val_2.JPEG"});
+  EXPECT_ERROR(open_image_folder(dir.path()), not_found);
+}
+
+TEST(FolderLayout, RefusesFoldersThatAreNoClasses) {
+  {
+    const TempDir dir;
+    write_pictures(dir, {"train/.cat/1.jpg", "train/dog/1.jpg"});
+    EXPECT_ERROR(open_image_folder(dir.path()), invalid_argument);
+  }
+  {
+    const TempDir dir;
+    write_pictures(dir, {"tiny/train/cat/1.jpg", "tiny/val/cat/1.jpg"});
+    EXPECT_ERROR(open_image_folder(dir.path()), invalid_argument);
+  }
+  {
+    const TempDir dir;
+    write_pictures(dir, {"train/train/cat/1.jpg"});
+    EXPECT_ERROR(open_image_folder(dir.path()), invalid_argument);
+  }
+  {
+    const TempDir dir;
+    write_pictures(dir, {"train/images/1.jpg", "val/images/1.jpg"});
+    EXPECT_ERROR(open_image_folder(dir.path()), invalid_argument);
+  }
+}
+
+TEST(FolderLayout, NamesLinksToNothing) {
+  const TempDir dir;
+  write_pictures(dir, {"train/cat/1.jpg", "val/cat/2.jpg"});
+  const auto link = [&dir](const char* name) {
+    fs::create_symlink(dir / "gone", dir / name);
+    return dir / name;
+  };
+  for (const char* folder : {"test", "train/dog", "train/cat/more"}) {
+    const fs::path made = link(folder);
+    EXPECT_ERROR(open_image_folder(dir.path()), not_found);
+    fs::remove(made);
+  }
+  EXPECT_ERROR(open_image_folder(link("src")), not_found);
+  fs::remove(dir / "src");
+  fs::create_symlink("loop", dir / "loop");
+  EXPECT_ERROR(open_image_folder(dir.path()), not_found);
+  fs::remove(dir / "loop");
+  // A picture is one bad sample.
+  link("train/cat/3.jpg");
+  const auto source = open_image_folder(dir.path());
+  ASSERT_EQ(source->splits()[0].num_samples, 2);
+  const Schema schema = source->schema();
+  RecordBuilder builder(schema);
+  SampleBuffers buffers;
+  EXPECT_ERROR(source->read(0, 1, builder, buffers), unsupported);
+}
+
+TEST(ValAnnotations, NamesALineThatIsNone) {
+  EXPECT_THAT(parse_val_annotations("a.JPEG\tn01\r\nb.JPEG\tn02\t1\t2\t3\t4", "list"),
+              ElementsAre(std::pair("a.JPEG", "n01"), std::pair("b.JPEG", "n02")));
+  EXPECT_ERROR(parse_val_annotations("a.JPEG\tn01\nb.JPEG n02", "list"), corrupt);
+  EXPECT_ERROR(parse_val_annotations("a.JPEG\tn01\na.JPEG\tn02", "list"), corrupt);
+  EXPECT_ERROR(parse_val_annotations("", "list"), corrupt);
+}
+
+}  // namespace
+}  // namespace ffkit

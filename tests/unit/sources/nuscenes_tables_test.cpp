@@ -1,0 +1,180 @@
+// Tables with something wrong in them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "expect_error.h"
+#include "nuscenes_root_test.h"
+
+namespace ffkit::nuscenes {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using testing::read_file;
+using testing::write_bytes;
+
+class NuScenesBrokenTables : public testing::NuScenesRootTest {};
+
+TEST_F(NuScenesBrokenTables, MissingTablesAreAllNamed) {
+  fs::remove(table("instance"));
+  fs::remove(table("sensor"));
+  EXPECT_ERROR(open(), not_found);
+  EXPECT_ERROR(open({.version = "v1.0-test"}), not_found);
+  EXPECT_ERROR(open({.version = "v2"}), not_found);
+  EXPECT_ERROR(open_nuscenes(dir_ / "none"), not_found);
+}
+
+TEST_F(NuScenesBrokenTables, BrokenReferencesNameTableAndRow) {
+  const struct {
+    const char* table;
+    const char* key;
+  } kCases[] = {
+      {"sample_data", "sample_token"},
+      {"sample_data", "ego_pose_token"},
+      {"sample_data", "calibrated_sensor_token"},
+      {"sample_data", "prev"},
+      {"sample_data", "next"},
+      {"sample_annotation", "instance_token"},
+      {"sample_annotation", "sample_token"},
+      {"sample_annotation", "prev"},
+      {"sample", "next"},
+      {"sample", "scene_token"},
+      {"scene", "log_token"},
+      {"scene", "first_sample_token"},
+      {"instance", "category_token"},
+      {"calibrated_sensor", "sensor_token"},
+  };
+  for (const auto& c : kCases) {
+    const std::string before = read_file(table(c.table));
+    edit(c.table, [&](json& rows) { rows[1][c.key] = std::string(32, 'f'); });
+    EXPECT_ERROR(open(), corrupt, .path = table(c.table)) << c.key;
+    write_bytes(table(c.table), before);
+  }
+  EXPECT_NO_THROW(open());
+}
+
+TEST_F(NuScenesBrokenTables, CirclesAreRefused) {
+  for (const char* name : {"sample", "sample_data", "sample_annotation"}) {
+    for (const char* key : {"prev", "next"}) {
+      const std::string before = read_file(table(name));
+      edit(name, [&](json& rows) {
+        std::map<std::string, json*> by_token;
+        for (json& row : rows) by_token[row["token"]] = &row;
+        // The end of a chain leads back to the row before it.
+        for (json& row : rows) {
+          const std::string other = row[key];
+          if (other.empty() || by_token.at(other)->at(key) != "") continue;
+          by_token.at(other)->at(key) = row["token"];
+          return;
+        }
+        FAIL();
+      });
+      EXPECT_ERROR(open(), corrupt) << name;
+      write_bytes(table(name), before);
+    }
+  }
+}
+
+TEST_F(NuScenesBrokenTables, NeighboursOfAnotherSceneOrInstanceAreRefused) {
+  for (const char* name : {"sample", "sample_data", "sample_annotation"}) {
+    for (const char* key : {"prev", "next"}) {
+      const std::string before = read_file(table(name));
+      edit(name, [&](json& rows) {
+        // The first and the last row are of different scenes, sensors and instances.
+        const auto has_neighbour = [&](const json& r) { return r[key] != ""; };
+        json& wrong = *std::find_if(rows.begin(), rows.end(), has_neighbour);
+        wrong[key] = rows.back()["token"];
+      });
+      EXPECT_ERROR(open(), corrupt, .path = table(name)) << key;
+      write_bytes(table(name), before);
+    }
+  }
+}
+
+TEST_F(NuScenesBrokenTables, PrevAndNextInTheWrongOrderAreRefused) {
+  for (const char* name : {"sample", "sample_data", "sample_annotation"}) {
+    const std::string before = read_file(table(name));
+    edit(name, [](json& rows) {
+      for (json& row : rows) std::swap(row["prev"], row["next"]);
+    });
+    EXPECT_ERROR(open(), corrupt, .path = table(name));
+    write_bytes(table(name), before);
+  }
+}
+
+TEST_F(NuScenesBrokenTables, TwoScenesOfOneNameAreRefused) {
+  edit("scene", [](json& rows) { rows[1]["name"] = rows[0]["name"]; });
+  EXPECT_ERROR(open(), corrupt, .path = table("scene"));
+}
+
+TEST_F(NuScenesBrokenTables, WrongMembersAreNamed) {
+  const struct {
+    const char* table;
+    std::function<void(json&)> change;
+  } kCases[] = {
+      {"ego_pose", [](json& row) { row.erase("rotation"); }},
+      {"ego_pose",
+       [](json& row) {
+         row["translation"] = {1, 2};
+       }},
+      {"ego_pose",
+       [](json& row) {
+         row["rotation"] = {0, 0, 0, 0};
+       }},
+      {"calibrated_sensor",
+       [](json& row) {
+         row["rotation"] = {1e-200, 0, 0, 0};
+       }},
+      {"sample_annotation",
+       [](json& row) {
+         row["rotation"] = {0, 0, 0, 0};
+       }},
+      {"sample_annotation",
+       [](json& row) {
+         row["size"] = {1.5, 0, 2};
+       }},
+      {"sample_annotation",
+       [](json& row) {
+         row["size"] = {1.5, 2, -0.25};
+       }},
+      {"sample", [](json& row) { row["timestamp"] = 1.5; }},
+      {"sample", [](json& row) { row["token"] = "short"; }},
+      {"sample_data", [](json& row) { row["is_key_frame"] = 1; }},
+      {"sample_data", [](json& row) { row["filename"] = "../secret"; }},
+      {"sample_annotation", [](json& row) { row["visibility_token"] = "5"; }},
+      {"sample_annotation", [](json& row) { row["num_lidar_pts"] = -1; }},
+      {"calibrated_sensor", [](json& row) { row["camera_intrinsic"] = {1}; }},
+      {"scene", [](json& row) { row["nbr_samples"] = 7; }},
+  };
+  for (const auto& c : kCases) {
+    const std::string before = read_file(table(c.table));
+    edit(c.table, [&](json& rows) { c.change(rows[0]); });
+    EXPECT_ERROR(open(), corrupt) << c.table;
+    write_bytes(table(c.table), before);
+  }
+  edit("sample", [](json& rows) { rows.push_back(rows[0]); });
+  EXPECT_ERROR(open(), corrupt);
+}
+
+TEST_F(NuScenesBrokenTables, TablesThatAreNoneAreRefused) {
+  const std::string before = read_file(table("sample_data"));
+  for (const size_t share : {2, 3, 7}) {
+    write_bytes(table("sample_data"), before.substr(0, before.size() / share));
+    EXPECT_ERROR(open(), corrupt);
+  }
+  write_bytes(table("sample_data"), before.substr(0, before.size() - 1));
+  EXPECT_ERROR(open(), corrupt);
+  write_bytes(table("sample_data"), "");
+  EXPECT_ERROR(open(), corrupt);
+  write_bytes(table("sample_data"), before + "]");
+  EXPECT_ERROR(open(), corrupt);
+  write_bytes(table("sample_data"), "{}");
+  EXPECT_ERROR(open(), corrupt);
+  write_bytes(table("sample_data"), "[{\"token\": nonsense}]");
+  EXPECT_ERROR(open(), corrupt);
+}
+
+}  // namespace
+}  // namespace ffkit::nuscenes
