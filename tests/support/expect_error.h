@@ -1,7 +1,7 @@
-// EXPECT_ERROR(statement, code, ...): the statement throws an ffkit::Error of that code, with the
-// sentence that the table of messages has for this test (message_table.h). What else is given must
-// hold of its context: EXPECT_ERROR(reader.read(3, record), corrupt, .record = 3,
-// .subject = shard); subjects are there without their enum.
+// EXPECT_ERROR(statement, code, ...): the statement throws an ffkit::Error of that code. What else is
+// given must hold of its context: EXPECT_ERROR(reader.read(3, record), corrupt, .record = 3,
+// .subject = shard); subjects are there without their enum. The sentence is recorded for the test of
+// the wording (messages/message_record.h).
 #pragma once
 
 #include <fmt/format.h>
@@ -12,19 +12,17 @@
 
 #include <ffkit/base/error.h>
 
-#include "messages/message_table.h"
+#include "messages/message_record.h"
 
 namespace ffkit::testing {
 
-inline const bool has_message_table = use_message_table(FFKIT_TEST_ROOM);
-
-// Which sentence an error has.
-enum class Words { of_table, any };
+// Whether the sentence of an error is recorded.
+enum class Words { recorded, any };
 
 template <typename Function>
 ::testing::AssertionResult throws_error(Function function, ErrorCode code,
                                         const ErrorContext& context = {},
-                                        Words words = Words::of_table) {
+                                        Words words = Words::recorded) {
   try {
     function();
   } catch (const Error& e) {
@@ -51,7 +49,8 @@ template <typename Function>
     if (!context.name.empty() && context.name != found.name) {
       return failure("has the name '" + found.name + "'");
     }
-    return words == Words::any ? ::testing::AssertionSuccess() : is_in_message_table(e);
+    if (words == Words::recorded) record_message(e);
+    return ::testing::AssertionSuccess();
   }
   return ::testing::AssertionFailure() << "nothing was thrown";
 }
@@ -59,7 +58,7 @@ template <typename Function>
 }  // namespace ffkit::testing
 
 #define EXPECT_ERROR(statement, code, ...) \
-  EXPECT_ERROR_WITH(statement, code, ::ffkit::testing::Words::of_table, __VA_ARGS__)
+  EXPECT_ERROR_WITH(statement, code, ::ffkit::testing::Words::recorded, __VA_ARGS__)
 
 // The same whatever the sentence, for a test that tries hundreds of broken files or is of a part
 // that not every build has.
