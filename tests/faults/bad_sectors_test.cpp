@@ -1,6 +1,5 @@
 // The loader on a disk with bad sectors: reads that touch them fail with EIO; and on a file system
-// that opens files with O_DIRECT and refuses to read them so. The linker leads pread() and
-// preadv2() of all that is linked statically through here.
+// that opens files with O_DIRECT and refuses to read them so.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/types.h>
@@ -18,6 +17,7 @@
 
 #include "collect_epoch.h"
 #include "expect_error.h"
+#include "faults/system_calls.h"
 #include "files_of.h"
 #include "make_dataset.h"
 #include "temp_dir.h"
@@ -40,26 +40,22 @@ bool fails(off_t offset, size_t num_bytes) {
   return true;
 }
 
-}  // namespace
-
-// NOLINTBEGIN(bugprone-reserved-identifier)
-extern "C" {
-ssize_t __real_pread(int fd, void* data, size_t num_bytes, off_t offset);
-ssize_t __real_preadv2(int fd, const iovec* data, int count, off_t offset, int flags);
-
-ssize_t __wrap_pread(int fd, void* data, size_t num_bytes, off_t offset) {
+ssize_t pread_of_bad_disk(int fd, void* data, size_t num_bytes, off_t offset) {
   if (refuses_direct_reads && (fcntl(fd, F_GETFL) & O_DIRECT) != 0) {
     ++num_failures;
     errno = EINVAL;
     return -1;
   }
-  return fails(offset, num_bytes) ? -1 : __real_pread(fd, data, num_bytes, offset);
+  return fails(offset, num_bytes) ? -1
+                                  : ffkit::testing::real_calls.pread(fd, data, num_bytes, offset);
 }
-ssize_t __wrap_preadv2(int fd, const iovec* data, int count, off_t offset, int flags) {
-  return fails(offset, data->iov_len) ? -1 : __real_preadv2(fd, data, count, offset, flags);
+ssize_t preadv2_of_bad_disk(int fd, const iovec* data, int count, off_t offset, int flags) {
+  return fails(offset, data->iov_len)
+             ? -1
+             : ffkit::testing::real_calls.preadv2(fd, data, count, offset, flags);
 }
-}
-// NOLINTEND(bugprone-reserved-identifier)
+
+}  // namespace
 
 namespace ffkit {
 namespace {
@@ -92,6 +88,8 @@ class BadSectorsTest : public ::testing::Test {
     return out;
   }
 
+  ffkit::testing::Replaced<&ffkit::testing::Calls::pread> pread_{pread_of_bad_disk};
+  ffkit::testing::Replaced<&ffkit::testing::Calls::preadv2> preadv2_{preadv2_of_bad_disk};
   testing::TempDir dir_;
   Dataset dataset_ = testing::make_dataset(dir_ / "train", {.num_shards = 1});
 };

@@ -1,10 +1,9 @@
 // Two conversions into one folder, one of which ends in the moment that the other looks at the
-// marker. The linker leads open() of all that is linked statically through here.
+// marker.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/types.h>
 
-#include <cstdarg>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -16,6 +15,7 @@
 
 #include "converter/output/destination.h"
 #include "expect_error.h"
+#include "faults/system_calls.h"
 #include "tar_builder.h"
 #include "temp_dir.h"
 
@@ -41,29 +41,17 @@ void call_before_lock(int fd) {
   }
 }
 
-}  // namespace
-
-// NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl50-cpp)
-extern "C" {
-int __real_open(const char* path, int flags, ...);
-
-int __wrap_open(const char* path, int flags, ...) {
-  va_list arguments;
-  va_start(arguments, flags);
-  const mode_t mode = (flags & O_CREAT) != 0 ? va_arg(arguments, mode_t) : 0;
-  va_end(arguments);
+int open_after_call(const char* path, int flags, mode_t mode) {
   call_before_open(path);
-  return __real_open(path, flags, mode);
+  return ffkit::testing::real_calls.open(path, flags, mode);
 }
 
-int __real_flock(int fd, int operation);
-
-int __wrap_flock(int fd, int operation) {
+int flock_after_call(int fd, int operation) {
   call_before_lock(fd);
-  return __real_flock(fd, operation);
+  return ffkit::testing::real_calls.flock(fd, operation);
 }
-}
-// NOLINTEND(bugprone-reserved-identifier,cert-dcl50-cpp)
+
+}  // namespace
 
 namespace ffkit {
 namespace {
@@ -83,6 +71,8 @@ class ClaimRaceTest : public ::testing::Test {
     EXPECT_FALSE(fs::exists(folder_ / kUnfinishedMarker));
   }
 
+  testing::Replaced<&testing::Calls::open> open_{open_after_call};
+  testing::Replaced<&testing::Calls::flock> flock_{flock_after_call};
   testing::TempDir dir_;
   const fs::path folder_ = dir_ / "out";
 };

@@ -17,61 +17,54 @@
 #include <ffkit/loader/loader.h>
 
 #include "collect_epoch.h"
+#include "faults/system_calls.h"
 #include "make_dataset.h"
 #include "temp_dir.h"
 
 namespace {
 
-std::mutex mutex;
+std::mutex hang_mutex;
 std::condition_variable changed;
 bool is_hanging = false;
 int num_stuck = 0;
 
 void hang_or_not(bool hang) {
-  std::lock_guard lock(mutex);
+  std::lock_guard lock(hang_mutex);
   is_hanging = hang;
   changed.notify_all();
 }
 
 void wait_while_hanging() {
-  std::unique_lock lock(mutex);
+  std::unique_lock lock(hang_mutex);
   ++num_stuck;
   changed.wait(lock, [] { return !is_hanging; });
   --num_stuck;
 }
 
-}  // namespace
-
-// NOLINTBEGIN(bugprone-reserved-identifier): the linker's names for wrapped functions, and
-// ThreadSanitizer's
-extern "C" {
-// Threads of loaders that were given up are there to the end.
-const char* __tsan_default_options() {
-  return "report_thread_leaks=0";
-}
-
-ssize_t __real_pread(int fd, void* data, size_t num_bytes, off_t offset);
-ssize_t __real_preadv2(int fd, const iovec* data, int count, off_t offset, int flags);
-int __real_io_uring_submit_and_wait(io_uring* ring, unsigned wanted);
-
-ssize_t __wrap_pread(int fd, void* data, size_t num_bytes, off_t offset) {
+ssize_t hanging_pread(int fd, void* data, size_t num_bytes, off_t offset) {
   wait_while_hanging();
-  return __real_pread(fd, data, num_bytes, offset);
+  return ffkit::testing::real_calls.pread(fd, data, num_bytes, offset);
 }
 // Asks what the page cache holds: of all its bytes nothing, of a single one the truth.
-ssize_t __wrap_preadv2(int fd, const iovec* data, int count, off_t offset, int flags) {
+ssize_t preadv2_of_empty_cache(int fd, const iovec* data, int count, off_t offset, int flags) {
   if (data->iov_len > 1) {
     errno = EAGAIN;
     return -1;
   }
-  return __real_preadv2(fd, data, count, offset, flags);
+  return ffkit::testing::real_calls.preadv2(fd, data, count, offset, flags);
 }
-int __wrap_io_uring_submit_and_wait(io_uring* ring, unsigned wanted) {
+int hanging_submit_and_wait(io_uring* ring, unsigned wanted) {
   wait_while_hanging();
-  return __real_io_uring_submit_and_wait(ring, wanted);
+  return ffkit::testing::real_calls.io_uring_submit_and_wait(ring, wanted);
 }
+
+}  // namespace
+
+// Threads of loaders that were given up are there to the end.
+// NOLINTNEXTLINE(bugprone-reserved-identifier): ThreadSanitizer's
+extern "C" const char* __tsan_default_options() {
+  return "report_thread_leaks=0";
 }
-// NOLINTEND(bugprone-reserved-identifier)
 
 namespace ffkit {
 namespace {
@@ -128,6 +121,10 @@ class HangingReads : public ::testing::TestWithParam<Kind> {
     }
   }
 
+  ffkit::testing::Replaced<&ffkit::testing::Calls::pread> pread_{hanging_pread};
+  ffkit::testing::Replaced<&ffkit::testing::Calls::preadv2> preadv2_{preadv2_of_empty_cache};
+  ffkit::testing::Replaced<&ffkit::testing::Calls::io_uring_submit_and_wait>
+      io_uring_submit_and_wait_{hanging_submit_and_wait};
   testing::TempDir dir_;
   Dataset dataset_ = testing::make_dataset(dir_ / "train", {.num_shards = 1});
 };
@@ -167,7 +164,7 @@ TEST_P(HangingReads, DoNotHoldBackTheDestructor) {
   *loader = Loader(dataset_, options());
   expect_hanging([&] { loader->next(); });
   loader.reset();
-  std::lock_guard lock(mutex);
+  std::lock_guard lock(hang_mutex);
   EXPECT_GE(num_stuck, 2) << "reads that never came back";
 }
 

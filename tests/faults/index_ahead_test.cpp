@@ -1,5 +1,5 @@
 // Pages of the index are asked for before the loader's I/O thread reads them, so that it does not
-// wait for one after another. The linker leads pread() and posix_fadvise() through here.
+// wait for one after another.
 #include <gtest/gtest.h>
 #include <sys/types.h>
 
@@ -14,42 +14,36 @@
 #include <ffkit/format/record.h>
 #include <ffkit/loader/loader.h>
 
+#include "faults/system_calls.h"
 #include "temp_dir.h"
 
 namespace {
 
 constexpr int64_t kPage = 4096;
 
-std::mutex mutex;  // guards what follows
-int64_t num_calls = 0;
+std::mutex pages_mutex;  // guards what follows
+int64_t num_index_calls = 0;
 std::map<int64_t, int64_t> announced;                 // the offsets of pages, and in which call
 std::vector<std::pair<int64_t, int64_t>> pages_read;  // likewise, of whole pages that were read
 
+ssize_t noted_pread(int fd, void* data, size_t num_bytes, off_t offset) {
+  {
+    const std::scoped_lock lock(pages_mutex);
+    ++num_index_calls;
+    if (num_bytes == kPage) pages_read.emplace_back(offset, num_index_calls);
+  }
+  return ffkit::testing::real_calls.pread(fd, data, num_bytes, offset);
+}
+int noted_fadvise(int fd, off_t offset, off_t num_bytes, int advice) {
+  {
+    const std::scoped_lock lock(pages_mutex);
+    ++num_index_calls;
+    if (num_bytes == kPage) announced.try_emplace(offset, num_index_calls);
+  }
+  return ffkit::testing::real_calls.posix_fadvise(fd, offset, num_bytes, advice);
+}
+
 }  // namespace
-
-// NOLINTBEGIN(bugprone-reserved-identifier)
-extern "C" {
-ssize_t __real_pread(int fd, void* data, size_t num_bytes, off_t offset);
-int __real_posix_fadvise(int fd, off_t offset, off_t num_bytes, int advice);
-
-ssize_t __wrap_pread(int fd, void* data, size_t num_bytes, off_t offset) {
-  {
-    const std::scoped_lock lock(mutex);
-    ++num_calls;
-    if (num_bytes == kPage) pages_read.emplace_back(offset, num_calls);
-  }
-  return __real_pread(fd, data, num_bytes, offset);
-}
-int __wrap_posix_fadvise(int fd, off_t offset, off_t num_bytes, int advice) {
-  {
-    const std::scoped_lock lock(mutex);
-    ++num_calls;
-    if (num_bytes == kPage) announced.try_emplace(offset, num_calls);
-  }
-  return __real_posix_fadvise(fd, offset, num_bytes, advice);
-}
-}
-// NOLINTEND(bugprone-reserved-identifier)
 
 namespace ffkit {
 namespace {
@@ -72,8 +66,8 @@ Dataset make_numbers(const std::filesystem::path& folder) {
 class IndexAheadTest : public ::testing::Test {
  protected:
   void start() {
-    const std::scoped_lock lock(mutex);
-    num_calls = 0;
+    const std::scoped_lock lock(pages_mutex);
+    num_index_calls = 0;
     announced.clear();
     pages_read.clear();
   }
@@ -87,6 +81,8 @@ class IndexAheadTest : public ::testing::Test {
     return out;
   }
 
+  ffkit::testing::Replaced<&ffkit::testing::Calls::pread> pread_{noted_pread};
+  ffkit::testing::Replaced<&ffkit::testing::Calls::posix_fadvise> posix_fadvise_{noted_fadvise};
   testing::TempDir dir_;
   Dataset dataset_ = make_numbers(dir_ / "train");
 };

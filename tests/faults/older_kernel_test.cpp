@@ -1,5 +1,5 @@
 // The loader on kernels and file systems that cannot do what newer ones can, or do not tell: it
-// reads all the same. The linker leads the calls through here.
+// reads all the same.
 #include <errno.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -20,6 +20,7 @@
 #include <ffkit/loader/loader.h>
 
 #include "collect_epoch.h"
+#include "faults/system_calls.h"
 #include "io/kernel_read_engine.h"
 #include "io/shard_files.h"
 #include "make_dataset.h"
@@ -35,29 +36,22 @@ std::atomic<unsigned> known_flags = ~0U;
 // What statx() says of a file instead of the truth.
 std::function<int(struct statx&)> say_of_file;
 
-}  // namespace
-
-// NOLINTBEGIN(bugprone-reserved-identifier): the linker's names for wrapped functions
-extern "C" {
-ssize_t __real_preadv2(int fd, const iovec* data, int count, off_t offset, int flags);
-int __real_statx(int folder, const char* path, int flags, unsigned mask, struct statx* info);
-int __real_io_uring_queue_init_params(unsigned entries, io_uring* ring, io_uring_params* params);
-
-ssize_t __wrap_preadv2(int fd, const iovec* data, int count, off_t offset, int flags) {
+ssize_t older_preadv2(int fd, const iovec* data, int count, off_t offset, int flags) {
   ++num_cache_asked;
-  if (cache_tells) return __real_preadv2(fd, data, count, offset, flags);
+  if (cache_tells) return ffkit::testing::real_calls.preadv2(fd, data, count, offset, flags);
   errno = EOPNOTSUPP;
   return -1;
 }
-int __wrap_statx(int folder, const char* path, int flags, unsigned mask, struct statx* info) {
-  return say_of_file ? say_of_file(*info) : __real_statx(folder, path, flags, mask, info);
+int older_statx(int folder, const char* path, int flags, unsigned mask, struct statx* info) {
+  return say_of_file ? say_of_file(*info)
+                     : ffkit::testing::real_calls.statx(folder, path, flags, mask, info);
 }
-int __wrap_io_uring_queue_init_params(unsigned entries, io_uring* ring, io_uring_params* params) {
+int older_queue_init(unsigned entries, io_uring* ring, io_uring_params* params) {
   if ((params->flags & ~known_flags) != 0) return -EINVAL;
-  return __real_io_uring_queue_init_params(entries, ring, params);
+  return ffkit::testing::real_calls.io_uring_queue_init_params(entries, ring, params);
 }
-}
-// NOLINTEND(bugprone-reserved-identifier)
+
+}  // namespace
 
 namespace ffkit {
 namespace {
@@ -78,6 +72,8 @@ LoaderOptions older_options() {
 class CacheThatDoesNotTell : public ::testing::TestWithParam<bool> {
  protected:
   void TearDown() override { cache_tells = true; }
+
+  ffkit::testing::Replaced<&ffkit::testing::Calls::preadv2> preadv2_{older_preadv2};
 };
 
 TEST_P(CacheThatDoesNotTell, IsNotAskedForEveryRecord) {
@@ -104,6 +100,8 @@ INSTANTIATE_TEST_SUITE_P(By, CacheThatDoesNotTell, ::testing::Bool(), [](const a
 
 // Before Linux 5.18.
 TEST(OlderRing, ReadsWithoutNewFlags) {
+  ffkit::testing::Replaced<&ffkit::testing::Calls::io_uring_queue_init_params> older{
+      older_queue_init};
   const int zeros = open("/dev/zero", O_RDONLY | O_CLOEXEC);
   for (const bool sqpoll : {false, true}) {
     known_flags = IORING_SETUP_IOPOLL | IORING_SETUP_SQPOLL | IORING_SETUP_SQ_AFF;
@@ -141,6 +139,7 @@ class DirectAlignment : public ::testing::Test {
     return ShardFiles(dataset_, int64_t{1} << 60, direct).alignment();
   }
 
+  ffkit::testing::Replaced<&ffkit::testing::Calls::statx> statx_{older_statx};
   testing::TempDir dir_;
   Dataset dataset_ = testing::make_dataset(dir_ / "train", {.num_records = 2, .num_shards = 1});
 };

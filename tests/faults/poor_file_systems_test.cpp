@@ -1,6 +1,5 @@
 // File systems without flock(2), such as Lustre mounted without it, some NFS and some FUSE, and
-// file systems without fsync or rename. The linker leads the calls of all that is linked statically
-// through here.
+// file systems without fsync or rename.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -21,6 +20,7 @@
 #include "converter/output/destination.h"
 #include "expect_error.h"
 #include "fake_source.h"
+#include "faults/system_calls.h"
 #include "temp_dir.h"
 #include "text_file.h"
 
@@ -31,34 +31,26 @@ int fsync_error = 0;
 int rename_error = 0;
 bool only_folders = false;  // are not renamed
 
-}  // namespace
-
-// NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl50-cpp)
-extern "C" {
-int __real_flock(int fd, int operation);
-int __real_fsync(int fd);
-int __real_rename(const char* from, const char* to);
-
-int __wrap_flock(int fd, int operation) {
-  if (flock_error == 0) return __real_flock(fd, operation);
+int poor_flock(int fd, int operation) {
+  if (flock_error == 0) return ffkit::testing::real_calls.flock(fd, operation);
   errno = flock_error;
   return -1;
 }
 
-int __wrap_fsync(int fd) {
-  if (fsync_error == 0) return __real_fsync(fd);
+int poor_fsync(int fd) {
+  if (fsync_error == 0) return ffkit::testing::real_calls.fsync(fd);
   errno = fsync_error;
   return -1;
 }
 
-int __wrap_rename(const char* from, const char* to) {
+int poor_rename(const char* from, const char* to) {
   const bool is_hit = !only_folders || std::filesystem::is_directory(from);
-  if (rename_error == 0 || !is_hit) return __real_rename(from, to);
+  if (rename_error == 0 || !is_hit) return ffkit::testing::real_calls.rename(from, to);
   errno = rename_error;
   return -1;
 }
-}
-// NOLINTEND(bugprone-reserved-identifier,cert-dcl50-cpp)
+
+}  // namespace
 
 namespace ffkit {
 namespace {
@@ -92,6 +84,9 @@ class PoorFileSystemTest : public ::testing::Test {
     return names;
   }
 
+  ffkit::testing::Replaced<&ffkit::testing::Calls::flock> flock_{poor_flock};
+  ffkit::testing::Replaced<&ffkit::testing::Calls::fsync> fsync_{poor_fsync};
+  ffkit::testing::Replaced<&ffkit::testing::Calls::rename> rename_{poor_rename};
   TempDir dir_;
   FakeSource source_{5};
   std::vector<std::string> notes_;

@@ -1,5 +1,4 @@
-// Whether the converter notices a disk that seeks slowly, and one that cannot be read. The linker
-// leads pread() of all that is linked statically through here.
+// Whether the converter notices a disk that seeks slowly, and one that cannot be read.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/types.h>
@@ -23,6 +22,7 @@
 #include "converter/output/gather.h"
 #include "expect_error.h"
 #include "fake_source.h"
+#include "faults/system_calls.h"
 #include "tar_builder.h"
 #include "temp_dir.h"
 
@@ -30,7 +30,7 @@ namespace {
 
 constexpr int64_t kSeekBytes = 4 << 20;  // further away than this, the head has to move
 
-std::mutex mutex;  // the head; guards what follows
+std::mutex head_mutex;  // the head; guards what follows
 std::chrono::microseconds seek_time{0};
 std::chrono::microseconds read_time{0};
 int64_t head = 0;
@@ -38,14 +38,8 @@ std::vector<int64_t> offsets;
 bool past_cache = true;  // all of them
 bool is_broken = false;
 
-}  // namespace
-
-// NOLINTBEGIN(bugprone-reserved-identifier)
-extern "C" {
-ssize_t __real_pread(int fd, void* data, size_t num_bytes, off_t offset);
-
-ssize_t __wrap_pread(int fd, void* data, size_t num_bytes, off_t offset) {
-  const std::scoped_lock lock(mutex);
+ssize_t pread_by_a_head(int fd, void* data, size_t num_bytes, off_t offset) {
+  const std::scoped_lock lock(head_mutex);
   if (std::abs(offset - head) > kSeekBytes) std::this_thread::sleep_for(seek_time);
   std::this_thread::sleep_for(read_time);
   head = offset;
@@ -55,10 +49,10 @@ ssize_t __wrap_pread(int fd, void* data, size_t num_bytes, off_t offset) {
     errno = EIO;
     return -1;
   }
-  return __real_pread(fd, data, num_bytes, offset);
+  return ffkit::testing::real_calls.pread(fd, data, num_bytes, offset);
 }
-}
-// NOLINTEND(bugprone-reserved-identifier)
+
+}  // namespace
 
 namespace ffkit {
 namespace {
@@ -90,6 +84,7 @@ class SlowDiskTest : public ::testing::Test {
     return dislikes_scattered_reads(source, 0, std::span(&unit, 1));
   }
 
+  ffkit::testing::Replaced<&ffkit::testing::Calls::pread> pread_{pread_by_a_head};
   testing::TempDir dir_;
   const std::filesystem::path archive_ = dir_ / "a.tar";
   const std::vector<int64_t> scattered_ = {3, 1, 2};
@@ -135,6 +130,7 @@ TEST(BrokenDisk, IsNotTakenForADamagedArchive) {
   const testing::TempDir dir;
   testing::write_file(dir / "train/0.tar", testing::TarBuilder().add("a.txt", "text").finish());
   EXPECT_EQ(open_webdataset(dir.path())->splits().size(), 1U);
+  const testing::Replaced<&testing::Calls::pread> broken{pread_by_a_head};
   is_broken = true;
   EXPECT_ERROR(open_webdataset(dir.path()), io);
   is_broken = false;

@@ -1,6 +1,5 @@
 // What LoaderStatistics says where the sweeps, which field decoders read themselves, lie on a slow
-// disk. The linker leads pread() of all that is linked statically through here; the keyframes are
-// read by preadv2(), from the page cache.
+// disk. The keyframes are read by preadv2(), from the page cache.
 #include <gtest/gtest.h>
 #include <sys/types.h>
 
@@ -13,6 +12,7 @@
 #include <ffkit/loader/loader.h>
 #include <ffkit/nuscenes/loading.h>
 
+#include "faults/system_calls.h"
 #include "nuscenes/make_nuscenes.h"
 #include "temp_dir.h"
 
@@ -25,22 +25,16 @@ std::atomic<bool> is_slow{false};
 std::atomic<int64_t> num_slow_reads{0};
 std::atomic<int64_t> slow_bytes{0};
 
-}  // namespace
-
-// NOLINTBEGIN(bugprone-reserved-identifier)
-extern "C" {
-ssize_t __real_pread(int fd, void* data, size_t num_bytes, off_t offset);
-
-ssize_t __wrap_pread(int fd, void* data, size_t num_bytes, off_t offset) {
+ssize_t slow_pread(int fd, void* data, size_t num_bytes, off_t offset) {
   if (is_slow && num_bytes >= size_t{kLeastBytes}) {
     ++num_slow_reads;
     slow_bytes += static_cast<int64_t>(num_bytes);
     std::this_thread::sleep_for(kSeek);
   }
-  return __real_pread(fd, data, num_bytes, offset);
+  return ffkit::testing::real_calls.pread(fd, data, num_bytes, offset);
 }
-}
-// NOLINTEND(bugprone-reserved-identifier)
+
+}  // namespace
 
 namespace ffkit::nuscenes {
 namespace {
@@ -71,6 +65,7 @@ class SlowSweeps : public ::testing::Test {
     return loader.statistics();
   }
 
+  ffkit::testing::Replaced<&ffkit::testing::Calls::pread> pread_{slow_pread};
   testing::TempDir dir_;
 };
 

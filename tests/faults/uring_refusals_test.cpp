@@ -24,6 +24,7 @@
 
 #include "collect_epoch.h"
 #include "expect_error.h"
+#include "faults/system_calls.h"
 #include "io/kernel_read_engine.h"
 #include "make_dataset.h"
 #include "temp_dir.h"
@@ -40,45 +41,44 @@ std::atomic<unsigned> num_takeable = ~0U;
 // Waiting for completions fails with it, unless it is 0.
 std::atomic<int> wait_error = 0;
 
-}  // namespace
-
-// NOLINTBEGIN(bugprone-reserved-identifier): the linker's names for wrapped functions
-extern "C" {
-int __real_io_uring_submit_and_wait(io_uring* ring, unsigned wanted);
-
-int __wrap_io_uring_submit_and_wait(io_uring* ring, unsigned wanted) {
+int refused_submit(io_uring* ring, unsigned wanted) {
   if (num_good-- > 0 || num_refused <= 0) {
     const unsigned num_prepared = ring->sq.sqe_tail - ring->sq.sqe_head;
     const unsigned num_left = num_prepared - std::min<unsigned>(num_prepared, num_takeable);
     ring->sq.sqe_tail -= num_left;
-    const int result = __real_io_uring_submit_and_wait(ring, wanted);
+    const int result = ffkit::testing::real_calls.io_uring_submit_and_wait(ring, wanted);
     ring->sq.sqe_tail += num_left;
     return result;
   }
   --num_refused;
   return -error;
 }
-int __real___io_uring_get_cqe(io_uring* ring, io_uring_cqe** cqe, unsigned submit, unsigned wanted,
-                              sigset_t* mask);
 
-int __wrap___io_uring_get_cqe(io_uring* ring, io_uring_cqe** cqe, unsigned submit, unsigned wanted,
-                              sigset_t* mask) {
-  if (wait_error == 0) return __real___io_uring_get_cqe(ring, cqe, submit, wanted, mask);
+int refused_wait(io_uring* ring, io_uring_cqe** cqe, unsigned submit, unsigned wanted,
+                 sigset_t* mask) {
+  if (wait_error == 0)
+    return ffkit::testing::real_calls.io_uring_get_cqe(ring, cqe, submit, wanted, mask);
   return -wait_error;
 }
 // Waits cost nothing here. Completions come when a thread enters the kernel, as by a real wait.
-int __wrap_nanosleep(const timespec* wanted, timespec* /*left*/) {
+int nanosleep_at_once(const timespec* wanted, timespec* /*left*/) {
   waited_ms += wanted->tv_sec * 1000 + wanted->tv_nsec / 1'000'000;
   sched_yield();
   return 0;
 }
-}
-// NOLINTEND(bugprone-reserved-identifier)
+
+}  // namespace
 
 namespace ffkit {
 namespace {
 
-constexpr int kForever = 1'000'000;
+constexpr int kRefusedForever = 1'000'000;
+
+struct RefusingKernel {
+  testing::Replaced<&testing::Calls::io_uring_submit_and_wait> submit{refused_submit};
+  testing::Replaced<&testing::Calls::io_uring_get_cqe> wait{refused_wait};
+  testing::Replaced<&testing::Calls::nanosleep> sleep{nanosleep_at_once};
+};
 
 class UringRefusals : public ::testing::TestWithParam<int> {
  protected:
@@ -104,6 +104,7 @@ class UringRefusals : public ::testing::TestWithParam<int> {
     return out;
   }
 
+  const RefusingKernel kernel_;
   testing::TempDir dir_;
   Dataset dataset_ = testing::make_dataset(dir_ / "train");
 };
@@ -130,7 +131,7 @@ TEST_P(UringRefusals, EndOneEpochWhenTheyLast) {
     Loader loader(dataset_, options());
     num_good = good;
     error = GetParam();
-    num_refused = kForever;
+    num_refused = kRefusedForever;
     for (int epoch = 0; epoch < 2; ++epoch) {
       loader.start_epoch(epoch);
       EXPECT_ERROR(testing::collect_rest(loader), io);
@@ -148,7 +149,7 @@ TEST_P(ShortUringRefusals, AreWaitedForASecondAtMost) {
   engine->submit({.num_bytes = 1, .buffer = &byte});
   num_good = 0;
   error = GetParam();
-  num_refused = kForever;
+  num_refused = kRefusedForever;
   waited_ms = 0;
   EXPECT_EQ(engine->wait(1)[0].result, -GetParam());
   EXPECT_NEAR(static_cast<double>(waited_ms), 1000, 100);
@@ -156,6 +157,7 @@ TEST_P(ShortUringRefusals, AreWaitedForASecondAtMost) {
 }
 
 TEST(PartlyTaken, ReadsAreWaitedForAsFarAsTheyAreTaken) {
+  const RefusingKernel kernel;
   const int zeros = open("/dev/zero", O_RDONLY | O_CLOEXEC);
   UringRefusal refusal;
   const auto engine = make_uring_read_engine({zeros}, {}, refusal);
@@ -182,7 +184,7 @@ class RefusedWait : public ::testing::Test {
     if (engine_ == nullptr) GTEST_SKIP() << strerrordesc_np(refusal.error);
     for (std::byte& byte : bytes_) engine_->submit({.num_bytes = 1, .buffer = &byte});
     num_good = 0;
-    num_refused = kForever;
+    num_refused = kRefusedForever;
     waited_ms = 0;
   }
   void TearDown() override {
@@ -197,6 +199,7 @@ class RefusedWait : public ::testing::Test {
   }
   void write_all() { EXPECT_EQ(write(pipe_ends_[1], "abcd", 4), 4); }
 
+  const RefusingKernel kernel_;
   int pipe_ends_[2] = {-1, -1};
   std::byte bytes_[4] = {};
   std::unique_ptr<KernelReadEngine> engine_;

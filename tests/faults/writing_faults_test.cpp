@@ -31,7 +31,7 @@ using testing::SystemCall;
 using testing::TempDir;
 using Files = std::map<std::string, std::string>;
 
-void make_set(const fs::path& folder, int64_t num_samples, ReadMode read) {
+void make_set_of(const fs::path& folder, int64_t num_samples, ReadMode read) {
   convert(FakeSource(num_samples, {3}), folder,
           {.num_threads = 1, .on_error = OnError::skip, .read = read});
 }
@@ -45,8 +45,8 @@ struct Work {
 
 const std::vector<Work>& all_work() {
   static const std::vector<Work> all = {
-      {"convert", [](const fs::path& dir) { make_set(dir / "out", 12, ReadMode::direct); }},
-      {"gather", [](const fs::path& dir) { make_set(dir / "out", 12, ReadMode::gather); }},
+      {"convert", [](const fs::path& dir) { make_set_of(dir / "out", 12, ReadMode::direct); }},
+      {"gather", [](const fs::path& dir) { make_set_of(dir / "out", 12, ReadMode::gather); }},
       {"merge",
        [](const fs::path& dir) {
          merge_datasets(dir / "out", {dir / "a", dir / "b"}, {.transfer = ShardTransfer::copy});
@@ -59,7 +59,9 @@ const std::vector<Work>& all_work() {
       {"copy",
        [](const fs::path& dir) { copy_dataset(dir / "a", dir / "out", {.num_threads = 1}); }},
       {"v1",
-       [](const fs::path& dir) { write_v1({Dataset::open(dir / "a", "train")}, dir / "out", {}); }},
+       [](const fs::path& dir) {
+         ffkit::write_v1({Dataset::open(dir / "a", "train")}, dir / "out", {});
+       }},
   };
   return all;
 }
@@ -69,8 +71,8 @@ class WritingFaults : public ::testing::TestWithParam<Work> {
   // The same path each time: manifests name it.
   void prepare() const {
     fs::remove_all(folder_);
-    make_set(folder_ / "a", 6, ReadMode::direct);
-    make_set(folder_ / "b", 9, ReadMode::direct);
+    make_set_of(folder_ / "a", 6, ReadMode::direct);
+    make_set_of(folder_ / "b", 9, ReadMode::direct);
   }
   static bool looks_finished(const Files& files) {
     return (files.contains("train/manifest.json") || files.contains("meta.pkl")) &&
