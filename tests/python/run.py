@@ -1,4 +1,4 @@
-"""Runs one file of tests by pytest: run.py FILE [pytest's arguments].
+"""Runs files of tests of one folder by pytest, in one process: run.py FILE... [pytest's arguments].
 
 test_torch*.py run in the Python that FFKIT_REFERENCE_PYTHON names, those of frameworks/ in that of FFKIT_FRAMEWORKS_PYTHON, those of formats/ in that of
 FFKIT_FORMATS_PYTHON, those of engines/ in that of FFKIT_ENGINES_PYTHON, with this Python's pytest behind its own packages. Exit status 77: skipped, for want of one.
@@ -19,7 +19,7 @@ sys.exit(pytest.main(sys.argv[1:]))
 
 def main() -> int:
     file = pathlib.Path(sys.argv[1])
-    arguments = ["-q", "-p", "no:cacheprovider", "-ra", str(file), *sys.argv[2:]]
+    arguments = ["-q", "-p", "no:cacheprovider", "-ra", *sys.argv[1:]]
     if file.parent.name == "frameworks":
         name, packages, option = "FFKIT_FRAMEWORKS_PYTHON", "Lightning, Transformers and JAX", "--frameworks"
     elif file.parent.name == "formats":
