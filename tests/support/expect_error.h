@@ -1,7 +1,7 @@
-// EXPECT_ERROR(statement, code, ...): the statement throws an ffkit::Error of that code. What else is
-// given must hold of its context: EXPECT_ERROR(reader.read(3, record), corrupt, .record = 3,
-// .subject = shard); subjects are there without their enum. The sentence is recorded for the test of
-// the wording (messages/message_record.h).
+// EXPECT_ERROR(statement, code, ...): the statement throws an ffkit::Error of that code. What else
+// is given must hold of its context: EXPECT_ERROR(reader.read(3, record), corrupt, .record = 3,
+// .subject = shard); subjects are there without their enum. The sentence is recorded for the test
+// of the wording (messages/message_record.h).
 #pragma once
 
 #include <fmt/format.h>
