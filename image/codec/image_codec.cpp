@@ -6,10 +6,7 @@
 #include "base/enum_names.h"
 #include "base/errors_only.h"
 #include "base/make_error.h"
-#include "bitmaps/bmp_decoder.h"
-#include "bitmaps/bmp_header.h"
-#include "bitmaps/pnm_decoder.h"
-#include "bitmaps/pnm_header.h"
+#include "bitmaps/bitmaps.h"
 #include "codec/decode_scale.h"
 #include "codec/jpeg_decoder.h"
 #include "codec/not_an_image.h"
@@ -102,7 +99,7 @@ ImageInfo read_other_info(ImageEncoding encoding, std::span<const std::byte> dat
     case ImageEncoding::bmp:
       return read_bmp_info(data);
     case ImageEncoding::ppm:
-      return read_pnm_header(data).info;
+      return read_pnm_info(data);
     default:
       throw_not_an_image(data);
   }
