@@ -1,4 +1,9 @@
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cstring>
+#include <string>
+#include <string_view>
 
 #include <ffkit/image/dct_picture.h>
 #include <ffkit/image/image_codec.h>
@@ -7,12 +12,11 @@
 #include "base/errors_only.h"
 #include "base/make_error.h"
 #include "bitmaps/bitmaps.h"
-#include "codec/decode_scale.h"
 #include "codec/jpeg_decoder.h"
-#include "codec/not_an_image.h"
 #include "codec/pixel_buffer.h"
 #include "codec/png_decoder.h"
 #include "codec/webp_decoder.h"
+#include "format/content_kind.h"
 
 namespace ffkit {
 namespace {
@@ -83,6 +87,48 @@ ImageEncoding detect_image_encoding(std::span<const std::byte> data) {
 }
 
 namespace {
+
+bool is_printable(char c) {
+  return (c >= ' ' && c <= '~') || c == '\n' || c == '\r' || c == '\t';
+}
+
+// Of unknown bytes: their beginning, and a remedy.
+std::string describe_beginning(std::string_view text) {
+  constexpr size_t kShown = 16;
+  const std::string_view shown = text.substr(0, kShown);
+  if (shown.size() >= 4 && std::ranges::all_of(shown, is_printable)) {
+    std::string line(shown.substr(0, shown.find_first_of("\r\n")));
+    std::ranges::replace(line, '\t', ' ');
+    return fmt::format("text that begins with '{}'); get the picture again or leave it out", line);
+  }
+  std::string bytes;
+  for (const char c : text.substr(0, 4)) {
+    bytes += fmt::format(" {:02x}", static_cast<unsigned char>(c));
+  }
+  return fmt::format("unknown, begins with{}); convert it to one of them", bytes);
+}
+
+// Error(corrupt) where getting it again helps: it is empty, or went through a transfer as text;
+// else Error(unsupported).
+[[noreturn]] void throw_not_an_image(std::span<const std::byte> data) {
+  if (data.empty()) {
+    throw Error(ErrorCode::corrupt, "the picture is empty (0 bytes); get the file again");
+  }
+  constexpr std::string_view kRead = "none of JPEG, PNG, WebP, BMP, PPM, PGM and PBM";
+  const ContentKind kind = content_kind(data.first(std::min(data.size(), kContentHeadBytes)));
+  const bool is_through_text =
+      kind == ContentKind::png_through_text || kind == ContentKind::jpeg_through_text;
+  if (kind == ContentKind::unknown || kind == ContentKind::pnm || kind == ContentKind::bmp ||
+      kind == ContentKind::utf8_with_bom) {
+    const std::string_view text(reinterpret_cast<const char*>(data.data()), data.size());
+    throw error_of(ErrorCode::unsupported, "the picture is {} ({}", kRead,
+                   describe_beginning(text));
+  }
+  const std::string_view remedy = content_remedy(kind);
+  throw error_of(is_through_text ? ErrorCode::corrupt : ErrorCode::unsupported,
+                 "the picture is {}, {}; {}", content_name(kind), kRead,
+                 remedy.empty() ? "put a picture in its place or leave it out" : remedy);
+}
 
 // Whether JpegDecoder decodes it.
 bool is_jpeg_or_dct(ImageEncoding encoding) {
@@ -272,6 +318,23 @@ WideRgbView ImageDecoder::read_wide_region(const Rect& region) {
 
 int64_t ImageDecoder::max_pixels() {
   return 178'956'970;
+}
+
+void encode_ppm(const RgbView& pixels, std::vector<std::byte>& out) {
+  if (pixels.width < 1 || pixels.height < 1) {
+    throw error_of(ErrorCode::invalid_argument,
+                   "a PPM cannot have {} x {} pixels; expected 1 or more each way", pixels.width,
+                   pixels.height);
+  }
+  const std::string header = fmt::format("P6\n{} {}\n255\n", pixels.width, pixels.height);
+  const size_t row_bytes = size_t{3} * static_cast<size_t>(pixels.width);
+  errors_only("",
+              [&] { out.resize(header.size() + row_bytes * static_cast<size_t>(pixels.height)); });
+  std::memcpy(out.data(), header.data(), header.size());
+  std::byte* row = out.data() + header.size();
+  for (int y = 0; y < pixels.height; ++y, row += row_bytes) {
+    std::memcpy(row, pixels.data + y * pixels.stride, row_bytes);
+  }
 }
 
 }  // namespace ffkit

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -103,6 +104,18 @@ class JpegDecoder {
 // The size a JPEG of `size` pixels has when decoded at 1/denominator.
 inline int scaled_jpeg_size(int size, int denominator) {
   return (size + denominator - 1) / denominator;
+}
+
+// At which fraction of its size a part is decoded: the largest of 1, 2, 4, 8 that leaves at least min_width x min_height of the region; 1 where both
+// are 0.
+inline int choose_denominator(const Rect& region, int min_width, int min_height) {
+  if (min_width <= 0 && min_height <= 0) return 1;
+  int denominator = 8;
+  while (denominator > 1 && (region.width < int64_t{denominator} * min_width ||
+                             region.height < int64_t{denominator} * min_height)) {
+    denominator /= 2;
+  }
+  return denominator;
 }
 
 }  // namespace ffkit

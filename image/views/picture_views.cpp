@@ -9,7 +9,6 @@
 #include <ffkit/image/image_codec.h>
 
 #include "base/make_error.h"
-#include "codec/decode_scale.h"
 #include "codec/jpeg_decoder.h"
 #include "moves/augmentation_moves.h"
 #include "moves/plan_moves.h"
