@@ -10,7 +10,6 @@
 #include <ffkit/image/image_codec.h>
 
 #include "codec/jpeg_dct.h"
-#include "codec/jpeg_error.h"
 #include "codec/jpeg_huffman.h"
 #include "codec/pixel_buffer.h"
 #include "dct/dct_file.h"

@@ -5,7 +5,7 @@
 
 #include "base/errors_only.h"
 #include "base/make_error.h"
-#include "codec/jpeg_error.h"
+#include "jpeg/libjpeg.h"
 
 namespace ffkit {
 

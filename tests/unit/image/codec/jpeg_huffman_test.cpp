@@ -9,8 +9,8 @@
 
 #include "codec/jpeg_check_picture.h"
 #include "codec/jpeg_decoder.h"
-#include "codec/jpeg_error.h"
 #include "encode_for_test.h"
+#include "jpeg/libjpeg.h"
 #include "shared_data.h"
 #include "test_images.h"
 

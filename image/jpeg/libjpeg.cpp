@@ -1,4 +1,4 @@
-#include "codec/jpeg_error.h"
+#include "jpeg/libjpeg.h"
 
 #include <new>
 
