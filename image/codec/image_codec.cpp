@@ -14,7 +14,7 @@
 #include "bitmaps/bitmaps.h"
 #include "codec/jpeg_decoder.h"
 #include "codec/pixel_buffer.h"
-#include "codec/png_decoder.h"
+#include "codec/png.h"
 #include "codec/webp_decoder.h"
 #include "format/content_kind.h"
 

@@ -9,8 +9,7 @@
 
 #include <ffkit/image/image_codec.h>
 
-#include "codec/jpeg_dct.h"
-#include "codec/jpeg_huffman.h"
+#include "codec/jpeg_hooks.h"
 #include "codec/pixel_buffer.h"
 #include "dct/dct_file.h"
 #include "jpeg/libjpeg.h"

@@ -8,7 +8,7 @@
 
 #include "base/errors_only.h"
 #include "base/make_error.h"
-#include "codec/png_decoder.h"
+#include "codec/png.h"
 
 namespace ffkit {
 

@@ -1,5 +1,3 @@
-#include "codec/jpeg_huffman.h"
-
 #include <gtest/gtest.h>
 
 #include <random>
@@ -9,6 +7,7 @@
 
 #include "codec/jpeg_check_picture.h"
 #include "codec/jpeg_decoder.h"
+#include "codec/jpeg_hooks.h"
 #include "encode_for_test.h"
 #include "jpeg/libjpeg.h"
 #include "shared_data.h"

@@ -1,13 +1,28 @@
-#include "codec/jpeg_huffman.h"
+#include "codec/jpeg_hooks.h"
 
+#include <algorithm>
 #include <cstring>
 
-#include "jpeg/libjpeg_internal.h"
+// libjpeg's internal interface, of which only the entropy decoder's entry point is used.
+// image/CMakeLists.txt names the versions it was tested with.
+#ifdef FFKIT_JPEG_HUFFMAN
+#include <jpegint.h>  // has no guard of its own
+#endif
 
 namespace ffkit {
 namespace {
 
 using Table = JpegHuffmanTable;
+
+#ifdef FFKIT_JPEG_HUFFMAN
+// Whether the frame is one scan of sequential Huffman codes of 8 bits without restarts: what the
+// entropy decoders of our own take. After jpeg_start_decompress().
+bool is_one_plain_scan(jpeg_decompress_struct& info) {
+  return !info.progressive_mode && !info.arith_code && !jpeg_has_multiple_scans(&info) &&
+         info.restart_interval == 0 && info.comps_in_scan == info.num_components &&
+         info.data_precision == 8;
+}
+#endif
 
 }  // namespace
 
@@ -97,7 +112,8 @@ bool JpegHuffman::can_take(std::span<const std::byte> jpeg) {
   return false;
 }
 
-bool JpegHuffman::attach(jpeg_decompress_struct& info, int first_column, int last_column) {
+bool JpegHuffman::attach([[maybe_unused]] jpeg_decompress_struct& info,
+                         [[maybe_unused]] int first_column, [[maybe_unused]] int last_column) {
   failed_ = false;
 #ifdef FFKIT_JPEG_HUFFMAN
   if (!is_one_plain_scan(info)) {
@@ -124,9 +140,6 @@ bool JpegHuffman::attach(jpeg_decompress_struct& info, int first_column, int las
   info.entropy->decode_mcu = decode_mcu;
   return true;
 #else
-  static_cast<void>(info);
-  static_cast<void>(first_column);
-  static_cast<void>(last_column);
   return false;
 #endif
 }
@@ -160,6 +173,76 @@ boolean JpegHuffman::decode_mcu(j_decompress_ptr info, JBLOCKROW* blocks) {
   self.num_bits_ = bits.num_bits;
   self.next_ = bits.next;
   return TRUE;
+}
+
+bool JpegDct::attach([[maybe_unused]] jpeg_decompress_struct& info,
+                     [[maybe_unused]] int first_column, [[maybe_unused]] int last_column,
+                     [[maybe_unused]] const DctFile& file) {
+  failed_ = false;
+#ifdef FFKIT_JPEG_HUFFMAN
+  if (!is_one_plain_scan(info) ||
+      static_cast<size_t>(info.num_components) != file.num_components() ||
+      size_t{info.MCU_rows_in_scan} != file.num_rows()) {
+    return false;
+  }
+  DctGeometry geometry;
+  geometry.mcus_per_row = info.MCUs_per_row;
+  geometry.num_rows = info.MCU_rows_in_scan;
+  dc_alone_ = true;
+  for (int c = 0; c < info.comps_in_scan; ++c) {
+    const jpeg_component_info& component = *info.cur_comp_info[c];
+    geometry.add_component(static_cast<size_t>(component.MCU_blocks));
+    dc_alone_ = dc_alone_ && scaled_block_size(component) == 1;
+  }
+  row_.begin(geometry, file.codes());
+  file_ = &file;
+  num_blocks_ = geometry.blocks_in_mcu;
+  num_columns_ = geometry.mcus_per_row;
+  first_column_ = static_cast<size_t>(first_column);
+  last_column_ = std::min(static_cast<size_t>(last_column), num_columns_ - 1);
+  next_row_ = 0;
+  column_ = 0;
+  info.client_data = this;
+  info.entropy->decode_mcu = decode_mcu;
+  return true;
+#else
+  return false;
+#endif
+}
+
+boolean JpegDct::decode_mcu(j_decompress_ptr info, JBLOCKROW* blocks) {
+  auto& self = *static_cast<JpegDct*>(info->client_data);
+  const size_t column = self.column_;
+  if (++self.column_ == self.num_columns_) {
+    self.column_ = 0;
+    ++self.next_row_;
+  }
+  // Rows that are skipped come without blocks.
+  const bool is_wanted = blocks != nullptr && column >= self.first_column_ &&
+                         column <= self.last_column_ && !self.failed_;
+  if (is_wanted && !self.read_mcu(*blocks[0], column))
+    self.failed_ = true;  // grey until the caller asks
+  return TRUE;
+}
+
+// libjpeg keeps the blocks of an MCU one behind the other, and fills them with 0 at once
+// (jdcoefct.c).
+bool JpegDct::read_mcu(JCOEF* blocks, size_t column) {
+  if (column == first_column_) {
+    const size_t row = column_ == 0 ? next_row_ - 1 : next_row_;
+    if (row >= file_->num_rows() || !row_.open(file_->row(row), dc_alone_)) return false;
+    if (dc_alone_) {
+      row_.skip_dc(first_column_);
+    } else if (!row_.skip_mcus(first_column_)) {
+      return false;
+    }
+  }
+  if (dc_alone_) {
+    row_.read_dc(blocks);
+    return true;
+  }
+  if (!row_.read_mcu(blocks)) return false;
+  return column + 1 < num_columns_ || row_.is_at_end();
 }
 
 }  // namespace ffkit
