@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "dct/dct_geometry.h"
+#include "dct/dct_file.h"
 #include "dct/dct_kernels.h"
 
 namespace ffkit {

@@ -14,9 +14,7 @@
 #include "dct/dct_row_writer.h"
 #include "dct/dct_tables.h"
 #include "dct/jpeg_head.h"
-#include "dct/jpeg_scan_reader.h"
-#include "dct/jpeg_scan_writer.h"
-#include "dct/jpeg_tail.h"
+#include "dct/jpeg_scan.h"
 
 namespace ffkit {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "dct/dct_coefficients.h"
-#include "dct/dct_geometry.h"
+#include "dct/dct_file.h"
 
 namespace ffkit {
 
