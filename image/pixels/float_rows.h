@@ -10,7 +10,7 @@
 
 #include <ffkit/format/schema.h>
 
-#include "resize/linear_axis.h"
+#include "resize/axis_filter.h"
 
 namespace ffkit {
 

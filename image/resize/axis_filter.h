@@ -1,18 +1,82 @@
-// AxisFilter: the weights of Pillow's antialiased bilinear or bicubic resize along one axis, in
-// Pillow's 8-bit fixed point.
-//
-// Formulas and rounding are those of precompute_coeffs() and normalize_coeffs_8bpc() in Pillow's
-// src/libImaging/Resample.c.
+// Where a resize looks along one axis, and with which weights: Pillow's filters and OpenCV's.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include <ffkit/image/interpolation.h>
 
 namespace ffkit {
 
+// The weights of Pillow's antialiased bilinear or bicubic resize along one axis. Formulas and their
+// order are those of precompute_coeffs() in Pillow's src/libImaging/Resample.c.
+
+// Pillow's bilinear_filter() and bicubic_filter(), in its order of operations; x >= 0.
+struct TriangleFilter {
+  static constexpr double kSupport = 1;
+  double operator()(double x) const { return x < 1.0 ? 1.0 - x : 0.0; }
+};
+
+struct CubicFilter {
+  static constexpr double kSupport = 2;
+  double operator()(double x) const {
+    constexpr double kA = -0.5;
+    if (x < 1.0) return ((kA + 2.0) * x - (kA + 3.0)) * x * x + 1;
+    if (x < 2.0) return (((x - 5) * x + 8) * x - 4) * kA;
+    return 0.0;
+  }
+};
+
+// An axis of in_size pixels, of which [box_begin, box_end) is stretched to out_size outputs; of
+// these only out_first .. out_first+out_count-1 are made.
+struct AxisStretch {
+  int in_size = 0;
+  double box_begin = 0;
+  double box_end = 0;
+  int out_size = 0;
+  int out_first = 0;
+  int out_count = 0;
+};
+
+// The most weights that an output has.
+template <typename Filter>
+size_t max_taps(const AxisStretch& axis) {
+  const double filter_scale = std::max((axis.box_end - axis.box_begin) / axis.out_size, 1.0);
+  return static_cast<size_t>(std::ceil(Filter::kSupport * filter_scale)) * 2 + 1;
+}
+
+// Calls use(i, first, weights) for each output i from 0 on: the weights of the inputs from `first`
+// on, which add up to 1. `scratch` holds them.
+template <typename Filter, typename Use>
+void for_each_output(const Filter& filter, const AxisStretch& axis, std::vector<double>& scratch,
+                     const Use& use) {
+  const double scale = (axis.box_end - axis.box_begin) / axis.out_size;
+  const double filter_scale = std::max(scale, 1.0);
+  const double support = Filter::kSupport * filter_scale;
+  const double inverse_scale = 1.0 / filter_scale;
+  scratch.resize(max_taps<Filter>(axis));
+  for (int i = 0; i < axis.out_count; ++i) {
+    const double center = axis.box_begin + (axis.out_first + i + 0.5) * scale;
+    const int first = std::max(static_cast<int>(center - support + 0.5), 0);
+    const int last = std::min(static_cast<int>(center + support + 0.5), axis.in_size);
+    const auto count = static_cast<size_t>(last - first);
+    double sum = 0;
+    for (size_t k = 0; k < count; ++k) {
+      const double weight =
+          filter(std::abs((static_cast<int>(k) + first - center + 0.5) * inverse_scale));
+      scratch[k] = weight;
+      sum += weight;
+    }
+    for (size_t k = 0; k < count; ++k) scratch[k] /= sum;
+    use(i, first, std::span<const double>(scratch.data(), count));
+  }
+}
+
+// The same weights in Pillow's 8-bit fixed point, with the rounding of its normalize_coeffs_8bpc().
 class AxisFilter {
  public:
   AxisFilter() = default;
@@ -50,6 +114,33 @@ class AxisFilter {
   std::vector<Taps> taps_;
   std::vector<int32_t> weights_;
   std::vector<double> scratch_;
+};
+
+// Where OpenCV's bilinear filter looks along one axis.
+//
+// Positions are those of cv::resize with INTER_LINEAR: the centre of an output pixel among the
+// input's, in f32. The filter is not widened when it shrinks. Keeps its memory between pictures.
+class LinearAxis {
+ public:
+  // From in_size to out_size values, both at least 1.
+  void build(int in_size, int out_size);
+
+  int num_outputs() const { return num_outputs_; }
+  // Output i is input index()[i] times (1 - weight()[i]) plus the next input times weight()[i].
+  // Both inputs exist; of an axis of one input the weight is 0. kMaxLanes more of both may be read.
+  const int32_t* index() const { return index_.data(); }
+  const float* weight() const { return weight_.data(); }
+
+  // Output i is input i.
+  bool is_same() const { return num_outputs_ == num_inputs_; }
+  // Output i is the mean of the inputs 2 * i and 2 * i + 1.
+  bool is_half() const { return num_inputs_ == 2 * num_outputs_; }
+
+ private:
+  int num_inputs_ = 0;
+  int num_outputs_ = 0;
+  std::vector<int32_t> index_;
+  std::vector<float> weight_;
 };
 
 }  // namespace ffkit

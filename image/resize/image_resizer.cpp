@@ -2,13 +2,32 @@
 
 #include <ffkit/image/image_resizer.h>
 
+#include "base/enum_names.h"
 #include "base/errors_only.h"
 #include "base/make_error.h"
 #include "codec/pixel_buffer.h"
 #include "resize/axis_filter.h"
+#include "resize/opencv_resize.h"
 #include "resize/resample_passes.h"
 
 namespace ffkit {
+
+constexpr EnumName<Interpolation> kInterpolationNames[] = {
+    {Interpolation::bilinear, "bilinear"},
+    {Interpolation::bicubic, "bicubic"},
+    {Interpolation::opencv_bilinear, "opencv_bilinear"}};
+std::string_view to_string(Interpolation interpolation) {
+  return name_of(kInterpolationNames, interpolation);
+}
+
+Interpolation parse_interpolation(std::string_view name) {
+  return value_of(kInterpolationNames, name, "interpolation");
+}
+
+bool is_built(Interpolation interpolation) {
+  return interpolation != Interpolation::opencv_bilinear || has_opencv();
+}
+
 namespace {
 
 static_assert(PixelBuffer::kSlackBytes <= ResamplePasses::kReadableBytes);

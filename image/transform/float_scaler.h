@@ -14,7 +14,7 @@
 
 #include "pixels/distort_kernel.h"
 #include "pixels/row_scale.h"
-#include "resize/linear_axis.h"
+#include "resize/axis_filter.h"
 
 namespace ffkit {
 

@@ -1,7 +1,5 @@
-// WideScaler: from the decoded pixels of a picture of 16 bits to those of the output, as a CropPlan
-// says. What PictureScaler is for bytes.
-//
-// Keeps its memory between pictures. Not thread-safe.
+// Pictures of 16 bits: what PictureScaler is for bytes. Both classes keep their memory between
+// pictures. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +12,48 @@
 #include <ffkit/image/rgb_image.h>
 
 #include "pixels/wide_writer.h"
-#include "resize/wide_resizer.h"
+#include "resize/axis_filter.h"
 #include "transform/crop_plan.h"
 
 namespace ffkit {
 
+// Pillow's antialiased resize of pixels of 16 bits, as that of its mode I;16: sums of doubles,
+// rounded to 16 bits after each pass. What it makes too small or too large is 0 or 65535.
+class WideResizer {
+ public:
+  // Of a picture of width x height pixels that becomes resized_width x resized_height, `taken` is
+  // wanted. Returns the part of the picture that it is made from.
+  Rect plan(int width, int height, int resized_width, int resized_height, const Rect& taken,
+            Interpolation interpolation);
+  // Writes [taken.height, taken.width, 3] without gaps. `pixels` is what plan() returned last.
+  void run(const WideRgbView& pixels, uint16_t* out);
+
+ private:
+  struct Axis {
+    struct Taps {
+      int first;  // counted from `begin`
+      size_t offset;
+      int count;
+    };
+    void build(const AxisStretch& stretch, Interpolation interpolation);
+
+    int begin = 0;
+    int end = 0;
+    std::vector<Taps> taps;
+    std::vector<double> weights;
+    std::vector<double> scratch;
+  };
+
+  static void horizontal(const WideRgbView& pixels, const Axis& axis, uint16_t* out);
+  static void vertical(const WideRgbView& pixels, const Axis& axis, uint16_t* out);
+
+  Axis x_;
+  Axis y_;
+  bool is_vertical_first_ = false;
+  std::vector<uint16_t> between_;
+};
+
+// From the decoded pixels of a picture to those of the output, as a CropPlan says.
 class WideScaler {
  public:
   // `output` must have passed validate(), and not be u8.
