@@ -1,6 +1,6 @@
-#include "pixels/blur_kernels.h"
-
 #include <algorithm>
+
+#include "pixels/pixel_kernels.h"
 
 // As in resize_kernels.cpp.
 #if defined(__x86_64__)

@@ -1,6 +1,6 @@
-#include "pixels/distort_kernel.h"
-
 #include <limits>
+
+#include "pixels/pixel_kernels.h"
 
 // As in resize_kernels.cpp.
 #if defined(__x86_64__)

@@ -1,8 +1,8 @@
-#include "pixels/float_rows.h"
-
 #include <hwy/cache_control.h>
 
 #include <cstring>
+
+#include "pixels/pixel_kernels.h"
 
 // As in resize_kernels.cpp.
 #if defined(__x86_64__)

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "pixels/blur_kernels.h"
+#include "pixels/pixel_kernels.h"
 
 namespace ffkit {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <ffkit/image/rgb_image.h>
 
-#include "pixels/blur_kernels.h"
+#include "pixels/pixel_kernels.h"
 
 namespace ffkit {
 

@@ -1,6 +1,6 @@
-#include "pixels/write_kernels.h"
-
 #include <cstring>
+
+#include "pixels/pixel_kernels.h"
 
 // As in resize_kernels.cpp.
 #if defined(__x86_64__)
@@ -12,7 +12,7 @@
 // Must come after foreach_target.h.
 #include <hwy/highway.h>
 
-#include "pixels/row_scale.h"
+#include "pixels/pixel_writer.h"
 #include "resize/value_store-inl.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "pixels/float_rows.h"
+#include "pixels/pixel_kernels.h"
 
 namespace ffkit {
 

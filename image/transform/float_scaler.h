@@ -12,8 +12,8 @@
 #include <ffkit/image/image_output.h>
 #include <ffkit/image/rgb_image.h>
 
-#include "pixels/distort_kernel.h"
-#include "pixels/row_scale.h"
+#include "pixels/pixel_kernels.h"
+#include "pixels/pixel_writer.h"
 #include "resize/axis_filter.h"
 
 namespace ffkit {

@@ -5,7 +5,7 @@
 #include <ffkit/image/augmentation.h>
 #include <ffkit/image/random.h>
 
-#include "pixels/distort_kernel.h"
+#include "pixels/pixel_kernels.h"
 
 namespace ffkit {
 

@@ -12,7 +12,7 @@
 #include <ffkit/image/image_output.h>
 #include <ffkit/image/rgb_image.h>
 
-#include "pixels/row_scale.h"
+#include "pixels/pixel_writer.h"
 #include "resize/axis_filter.h"
 #include "resize/resample_passes.h"
 

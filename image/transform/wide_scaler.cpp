@@ -92,20 +92,12 @@ void WideResizer::vertical(const WideRgbView& pixels, const Axis& axis, uint16_t
   }
 }
 
-namespace {
-
-bool is_of_numbers(const ImageOutput& output) {
-  return output.dtype == DType::u16 || output.dtype == DType::i32;
-}
-
-}  // namespace
-
 // White is 65535 where the output is a share of it. A number that fills a map of labels stays that
 // number.
 WideScaler::WideScaler(Interpolation interpolation, ImageSize size, const ImageOutput& output)
     : interpolation_(interpolation),
       size_(size),
-      fill_factor_(is_of_numbers(output) ? 1 : 257),
+      fill_factor_(has_numbers(output) ? 1 : 257),
       writer_(size, output) {}
 
 Rect WideScaler::wanted(const CropPlan& plan) {

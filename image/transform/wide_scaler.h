@@ -11,7 +11,7 @@
 #include <ffkit/image/interpolation.h>
 #include <ffkit/image/rgb_image.h>
 
-#include "pixels/wide_writer.h"
+#include "pixels/pixel_writer.h"
 #include "resize/axis_filter.h"
 #include "transform/crop_plan.h"
 

@@ -9,7 +9,6 @@
 #include "moves/canvas_mover.h"
 #include "pixels/pixel_ops.h"
 #include "pixels/pixel_writer.h"
-#include "pixels/wide_writer.h"
 #include "random_numbers/random_streams.h"
 #include "transform/augmenter.h"
 #include "transform/erasing.h"
@@ -40,11 +39,6 @@ void require_grey(const WideRgbView& pixels) {
                   "channels, or as bytes");
     }
   }
-}
-
-// u16 or i32
-bool has_numbers(const ImageOutput& output) {
-  return output.dtype == DType::u16 || output.dtype == DType::i32;
 }
 
 }  // namespace

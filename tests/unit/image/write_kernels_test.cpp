@@ -1,6 +1,6 @@
-#include "pixels/write_kernels.h"
-
 #include <gtest/gtest.h>
+
+#include "pixels/pixel_kernels.h"
 
 namespace ffkit {
 namespace {
