@@ -8,8 +8,10 @@
 #include <array>
 #include <vector>
 
+#include <ffkit/image/augmentation.h>
 #include <ffkit/image/image_info.h>
 #include <ffkit/image/image_output.h>
+#include <ffkit/image/random.h>
 #include <ffkit/image/rgb_image.h>
 
 #include "pixels/pixel_kernels.h"
@@ -17,6 +19,10 @@
 #include "resize/axis_filter.h"
 
 namespace ffkit {
+
+// What PhotoMetricDistortion does to one picture: the draws of mmdetection's PhotoMetricDistortion,
+// without pixels.
+RowDistortion draw_distortion(const PhotoMetricDistortion& options, CounterRandom& random);
 
 class FloatScaler {
  public:

@@ -13,7 +13,6 @@
 #include "transform/augmenter.h"
 #include "transform/erasing.h"
 #include "transform/float_scaler.h"
-#include "transform/photometric.h"
 #include "transform/wide_scaler.h"
 
 namespace ffkit {

@@ -1,5 +1,3 @@
-#include "transform/crop.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -12,6 +10,7 @@
 
 #include "reference_python.h"
 #include "temp_dir.h"
+#include "transform/crop_plan.h"
 
 namespace ffkit {
 namespace {

@@ -14,8 +14,8 @@
 #include "resize/axis_filter.h"
 #include "shared_data.h"
 #include "test_images.h"
-#include "transform/crop.h"
-#include "transform/resize.h"
+#include "transform/crop_plan.h"
+#include "transform/picture_scaler.h"
 #include "views/picture_views.h"
 
 namespace ffkit {

@@ -11,7 +11,7 @@
 #include "expect_error.h"
 #include "random_numbers/random_streams.h"
 #include "test_images.h"
-#include "transform/crop.h"
+#include "transform/crop_plan.h"
 #include "views/picture_views.h"
 
 namespace ffkit {

@@ -20,7 +20,6 @@
 #include "random_numbers/random_streams.h"
 #include "test_images.h"
 #include "transform/float_scaler.h"
-#include "transform/photometric.h"
 #include "views/picture_views.h"
 
 namespace ffkit {

@@ -1,5 +1,3 @@
-#include "transform/resize.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,6 +9,7 @@
 #include "reference_python.h"
 #include "temp_dir.h"
 #include "test_images.h"
+#include "transform/picture_scaler.h"
 
 namespace ffkit {
 namespace {
