@@ -104,8 +104,8 @@ inline int scaled_jpeg_size(int size, int denominator) {
   return (size + denominator - 1) / denominator;
 }
 
-// At which fraction of its size a part is decoded: the largest of 1, 2, 4, 8 that leaves at least min_width x min_height of the region; 1 where both
-// are 0.
+// At which fraction of its size a part is decoded: the largest of 1, 2, 4, 8 that leaves at least
+// min_width x min_height of the region; 1 where both are 0.
 inline int choose_denominator(const Rect& region, int min_width, int min_height) {
   if (min_width <= 0 && min_height <= 0) return 1;
   int denominator = 8;

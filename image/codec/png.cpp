@@ -50,8 +50,8 @@ struct PngState {
     }
   }
 
-  // Calls `body`, which may call libpng; its failure becomes Error or std::bad_alloc. The jump skips
-  // destructors: `body` owns nothing.
+  // Calls `body`, which may call libpng; its failure becomes Error or std::bad_alloc. The jump
+  // skips destructors: `body` owns nothing.
   template <typename Body>
   void guard(const Body& body) {
     if (setjmp(jump) != 0) {

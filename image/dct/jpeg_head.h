@@ -1,5 +1,5 @@
-// JpegHead: what the header of a JPEG says of its scan, read without libjpeg, and more strictly; and
-// what stands behind the scan. Not thread-safe.
+// JpegHead: what the header of a JPEG says of its scan, read without libjpeg, and more strictly;
+// and what stands behind the scan. Not thread-safe.
 #pragma once
 
 #include <array>
@@ -55,8 +55,8 @@ class JpegHead {
   DctGeometry geometry_;
 };
 
-// Why a picture with this behind its only scan, its tail, has no dct code; nothing when an end of image comes, be
-// it behind fill bytes, comments or other segments.
+// Why a picture with this behind its only scan, its tail, has no dct code; nothing when an end of
+// image comes, be it behind fill bytes, comments or other segments.
 std::optional<DctRefusal> refuse_tail(std::span<const std::byte> tail);
 
 }  // namespace ffkit

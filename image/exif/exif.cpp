@@ -1,4 +1,5 @@
-// The EXIF data of a picture: where they are, and their tags. They are a TIFF file (EXIF 2.32, 4.6).
+// The EXIF data of a picture: where they are, and their tags. They are a TIFF file (EXIF 2.32,
+// 4.6).
 #include <fmt/format.h>
 
 #include <algorithm>

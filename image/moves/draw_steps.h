@@ -9,7 +9,7 @@
 #include <ffkit/image/image_info.h>
 #include <ffkit/image/random.h>
 
-#include "moves/plan_moves.h"
+#include "moves/moves.h"
 #include "pixels/warp.h"
 
 namespace ffkit {

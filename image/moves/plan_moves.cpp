@@ -1,10 +1,9 @@
-#include "moves/plan_moves.h"
-
 #include <algorithm>
 #include <cmath>
 
 #include "base/make_error.h"
 #include "moves/draw_steps.h"
+#include "moves/moves.h"
 #include "random_numbers/random_streams.h"
 
 namespace ffkit {
@@ -211,40 +210,6 @@ void plan_moves(const ImageTransform& transform, int width, int height, const Sa
         }
       },
       transform);
-}
-
-std::array<double, 2> map_point(const ViewMatrix& m, double x, double y) {
-  const double w = m[6] * x + m[7] * y + m[8];
-  return {(m[0] * x + m[1] * y + m[2]) / w, (m[3] * x + m[4] * y + m[5]) / w};
-}
-
-BoxEdges map_box(const ViewMatrix& matrix, const BoxEdges& box) {
-  BoxEdges mapped = {INFINITY, INFINITY, -INFINITY, -INFINITY};
-  for (const size_t x : {0, 2}) {
-    for (const size_t y : {1, 3}) {
-      const auto [u, v] = map_point(matrix, box[x], box[y]);
-      mapped = {std::min(mapped[0], u), std::min(mapped[1], v), std::max(mapped[2], u),
-                std::max(mapped[3], v)};
-    }
-  }
-  return mapped;
-}
-
-BoxEdges clipped(const BoxEdges& box, ImageSize size) {
-  const auto width = static_cast<double>(size.width);
-  const auto height = static_cast<double>(size.height);
-  return {std::clamp(box[0], 0.0, width), std::clamp(box[1], 0.0, height),
-          std::clamp(box[2], 0.0, width), std::clamp(box[3], 0.0, height)};
-}
-
-double area_of(const BoxEdges& box) {
-  return (box[2] - box[0]) * (box[3] - box[1]);
-}
-
-bool is_centre_within(const BoxEdges& box, const BoxEdges& area) {
-  const double x = 0.5 * (box[0] + box[2]);
-  const double y = 0.5 * (box[1] + box[3]);
-  return area[0] < x && x < area[2] && area[1] < y && y < area[3];
 }
 
 }  // namespace ffkit

@@ -1,5 +1,5 @@
-// The vector loops of pixels, compiled for several instruction sets; resize_kernels.h has those of the
-// resize.
+// The vector loops of pixels, compiled for several instruction sets; resize_kernels.h has those of
+// the resize.
 #pragma once
 
 #include <array>
@@ -99,9 +99,9 @@ struct RowDistortion {
 // kMaxLanes of `count` is changed.
 void distort_rows(float* rows, size_t stride, size_t count, const RowDistortion& distortion);
 
-// Of FloatScaler: rows of pixels as floats, a row for each channel. The loops write whole registers:
-// a row has room for float_row_stride(width) values. What is behind its last value is some finite
-// number.
+// Of FloatScaler: rows of pixels as floats, a row for each channel. The loops write whole
+// registers: a row has room for float_row_stride(width) values. What is behind its last value is
+// some finite number.
 
 // From one channel's row of `width` values to the next one's.
 size_t float_row_stride(int width);

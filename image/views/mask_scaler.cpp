@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "base/make_error.h"
-#include "moves/move.h"
+#include "moves/moves.h"
 #include "pixels/warp.h"
 
 namespace ffkit {

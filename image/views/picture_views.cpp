@@ -10,8 +10,7 @@
 
 #include "base/make_error.h"
 #include "codec/jpeg_decoder.h"
-#include "moves/augmentation_moves.h"
-#include "moves/plan_moves.h"
+#include "moves/moves.h"
 #include "views/view_renderer.h"
 
 namespace ffkit {

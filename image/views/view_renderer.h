@@ -11,7 +11,7 @@
 #include <ffkit/image/image_options.h>
 #include <ffkit/image/random.h>
 
-#include "moves/move.h"
+#include "moves/moves.h"
 #include "transform/picture_scaler.h"
 
 namespace ffkit {

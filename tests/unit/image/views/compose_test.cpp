@@ -11,7 +11,7 @@
 
 #include "encode_for_test.h"
 #include "expect_error.h"
-#include "moves/move.h"
+#include "moves/moves.h"
 #include "test_images.h"
 #include "views/mask_scaler.h"
 #include "views/picture_views.h"

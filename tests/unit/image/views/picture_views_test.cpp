@@ -11,7 +11,7 @@
 #include <ffkit/image/image_codec.h>
 
 #include "encode_for_test.h"
-#include "moves/move.h"
+#include "moves/moves.h"
 #include "test_images.h"
 
 namespace ffkit {

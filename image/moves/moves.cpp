@@ -1,6 +1,9 @@
-#include "moves/move.h"
+#include "moves/moves.h"
 
 #include <algorithm>
+#include <cmath>
+
+#include <ffkit/image/image_options.h>
 
 namespace ffkit {
 namespace {
@@ -74,6 +77,40 @@ ViewMatrix matrix_of(const Moves& moves) {
   return all;
 }
 
+std::array<double, 2> map_point(const ViewMatrix& m, double x, double y) {
+  const double w = m[6] * x + m[7] * y + m[8];
+  return {(m[0] * x + m[1] * y + m[2]) / w, (m[3] * x + m[4] * y + m[5]) / w};
+}
+
+BoxEdges map_box(const ViewMatrix& matrix, const BoxEdges& box) {
+  BoxEdges mapped = {INFINITY, INFINITY, -INFINITY, -INFINITY};
+  for (const size_t x : {0, 2}) {
+    for (const size_t y : {1, 3}) {
+      const auto [u, v] = map_point(matrix, box[x], box[y]);
+      mapped = {std::min(mapped[0], u), std::min(mapped[1], v), std::max(mapped[2], u),
+                std::max(mapped[3], v)};
+    }
+  }
+  return mapped;
+}
+
+BoxEdges clipped(const BoxEdges& box, ImageSize size) {
+  const auto width = static_cast<double>(size.width);
+  const auto height = static_cast<double>(size.height);
+  return {std::clamp(box[0], 0.0, width), std::clamp(box[1], 0.0, height),
+          std::clamp(box[2], 0.0, width), std::clamp(box[3], 0.0, height)};
+}
+
+double area_of(const BoxEdges& box) {
+  return (box[2] - box[0]) * (box[3] - box[1]);
+}
+
+bool is_centre_within(const BoxEdges& box, const BoxEdges& area) {
+  const double x = 0.5 * (box[0] + box[2]);
+  const double y = 0.5 * (box[1] + box[3]);
+  return area[0] < x && x < area[2] && area[1] < y && y < area[3];
+}
+
 bool crops(const CropPlan& plan) {
   return plan.is_cropped_first || plan.box.x != 0 || plan.box.y != 0 ||
          plan.taken.width != plan.resized_width || plan.taken.height != plan.resized_height;
@@ -115,6 +152,21 @@ std::optional<CropPlan> joined(const CropPlan& first, ImageSize size, const Crop
   both.fill = first_fills ? first.fill : next.fill;
   both.map = composed(first.map, next.map);
   return both;
+}
+
+AugmentationMoves::AugmentationMoves(const std::vector<Augmentation>& augmentations, ImageSize size)
+    : size_(size),
+      augmenter_(moves_pixels(augmentations) ? augmentations : std::vector<Augmentation>{}, size) {}
+
+void AugmentationMoves::add(const SampleKey& key, Moves& moves) {
+  ops_.clear();
+  augmenter_.draw_ops(key, ops_);
+  for (const auto& [drawn, fill] : ops_) {
+    const ViewMatrix source =
+        source_of(drawn, static_cast<int>(size_.width), static_cast<int>(size_.height));
+    if (source == Warp{}.source) continue;
+    moves.push_back({.what = Warp{.source = source, .fill = fill}, .size = size_});
+  }
 }
 
 }  // namespace ffkit
