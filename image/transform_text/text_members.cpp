@@ -174,9 +174,24 @@ void read_text(const TextPlace& place, const TextValue& value, std::vector<doubl
   for (const TextValue& item : value.items) to.push_back(item.number);
 }
 
-void read_text(const TextPlace& place, const TextValue& value, std::pair<double, double>& to) {
+void read_text(const TextPlace& place, const TextValue& value, LowHigh to) {
   if (!is_text_list(value, Kind::number, 2)) refuse_text(place, value, "(low, high)");
-  to = {value.items[0].number, value.items[1].number};
+  to.low = value.items[0].number;
+  to.high = value.items[1].number;
+}
+
+void read_text(const TextPlace& place, const TextValue& value, OrNone to) {
+  to.number = 0;
+  if (value.kind != Kind::none) read_text(place, value, to.number);
+}
+
+void read_text(const TextPlace& place, const TextValue& value, NumberOrRandom to) {
+  to.is_random = value.kind == Kind::string && value.text == "random";
+  if (to.is_random) return;
+  if (value.kind == Kind::string) refuse_text(place, value, "a number, or \"random\"");
+  double number = 0;
+  read_text(place, value, number);
+  to.number = static_cast<float>(number);
 }
 
 std::string show_text(bool value) {
@@ -235,8 +250,14 @@ std::string show_text(const std::vector<int64_t>& value) {
 std::string show_text(const std::vector<double>& value) {
   return fmt::format("[{}]", fmt::join(value, ", "));
 }
-std::string show_text(const std::pair<double, double>& value) {
-  return text_of_pair(value.first, value.second);
+std::string show_text(LowHigh value) {
+  return text_of_pair(value.low, value.high);
+}
+std::string show_text(OrNone value) {
+  return value.number == 0 ? "None" : show_text(value.number);
+}
+std::string show_text(NumberOrRandom value) {
+  return show_text(double{value.number});
 }
 
 }  // namespace ffkit

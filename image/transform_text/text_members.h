@@ -5,13 +5,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include <ffkit/image/augmentation.h>
-#include <ffkit/image/transform.h>
-
 #include "transform_text/text_value.h"
+#include "transform_text/transform_table.h"
 
 namespace ffkit {
 
@@ -45,8 +42,9 @@ void read_text(const TextPlace& place, const TextValue& value, WarpFilter& to);
 void read_text(const TextPlace& place, const TextValue& value, AutoAugmentPolicy& to);
 void read_text(const TextPlace& place, const TextValue& value, std::vector<int64_t>& to);
 void read_text(const TextPlace& place, const TextValue& value, std::vector<double>& to);
-// (low, high)
-void read_text(const TextPlace& place, const TextValue& value, std::pair<double, double>& to);
+void read_text(const TextPlace& place, const TextValue& value, LowHigh to);
+void read_text(const TextPlace& place, const TextValue& value, OrNone to);
+void read_text(const TextPlace& place, const TextValue& value, NumberOrRandom to);
 
 std::string show_text(bool value);
 std::string show_text(int value);
@@ -65,6 +63,8 @@ std::string show_text(WarpFilter value);
 std::string show_text(AutoAugmentPolicy value);
 std::string show_text(const std::vector<int64_t>& value);
 std::string show_text(const std::vector<double>& value);
-std::string show_text(const std::pair<double, double>& value);
+std::string show_text(LowHigh value);
+std::string show_text(OrNone value);
+std::string show_text(NumberOrRandom value);
 
 }  // namespace ffkit

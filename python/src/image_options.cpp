@@ -6,15 +6,17 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
+#include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <ffkit/base/error.h>
 
-#include "image_values.h"
+#include "image/transform_text/transform_table.h"
 #include "python_code.h"
 #include "python_value.h"
-#include "transforms.h"
 
 namespace ffkit::python {
 namespace {
@@ -30,95 +32,186 @@ class RecursiveCall {
   RecursiveCall& operator=(const RecursiveCall&) = delete;
 };
 
+std::string text_of(nb::handle object) {
+  return nb::cast<std::string>(nb::repr(object));
+}
+
+bool is_number(nb::handle value) {
+  return PyNumber_Check(value.ptr()) != 0 && !nb::isinstance<nb::sequence>(value);
+}
+
+// What is read, and what messages call it.
+struct NamedValue {
+  NamedValue(nb::handle object, const char* attribute)
+      : value(object.attr(attribute)), name(class_of(object) + "." + attribute) {}
+
+  nb::object value;
+  std::string name;
+};
+
+// All throw TypeError for a value of another type.
+template <typename T>
+requires std::is_arithmetic_v<T>
+void read_value(const NamedValue& from, T& to) {
+  to = cast_value<T>(from.value, from.name);
+}
+
+void read_value(const NamedValue& from, LowHigh to) {
+  std::tie(to.low, to.high) = cast_pair<double>(from.value, from.name);
+}
+
+void read_value(const NamedValue& from, OrNone to) {
+  if (!from.value.is_none()) read_value(from, to.number);
+}
+
+void read_value(const NamedValue& from, NumberOrRandom to) {
+  to.is_random = nb::isinstance<nb::str>(from.value);
+  if (!to.is_random) read_value(from, to.number);
+}
+
+void read_value(const NamedValue& from, ImageSize& to) {
+  if (is_number(from.value)) {
+    to = cast_value<int64_t>(from.value, from.name);
+  } else {
+    std::tie(to.height, to.width) = cast_pair<int64_t>(from.value, from.name);
+  }
+}
+
+// One number for all, or one each.
+template <typename T, size_t n>
+void read_value(const NamedValue& from, std::array<T, n>& to) {
+  if (is_number(from.value)) {
+    to.fill(cast_value<T>(from.value, from.name));
+    return;
+  }
+  if (!nb::isinstance<nb::sequence>(from.value) || nb::len(from.value) != n) {
+    throw nb::type_error(
+        fmt::format("{} is {}, expected {} numbers", from.name, text_of(from.value), n).c_str());
+  }
+  for (size_t i = 0; i < n; ++i) to[i] = cast_value<T>(from.value[i], from.name);
+}
+
+void read_value(const NamedValue& from, Padding& to) {
+  std::array<int64_t, 4> sides;
+  read_value(from, sides);
+  to = {sides[0], sides[1], sides[2], sides[3]};
+}
+
+// Of a number s, or (low, high).
+template <typename Range>
+requires requires(Range range) {
+  range.min < range.max;
+}
+void read_value(const NamedValue& from, Range& to) {
+  if (is_number(from.value)) {
+    to = cast_value<double>(from.value, from.name);
+  } else {
+    std::tie(to.min, to.max) = cast_pair<double>(from.value, from.name);
+  }
+}
+
+void read_value(const NamedValue& from, TurnCenter& to) {
+  to.reset();
+  if (from.value.is_none()) return;
+  const auto [x, y] = cast_pair<double>(from.value, from.name);
+  to = {x, y};
+}
+
+void read_value(const NamedValue& from, Interpolation& to) {
+  to = parse_interpolation(cast_value<std::string>(from.value, from.name));
+}
+void read_value(const NamedValue& from, WarpFilter& to) {
+  to = parse_warp_filter(cast_value<std::string>(from.value, from.name));
+}
+void read_value(const NamedValue& from, AutoAugmentPolicy& to) {
+  to = parse_auto_augment_policy(cast_value<std::string>(from.value, from.name));
+}
+
+template <typename T>
+requires std::is_arithmetic_v<T>
+void read_value(const NamedValue& from, std::vector<T>& to) {
+  to.clear();
+  for (const nb::handle one : from.value) to.push_back(cast_value<T>(one, from.name));
+}
+
 Augmentation augmentation_from_python(nb::handle o);
+GeometryStep step_from_python(nb::handle o);
 
-std::vector<Augmentation> augmentations_from_python(nb::handle list) {
+void read_value(const NamedValue& from, std::vector<Augmentation>& to) {
   const RecursiveCall call;
-  std::vector<Augmentation> augmentations;
-  for (const nb::handle one : list) augmentations.push_back(augmentation_from_python(one));
-  return augmentations;
+  for (const nb::handle one : from.value) to.push_back(augmentation_from_python(one));
 }
 
-OneOf one_of_from_python(nb::handle o) {
-  OneOf one_of{.augmentations = augmentations_from_python(o.attr("augmentations"))};
-  for (const nb::handle weight : o.attr("weights")) {
-    one_of.weights.push_back(cast_value<double>(weight, "OneOf.weights"));
-  }
-  return one_of;
+void read_value(const NamedValue& from, std::vector<GeometryStep>& to) {
+  for (const nb::handle one : from.value) to.push_back(step_from_python(one));
 }
 
-std::optional<Augmentation> operation_from_python(const std::string& name, nb::handle o) {
-  if (name == "GaussianBlur") {
-    return GaussianBlur{.sigma = get_range<SigmaRange>(o, "sigma"),
-                        .kernel_size = get<int>(o, "kernel_size")};
-  }
-  if (name == "Solarize") return Solarize{.threshold = get<double>(o, "threshold")};
-  if (name == "Posterize") return Posterize{.bits = get<int>(o, "bits")};
-  if (name == "Equalize") return Equalize{};
-  if (name == "AutoContrast") return AutoContrast{};
-  if (name == "Grayscale") return Grayscale{};
-  if (name == "Invert") return Invert{};
-  if (name == "AdjustSharpness") return AdjustSharpness{.factor = get<double>(o, "factor")};
-  if (name == "AutoAugment") {
-    return AutoAugment{
-        .policy = get_name(o, "policy",
-                           [](const auto& policy) { return parse_auto_augment_policy(policy); }),
-        .fill = get_fill(o)};
-  }
-  if (name == "Apply") {
-    return Apply{.probability = get<double>(o, "probability"),
-                 .augmentations = augmentations_from_python(o.attr("augmentations"))};
-  }
-  if (name == "OneOf") return one_of_from_python(o);
-  return std::nullopt;
+// By a row of the table of transforms.
+template <typename Options, typename See>
+void read_attributes(nb::handle o, Options& options, const See& parameters) {
+  parameters(options, Parameters([o](const char* name, auto& member, auto /*is_required*/) {
+               read_value(NamedValue(o, name), member);
+             }));
+}
+
+// The one of `Family` that has the object's class; nothing where none has.
+template <typename Family>
+std::optional<Family> from_python(nb::handle o) {
+  const std::string name = class_of(o);
+  std::optional<Family> made;
+  const auto read = [&](const char* kind, auto options, const auto& parameters) {
+    if constexpr (std::is_constructible_v<Family, decltype(options)>) {
+      if (kind != name) return;
+      read_attributes(o, options, parameters);
+      made.emplace(std::move(options));
+    }
+  };
+  for_each_step(read);
+  for_each_augmentation(read);
+  return made;
 }
 
 Augmentation augmentation_from_python(nb::handle o) {
-  const std::string name = class_of(o);
-  if (name == "ColorJitter") {
-    return ColorJitter{.brightness = get_range<FactorRange>(o, "brightness"),
-                       .contrast = get_range<FactorRange>(o, "contrast"),
-                       .saturation = get_range<FactorRange>(o, "saturation"),
-                       .hue = get_range<HueRange>(o, "hue")};
-  }
-  if (name == "RandAugment") {
-    return RandAugment{.num_ops = get<int>(o, "num_ops"),
-                       .magnitude = get<int>(o, "magnitude"),
-                       .num_magnitude_bins = get<int>(o, "num_magnitude_bins"),
-                       .fill = get_array<uint8_t, 3>(o, "fill")};
-  }
-  if (name == "TrivialAugmentWide") {
-    return TrivialAugmentWide{.num_magnitude_bins = get<int>(o, "num_magnitude_bins"),
-                              .fill = get_array<uint8_t, 3>(o, "fill")};
-  }
-  if (name == "PhotoMetricDistortion") {
-    return PhotoMetricDistortion{.brightness_delta = get<double>(o, "brightness_delta"),
-                                 .contrast = get_range<FactorRange>(o, "contrast"),
-                                 .saturation = get_range<FactorRange>(o, "saturation"),
-                                 .hue_delta = get<double>(o, "hue_delta")};
-  }
-  if (name == "PythonAugmentation") {
+  if (class_of(o) == "PythonAugmentation") {
     return std::shared_ptr<const PixelTransform>(make_python_augmentation(o));
   }
-  if (auto operation = operation_from_python(name, o)) return *std::move(operation);
+  if (auto made = from_python<Augmentation>(o)) return *std::move(made);
   throw nb::type_error(
       fmt::format("{} is no augmentation; expected one of ffkit's, such as ColorJitter, or a "
                   "PythonAugmentation",
-                  nb::cast<std::string>(nb::repr(o)))
+                  text_of(o))
+          .c_str());
+}
+
+GeometryStep step_from_python(nb::handle o) {
+  if (auto made = from_python<GeometryStep>(o)) return *std::move(made);
+  throw nb::type_error(fmt::format("{} is no step of a Compose; expected a crop, a resize, a "
+                                   "flip or another of ffkit's, such as RandomRotation",
+                                   text_of(o))
+                           .c_str());
+}
+
+ImageTransform transform_from_python(nb::handle o) {
+  if (auto made = from_python<ImageTransform>(o)) return *std::move(made);
+  if (from_python<GeometryStep>(o)) {
+    throw nb::type_error(
+        fmt::format("{} is a step; put it into a Compose, with a step that gives a size",
+                    text_of(o))
+            .c_str());
+  }
+  throw nb::type_error(
+      fmt::format("{} is no transform; expected RandomResizedCrop, ResizeCenterCrop, Resize, "
+                  "RandomCrop, ResizeCrop, ScalePad or a Compose of steps",
+                  text_of(o))
           .c_str());
 }
 
 RandomErasing erasing_from_python(nb::handle o) {
-  const auto [scale_min, scale_max] = get_pair<double>(o, "scale");
-  const auto [ratio_min, ratio_max] = get_pair<double>(o, "ratio");
-  const bool noise = nb::isinstance<nb::str>(o.attr("value"));
-  return {.probability = get<double>(o, "probability"),
-          .scale_min = scale_min,
-          .scale_max = scale_max,
-          .ratio_min = ratio_min,
-          .ratio_max = ratio_max,
-          .value = noise ? 0 : get<float>(o, "value"),
-          .noise = noise};
+  RandomErasing erasing;
+  for_erasing([&](const char* /*name*/, const auto& /*defaults*/, const auto& parameters) {
+    read_attributes(o, erasing, parameters);
+  });
+  return erasing;
 }
 
 }  // namespace
@@ -139,7 +232,7 @@ ImageOptions image_options_from_python(nb::handle options) {
   }
   ImageOptions image;
   image.transform = transform_from_python(options.attr("transform"));
-  image.augmentations = augmentations_from_python(options.attr("augment"));
+  read_value(NamedValue(options, "augment"), image.augmentations);
   const nb::object erasing = options.attr("erasing");
   if (!erasing.is_none()) image.erasing = erasing_from_python(erasing);
   image.output.dtype =
@@ -147,8 +240,8 @@ ImageOptions image_options_from_python(nb::handle options) {
   image.output.layout = get_name(options, "layout", parse_layout);
   image.output.channels = get<int>(options, "channels");
   image.output.normalize = get<bool>(options, "normalize");
-  image.output.mean = get_array<float, 3>(options, "mean");
-  image.output.std = get_array<float, 3>(options, "std");
+  read_value(NamedValue(options, "mean"), image.output.mean);
+  read_value(NamedValue(options, "std"), image.output.std);
   return image;
 }
 

@@ -32,17 +32,21 @@ T get(nb::handle object, const char* name) {
   return cast_value<T>(object.attr(name), class_of(object) + "." + name);
 }
 
-// (a, b) of object.name; where `from_one` is given, also a number x, as from_one(x).
+// (a, b)
 template <typename T>
-std::pair<T, T> get_pair(nb::handle object, const char* name) {
-  const nb::object value = object.attr(name);
-  const std::string full = class_of(object) + "." + name;
+std::pair<T, T> cast_pair(nb::handle value, const std::string& name) {
   if (!nb::isinstance<nb::sequence>(value) || nb::len(value) != 2) {
     throw nb::type_error(
-        fmt::format("{} is {}, expected two numbers", full, nb::cast<std::string>(nb::repr(value)))
+        fmt::format("{} is {}, expected two numbers", name, nb::cast<std::string>(nb::repr(value)))
             .c_str());
   }
-  return {cast_value<T>(value[0], full), cast_value<T>(value[1], full)};
+  return {cast_value<T>(value[0], name), cast_value<T>(value[1], name)};
+}
+
+// (a, b) of object.name
+template <typename T>
+std::pair<T, T> get_pair(nb::handle object, const char* name) {
+  return cast_pair<T>(object.attr(name), class_of(object) + "." + name);
 }
 
 // One of the names of an enumeration, which `parse` makes of them: (const std::string&) -> T,
