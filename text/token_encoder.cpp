@@ -4,8 +4,8 @@
 #include <ffkit/text/tokenizer.h>
 
 #include "tokenizer_tables.h"
-#include "words/utf8.h"
-#include "words/word_splitter.h"
+#include "words/characters.h"
+#include "words/pre_tokenizer.h"
 
 namespace ffkit::text {
 namespace {

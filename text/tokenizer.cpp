@@ -7,8 +7,8 @@
 #include "base/make_error.h"
 #include "base/printable.h"
 #include "tokenizer_tables.h"
-#include "words/utf8.h"
-#include "words/word_splitter.h"
+#include "words/characters.h"
+#include "words/pre_tokenizer.h"
 
 namespace ffkit::text {
 

@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file/file.h"
-#include "json_member.h"
 #include "tokenizer_tables.h"
 #include "vocabulary_builder.h"
 

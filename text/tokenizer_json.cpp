@@ -8,7 +8,6 @@
 #include <ffkit/base/error.h>
 
 #include "base/printable.h"
-#include "json_member.h"
 #include "tokenizer_tables.h"
 #include "vocabulary_builder.h"
 

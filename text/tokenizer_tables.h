@@ -18,7 +18,6 @@
 
 #include <ffkit/text/tokenizer.h>
 
-#include "words/added_tokens.h"
 #include "words/normalizer.h"
 #include "words/pre_tokenizer.h"
 

@@ -1,9 +1,10 @@
 // VocabularyBuilder: the vocabulary and the list of merges of all tokenizer files, checked while
-// they are read.
+// they are read; and the members of a tokenizer.json, those refused that are not known.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -24,6 +25,16 @@ namespace ffkit::text {
 nlohmann::json parse_json(std::string_view text, const std::filesystem::path& path);
 void require_object(const nlohmann::json& json, const std::filesystem::path& path,
                     const char* what);
+
+// A member of a tokenizer.json; null where there is none.
+const nlohmann::json& member(const nlohmann::json& object, const char* name);
+// Whether it is null, false, "" or 0.
+bool is_off(const nlohmann::json& value);
+// Throws Error(unsupported): the file has `what`.
+[[noreturn]] void refuse_kind(const std::filesystem::path& path, const std::string& what);
+// Refuses a member of `object` that is none of `names` and not off. `place`: "the model".
+void require_known(const nlohmann::json& object, std::initializer_list<const char*> names,
+                   const std::string& place, const std::filesystem::path& path);
 
 // Tokens by their texts and numbers, until all numbers are there.
 class VocabularyBuilder {

@@ -11,7 +11,7 @@
 #include "base/make_error.h"
 #include "base/printable.h"
 #include "numbers/json_members.h"
-#include "text/words/utf8.h"
+#include "text/words/characters.h"
 
 namespace ffkit {
 namespace {

@@ -8,8 +8,7 @@
 #include <ffkit/text/token_loader.h>
 
 #include "base/make_error.h"
-#include "open_blocks.h"
-#include "token_order.h"
+#include "token_blocks.h"
 
 namespace ffkit::text {
 namespace {

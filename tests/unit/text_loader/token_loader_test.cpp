@@ -11,7 +11,7 @@
 #include "expect_error.h"
 #include "temp_dir.h"
 #include "text/make_tokens.h"
-#include "token_order.h"
+#include "token_blocks.h"
 
 namespace ffkit::text {
 namespace {

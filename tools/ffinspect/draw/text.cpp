@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "draw/glyphs.h"
-#include "text/words/utf8.h"
+#include "text/words/characters.h"
 
 namespace ffkit {
 namespace {

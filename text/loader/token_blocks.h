@@ -1,19 +1,25 @@
-// TokenOrder: the order of blocks, documents and samples in an epoch. A pure function of data set,
+// The blocks of documents that batches of tokens are cut from: TokenOrder is their order in an
+// epoch, OpenBlocks has those that were read lately.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <unordered_map>
+#include <vector>
+
+#include <ffkit/format/dataset.h>
+#include <ffkit/loader/permutation.h>
+#include <ffkit/text/token_data.h>
+
+namespace ffkit::text {
+
+// The order of blocks, documents and samples in an epoch. A pure function of data set,
 // options and epoch.
 //
 //   blocks      b0 b1 b2 ...    permuted; their units (tokens or documents) are numbered in order
 //   documents   of each block   permuted (OpenBlocks)
 //   samples     unit 0 ..       of `context` tokens or one document; permuted within a window
-#pragma once
-
-#include <cstddef>
-#include <cstdint>
-#include <vector>
-
-#include <ffkit/loader/permutation.h>
-
-namespace ffkit::text {
-
 class TokenOrder {
  public:
   // `units` has the number of units of each block. An epoch has `samples` samples of `stride`
@@ -53,6 +59,42 @@ class TokenOrder {
   uint64_t epoch_key_ = 0;
   Permutation blocks_;
   std::vector<int64_t> begins_;  // first unit of each place; then the number of all units
+};
+
+// Blocks that were read lately, with their documents in the order of the epoch. The
+// least recently used ones make room.
+class OpenBlocks {
+ public:
+  // The tokens of a block, document behind document.
+  struct Block {
+    std::vector<std::byte> tokens;  // of dtype()
+    std::vector<uint32_t> ends;     // of its documents
+  };
+
+  // Keeps blocks up to `max_bytes`, and always the last two that were asked for.
+  OpenBlocks(Dataset dataset, const TokenFacts& facts, int64_t max_bytes);
+
+  DType dtype() const { return dtype_; }
+  // The block at a place of `order`'s epoch. It lives until the call after the next one. Throws
+  // Error(corrupt) and Error(io) as Dataset::read().
+  const Block& at(const TokenOrder& order, int64_t place);
+  void clear();
+
+ private:
+  Block read(const TokenOrder& order, int64_t block);
+
+  Dataset dataset_;
+  DType dtype_;
+  int64_t vocabulary_size_;
+  int64_t max_bytes_;
+  int64_t num_bytes_ = 0;
+  struct Entry {
+    int64_t place;
+    Block block;
+  };
+  std::list<Entry> recent_;  // the last used first
+  std::unordered_map<int64_t, std::list<Entry>::iterator> by_place_;
+  std::vector<std::byte> record_;
 };
 
 }  // namespace ffkit::text
