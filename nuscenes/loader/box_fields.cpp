@@ -5,7 +5,7 @@
 
 #include "base/make_error.h"
 #include "field_decoders.h"
-#include "stored_boxes.h"
+#include "record_reader.h"
 
 namespace ffkit::nuscenes {
 namespace {

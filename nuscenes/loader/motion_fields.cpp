@@ -1,16 +1,155 @@
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <numbers>
+#include <string_view>
+#include <vector>
 
 #include <ffkit/nuscenes/record.h>
 
+#include "base/make_error.h"
 #include "field_decoders.h"
 #include "record_reader.h"
 
 namespace ffkit::nuscenes {
 namespace {
 
-constexpr size_t kMotionNumbers = 18;
+constexpr size_t kNumbers = 18;
+constexpr size_t kNumPose = 7;   // position and orientation
+constexpr size_t kNumUsed = 16;  // the last two stay 0: BEVFormer puts angles there
+constexpr const char* kMessage = "pose";
+// In BEVFormer's order.
+constexpr std::array<std::string_view, kNumUsed> kColumns = {
+    "pos.0",           "pos.1",   "pos.2",   "orientation.0", "orientation.1",   "orientation.2",
+    "orientation.3",   "accel.0", "accel.1", "accel.2",       "rotation_rate.0", "rotation_rate.1",
+    "rotation_rate.2", "vel.0",   "vel.1",   "vel.2"};
+
+class CanBusDecoder final : public FieldDecoder {
+ public:
+  CanBusDecoder(const Dataset& keyframes, CanBusRule rule)
+      : keyframes_(keyframes),
+        rule_(rule),
+        rows_(keyframes.schema().require(can_bus_field(kMessage))),
+        prev_(keyframes.schema().require(keyframe::kPrev)),
+        next_(keyframes.schema().require(keyframe::kNext)) {
+    const auto& facts = keyframes.manifest().source;
+    const auto fact = facts.find(can_bus_field(kMessage));
+    std::vector<std::string_view> names;
+    std::string_view rest = fact == facts.end() ? std::string_view() : fact->second;
+    while (!rest.empty()) {
+      const size_t comma = std::min(rest.find(','), rest.size());
+      names.push_back(rest.substr(0, comma));
+      rest.remove_prefix(std::min(comma + 1, rest.size()));
+    }
+    num_columns_ = names.size();
+    for (size_t i = 0; i < kNumUsed; ++i) {
+      const auto found = std::find(names.begin(), names.end(), kColumns[i]);
+      if (found == names.end()) {
+        throw Error(ErrorCode::not_found,
+                    fmt::format("its CAN bus poses have no column '{}'", kColumns[i]),
+                    {.path = keyframes.path().string(),
+                     .subject = ErrorSubject::field,
+                     .name = can_bus_field(kMessage)});
+      }
+      columns_[i] = static_cast<size_t>(found - names.begin());
+    }
+  }
+  DType dtype() const override { return DType::f64; }
+  std::vector<int64_t> shape() const override { return {kNumbers}; }
+  std::unique_ptr<Scratch> make_scratch() const override { return std::make_unique<Memory>(); }
+
+  void decode(const RecordView& record, const SampleKey&, Scratch* scratch,
+              void* out) const override {
+    auto& memory = static_cast<Memory&>(*scratch);
+    std::array<double, kNumbers> numbers{};
+    const std::vector<double> last = last_row(record, memory);
+    if (!last.empty()) {
+      std::vector<double> motion = last;
+      if (rule_ == CanBusRule::bevformer_code) {
+        std::vector<double> behind = first_row_behind(record, memory);
+        if (!behind.empty()) motion = std::move(behind);
+      }
+      for (size_t i = 0; i < kNumUsed; ++i) {
+        numbers[i] = (i < kNumPose ? last : motion)[columns_[i]];
+      }
+    }
+    std::memcpy(out, numbers.data(), sizeof(numbers));
+  }
+
+ private:
+  struct Memory final : Scratch {
+    std::vector<std::byte> rows;
+    std::vector<std::byte> number;
+  };
+
+  // Messages come 25 times between two keyframes; where some are lost, the last one is an earlier
+  // keyframe's. Before a scene's first message, the first one counts, as in BEVFormer.
+  std::vector<double> last_row(const RecordView& record, Memory& memory) const {
+    std::vector<double> row = pick(record.field(rows_), true);
+    int64_t before = record.scalar<int64_t>(prev_);
+    while (row.empty() && before >= 0) {
+      row = row_of(before, true, memory);
+      before = neighbour(before, prev_, memory);
+    }
+    return row.empty() ? first_row_behind(record, memory) : row;
+  }
+
+  std::vector<double> first_row_behind(const RecordView& record, Memory& memory) const {
+    std::vector<double> row;
+    int64_t behind = record.scalar<int64_t>(next_);
+    while (row.empty() && behind >= 0) {
+      row = row_of(behind, false, memory);
+      behind = neighbour(behind, next_, memory);
+    }
+    return row;
+  }
+
+  int64_t neighbour(int64_t keyframe, size_t field, Memory& memory) const {
+    const bool has_value = keyframes_.read_field(keyframe, field, memory.number);
+    return FieldView(keyframes_.schema().fields[field], memory.number, !has_value)
+        .scalar<int64_t>();
+  }
+
+  // The last or first row of another keyframe; empty for none.
+  std::vector<double> row_of(int64_t keyframe, bool is_last, Memory& memory) const {
+    const bool has_value = keyframes_.read_field(keyframe, rows_, memory.rows);
+    return pick(FieldView(keyframes_.schema().fields[rows_], memory.rows, !has_value), is_last);
+  }
+
+  std::vector<double> pick(const FieldView& field, bool is_last) const {
+    if (field.is_null()) return {};
+    const TensorView rows = field.tensor();
+    if (rows.dtype != DType::f64 || rows.shape.size() != 2 ||
+        rows.shape[1] != static_cast<int64_t>(num_columns_)) {
+      throw error_of(ErrorCode::corrupt, "its CAN bus poses are no f64 [m, {}]", num_columns_);
+    }
+    if (rows.shape[0] == 0) return {};
+    std::vector<double> row(num_columns_);
+    const size_t row_bytes = num_columns_ * sizeof(double);
+    const size_t at = is_last ? static_cast<size_t>(rows.shape[0]) - 1 : 0;
+    std::memcpy(row.data(), rows.data.data() + at * row_bytes, row_bytes);
+    return row;
+  }
+
+  const Dataset keyframes_;
+  CanBusRule rule_;
+  size_t rows_;
+  size_t prev_;
+  size_t next_;
+  size_t num_columns_ = 0;
+  std::array<size_t, kNumUsed> columns_{};
+};
+
+}  // namespace
+
+std::shared_ptr<const FieldDecoder> decode_can_bus(const Dataset& keyframes, CanBusRule rule) {
+  return std::make_shared<CanBusDecoder>(keyframes, rule);
+}
+
+namespace {
+
 constexpr size_t kYawRadians = 16;
 constexpr size_t kYawDegrees = 17;
 
@@ -20,14 +159,14 @@ class MotionDecoder final : public FieldDecoder {
   MotionDecoder(const Schema& schema, std::shared_ptr<const FieldDecoder> can_bus)
       : can_bus_(std::move(can_bus)), lidar_(schema, std::string(kLidar)) {}
   DType dtype() const override { return DType::f64; }
-  std::vector<int64_t> shape() const override { return {kMotionNumbers}; }
+  std::vector<int64_t> shape() const override { return {kNumbers}; }
   std::unique_ptr<Scratch> make_scratch() const override {
     return can_bus_ ? can_bus_->make_scratch() : nullptr;
   }
 
   void decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
               void* out) const override {
-    std::array<double, kMotionNumbers> numbers{};
+    std::array<double, kNumbers> numbers{};
     if (can_bus_) can_bus_->decode(record, key, scratch, numbers.data());
     const Pose ego = read_pose(record.field(lidar_.ego_to_global));
     const Quaternion& q = ego.rotation;

@@ -6,7 +6,7 @@
 
 #include "base/errors_only.h"
 #include "nuscenes/field_column.h"
-#include "stored_boxes.h"
+#include "record_reader.h"
 
 namespace ffkit::nuscenes {
 namespace {
