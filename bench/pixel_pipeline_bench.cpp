@@ -22,7 +22,7 @@
 #include "image/transform/crop_plan.h"
 #include "image/transform/picture_scaler.h"
 #include "image/views/picture_views.h"
-#include "loader/batch/mix_images.h"
+#include "loader/batch/batch_mixer.h"
 #include "test_images.h"
 
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/make_error.h"
-#include "threads/start_thread.h"
+#include "threads/threads.h"
 
 namespace ffkit {
 

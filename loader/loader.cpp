@@ -14,10 +14,9 @@
 #include "base/make_error.h"
 #include "epoch_run.h"
 #include "loader_parts.h"
-#include "threads/loader_log.h"
+#include "threads/threads.h"
 
 namespace ffkit {
-
 namespace {
 
 constexpr const char* kLessMemory =

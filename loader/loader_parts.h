@@ -18,12 +18,10 @@
 #include "batch/slab_pool.h"
 #include "decode/chunk_decoder.h"
 #include "decode/decode_pool.h"
-#include "decode/sample_decoder.h"
 #include "io/read_buffer_pool.h"
 #include "io/shard_files.h"
-#include "threads/event.h"
-#include "threads/read_watch.h"
 #include "threads/stats_counters.h"
+#include "threads/threads.h"
 #include "views/view_fields.h"
 
 namespace ffkit {

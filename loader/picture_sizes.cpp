@@ -10,7 +10,7 @@
 #include <ffkit/loader/picture_sizes.h>
 
 #include "base/errors_only.h"
-#include "fields/field_lookup.h"
+#include "fields/decoder_base.h"
 
 namespace ffkit {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/make_error.h"
-#include "io/read_error.h"
+#include "io/cached_reader.h"
 
 namespace ffkit {
 namespace {

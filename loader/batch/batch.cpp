@@ -10,7 +10,7 @@
 
 #include "base/make_error.h"
 #include "batch/slab_pool.h"
-#include "fields/array_bytes.h"
+#include "fields/decoder_base.h"
 
 namespace ffkit {
 namespace {

@@ -1,12 +1,184 @@
 #include "batch/batch_mixer.h"
 
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numbers>
+
 #include <ffkit/format/schema.h>
+#include <ffkit/loader/mix_options.h>
 
 #include "base/make_error.h"
-#include "batch/mix_images.h"
+#include "base/refuse.h"
 #include "image/random_numbers/random_streams.h"
 
 namespace ffkit {
+namespace {
+
+// Uniform in (0, 1].
+double uniform_above_zero(CounterRandom& random) {
+  return 1 - random.uniform();
+}
+
+double draw_normal(CounterRandom& random) {
+  const double radius = std::sqrt(-2 * std::log(uniform_above_zero(random)));
+  return radius * std::cos(2 * std::numbers::pi * random.uniform());
+}
+
+// The logarithm of a Gamma(alpha, 1) number. Below about 1e-307 its last summand, log_uniform /
+// alpha, may be minus infinity.
+struct LogGamma {
+  double value = 0;
+  double log_uniform = 0;
+};
+
+LogGamma draw_log_gamma(double alpha, CounterRandom& random) {
+  double log_uniform = 0;
+  double log_boost = 0;
+  if (alpha < 1) {
+    log_uniform = std::log(uniform_above_zero(random));
+    log_boost = log_uniform / alpha;
+    alpha += 1;
+  }
+  const double d = alpha - 1.0 / 3.0;
+  const double c = 1 / std::sqrt(9 * d);
+  while (true) {
+    const double x = draw_normal(random);
+    const double root = 1 + c * x;
+    const double u = uniform_above_zero(random);
+    if (root <= 0) continue;
+    const double v = root * root * root;
+    if (std::log(u) < 0.5 * x * x + d - d * v + d * std::log(v)) {
+      return {std::log(d * v) + log_boost, log_uniform};
+    }
+  }
+}
+
+// One axis of CutMix's box.
+void cut(int64_t length, double ratio, CounterRandom& random, int& first, int& count) {
+  const int64_t center = random.below(length);
+  const auto half = static_cast<int64_t>(ratio * static_cast<double>(length));
+  const int64_t begin = std::max<int64_t>(center - half, 0);
+  first = static_cast<int>(begin);
+  count = static_cast<int>(std::min(center + half, length) - begin);
+}
+
+}  // namespace
+
+double draw_beta(double alpha, CounterRandom& random) {
+  const LogGamma a = draw_log_gamma(alpha, random);
+  const LogGamma b = draw_log_gamma(alpha, random);
+  if (std::isinf(a.value) && std::isinf(b.value)) return a.log_uniform > b.log_uniform ? 1 : 0;
+  return 1 / (1 + std::exp(b.value - a.value));
+}
+
+MixDraw draw_mix(const MixOptions& options, CounterRandom& random, ImageSize size) {
+  MixDraw draw;
+  draw.is_cutmix = options.cutmix_alpha > 0;
+  if (draw.is_cutmix && options.mixup_alpha > 0) draw.is_cutmix = random.below(2) == 1;
+  draw.lambda = draw_beta(draw.is_cutmix ? options.cutmix_alpha : options.mixup_alpha, random);
+  if (!draw.is_cutmix) return draw;
+  const double ratio = 0.5 * std::sqrt(1 - draw.lambda);
+  cut(size.width, ratio, random, draw.box.x, draw.box.width);
+  cut(size.height, ratio, random, draw.box.y, draw.box.height);
+  const double area = static_cast<double>(draw.box.width) * draw.box.height;
+  draw.lambda = 1 - area / static_cast<double>(size.width * size.height);
+  return draw;
+}
+
+namespace {
+
+// A run of bytes at the same place of every sample.
+struct Span {
+  size_t begin;
+  size_t num_bytes;
+};
+
+// What of a sample is mixed, as spans that are done one after another: each is short enough that a
+// sample's is still in the first cache when the next sample needs it.
+class MixSpans {
+ public:
+  MixSpans(const MixDraw& draw, ImageSize size, const ImageOutput& output)
+      : box_(draw.box), is_cutmix_(draw.is_cutmix) {
+    const auto area = static_cast<size_t>(size.height * size.width);
+    const auto channels = static_cast<size_t>(output.channels);
+    sample_bytes_ = channels * area * size_of(output.dtype);
+    const bool is_planar = output.layout == Layout::nchw;
+    pixel_bytes_ = (is_planar ? 1 : channels) * size_of(output.dtype);
+    row_bytes_ = static_cast<size_t>(size.width) * pixel_bytes_;
+    plane_bytes_ = area * pixel_bytes_;
+    const auto box_rows = static_cast<size_t>(box_.height) * (is_planar ? channels : 1);
+    count_ = is_cutmix_ ? box_rows : (sample_bytes_ + kBlockBytes - 1) / kBlockBytes;
+  }
+
+  size_t count() const { return count_; }
+  Span operator[](size_t i) const {
+    if (!is_cutmix_) {
+      const size_t begin = i * kBlockBytes;
+      return {begin, std::min(kBlockBytes, sample_bytes_ - begin)};
+    }
+    const auto height = static_cast<size_t>(box_.height);
+    const size_t row = static_cast<size_t>(box_.y) + i % height;
+    return {
+        i / height * plane_bytes_ + row * row_bytes_ + static_cast<size_t>(box_.x) * pixel_bytes_,
+        static_cast<size_t>(box_.width) * pixel_bytes_};
+  }
+
+ private:
+  static constexpr size_t kBlockBytes = size_t{8} << 10;
+
+  Rect box_;
+  bool is_cutmix_;
+  size_t sample_bytes_;
+  size_t pixel_bytes_;
+  size_t row_bytes_;
+  size_t plane_bytes_;
+  size_t count_;
+};
+
+}  // namespace
+
+void mix_images(const MixDraw& draw, void* images, int64_t num_samples, ImageSize size,
+                const ImageOutput& output, void* scratch, const MixSlice& slice) {
+  if (num_samples == 0) return;
+  const size_t sample_bytes =
+      static_cast<size_t>(output.channels * size.height * size.width) * size_of(output.dtype);
+  const MixSpans spans(draw, size, output);
+  const auto mix = [&](uint8_t* sample, const uint8_t* before, size_t num_bytes) {
+    if (draw.is_cutmix) {
+      std::memcpy(sample, before, num_bytes);
+      return;
+    }
+    mix_values({.values = sample,
+                .others = before,
+                .num_values = num_bytes / size_of(output.dtype),
+                .dtype = output.dtype,
+                .weight = static_cast<float>(draw.lambda),
+                .other_weight = static_cast<float>(1 - draw.lambda)});
+  };
+  const auto first_span = [&](int number) {
+    return spans.count() * static_cast<size_t>(number) / static_cast<size_t>(slice.count);
+  };
+  for (size_t i = first_span(slice.number); i < first_span(slice.number + 1); ++i) {
+    const Span span = spans[i];
+    uint8_t* first = static_cast<uint8_t*>(images) + span.begin;
+    uint8_t* last = first + static_cast<size_t>(num_samples - 1) * sample_bytes;
+    uint8_t* saved = static_cast<uint8_t*>(scratch) + span.begin;
+    // From the back, every sample still finds the one before it unchanged; the first finds the last
+    // in the scratch.
+    std::memcpy(saved, last, span.num_bytes);
+    for (uint8_t* sample = last; sample != first; sample -= sample_bytes) {
+      mix(sample, sample - sample_bytes, span.num_bytes);
+    }
+    mix(first, saved, span.num_bytes);
+  }
+}
+
+void validate(const MixOptions& options) {
+  constexpr double kMaxAlpha = 1000;
+  check_between("MixOptions mixup_alpha", options.mixup_alpha, 0, kMaxAlpha);
+  check_between("MixOptions cutmix_alpha", options.cutmix_alpha, 0, kMaxAlpha);
+}
 
 BatchMixer::BatchMixer(const LoaderOptions& options, const SlabLayout& layout)
     : options_(options), layout_(layout) {

@@ -1,7 +1,7 @@
-#include "batch/mix_kernels.h"
-
 #include <cstdint>
 #include <cstring>
+
+#include "batch/batch_mixer.h"
 
 // As in resize_kernels.cpp.
 #if defined(__x86_64__)

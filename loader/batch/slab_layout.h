@@ -15,7 +15,7 @@
 #include <ffkit/image/rgb_image.h>
 #include <ffkit/loader/field_decoder.h>
 
-#include "fields/row_lists_decoder.h"
+#include "fields/decoder_base.h"
 
 namespace ffkit {
 

@@ -1,14 +1,89 @@
 #include "batch/slab_pool.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <new>
 #include <numeric>
 #include <utility>
 
+#include <ffkit/loader/slab_allocator.h>
+
 #include "base/make_error.h"
 
 namespace ffkit {
+namespace {
+
+constexpr size_t kSlabPageBytes = 4096;
+constexpr size_t kHugePageBytes = size_t{2} << 20;
+
+// Slabs of at least one huge page start on a huge page, so that the kernel can back all of them
+// with huge pages.
+constexpr std::align_val_t alignment_for(size_t num_bytes) {
+  return std::align_val_t{num_bytes >= kHugePageBytes ? kHugePageBytes : kSlabPageBytes};
+}
+
+class HeapSlabAllocator final : public SlabAllocator {
+ public:
+  void* allocate(size_t num_bytes) override {
+    void* slab = ::operator new(num_bytes, alignment_for(num_bytes));
+    // Advice only: kernels without transparent huge pages refuse it, and small pages do as well.
+    if (num_bytes >= kHugePageBytes) {
+      static_cast<void>(madvise(slab, num_bytes / kSlabPageBytes * kSlabPageBytes, MADV_HUGEPAGE));
+    }
+    return slab;
+  }
+
+  void deallocate(void* slab, size_t num_bytes) noexcept override {
+    ::operator delete(slab, alignment_for(num_bytes));
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<SlabAllocator> default_slab_allocator() {
+  return std::make_shared<HeapSlabAllocator>();
+}
+
+SlabTexts::SlabTexts() {
+  added_.reserve(kSlabAlignment);
+  make_room_to_join(kSlabAlignment);
+}
+
+void SlabTexts::begin(int64_t num_samples) {
+  added_.clear();
+  begins_.assign(num_samples, 0);
+}
+
+void SlabTexts::add(int64_t index_in_batch, std::string_view text) {
+  const std::lock_guard lock(mutex_);
+  const size_t begin = added_.size();
+  added_.insert(added_.end(), text.begin(), text.end());
+  // Here, where memory that is missing is an error of the sample.
+  make_room_to_join(added_.capacity());
+  begins_[index_in_batch] = begin;
+}
+
+void SlabTexts::join(std::span<const int64_t> offsets) {
+  for (size_t i = 0; i + 1 < offsets.size(); ++i) {
+    std::memcpy(joined_.get() + offsets[i], added_.data() + begins_[i],
+                static_cast<size_t>(offsets[i + 1] - offsets[i]));
+  }
+}
+
+void SlabTexts::copy_joined(const SlabTexts& other, size_t num_bytes) {
+  make_room_to_join(num_bytes);
+  std::memcpy(joined_.get(), other.joined_.get(), num_bytes);
+}
+
+void SlabTexts::make_room_to_join(size_t num_bytes) {
+  if (num_bytes <= joined_capacity_) return;
+  joined_.reset(
+      static_cast<std::byte*>(::operator new (num_bytes, std::align_val_t{kSlabAlignment})));
+  joined_capacity_ = num_bytes;
+}
 
 void BatchSlab::begin_rows(int64_t num_samples) {
   const SlabLayout& layout = pool->layout();
@@ -146,6 +221,60 @@ void SlabPool::give_back(BatchSlab* slab) {
   std::lock_guard lock(mutex_);
   free_.push_back(slab);
   --num_held_;
+}
+
+namespace {
+
+int64_t product_of(std::span<const int64_t> extents) {
+  return std::accumulate(extents.begin(), extents.end(), int64_t{1}, std::multiplies<>());
+}
+
+// What the largest height, and the largest width, of the pictures need. Sizes of samples that could
+// not be had are any numbers.
+ImageSize largest_of(const SlabLayout& layout, const BatchSlab& slab, const PaddedView& view) {
+  const SlabField& field = layout.fields[view.sizes];
+  const auto* sizes = reinterpret_cast<const int64_t*>(slab.memory + field.offset);
+  ImageSize largest = {1, 1};
+  for (int64_t i = 0; i < slab.size * product_of(field.shape); i += 2) {
+    largest.height = std::max(largest.height, std::min(sizes[i], view.canvas.height));
+    largest.width = std::max(largest.width, std::min(sizes[i + 1], view.canvas.width));
+  }
+  const auto rounded = [&](int64_t side, int64_t all) {
+    return std::min((side + view.multiple - 1) / view.multiple * view.multiple, all);
+  };
+  return {rounded(largest.height, view.canvas.height), rounded(largest.width, view.canvas.width)};
+}
+
+// Planes of `from` become planes of `to`, each of them at or before its old place.
+void move_planes(std::byte* memory, int64_t num_planes, ImageSize from, ImageSize to,
+                 size_t pixel_bytes) {
+  const size_t row_bytes = static_cast<size_t>(to.width) * pixel_bytes;
+  std::byte* out = memory;
+  for (int64_t plane = 0; plane < num_planes; ++plane) {
+    for (int64_t y = 0; y < to.height; ++y, out += row_bytes) {
+      const auto at = static_cast<size_t>((plane * from.height + y) * from.width);
+      std::memmove(out, memory + at * pixel_bytes, row_bytes);
+    }
+  }
+}
+
+}  // namespace
+
+void cut_padding(const SlabLayout& layout, BatchSlab& slab) {
+  for (const PaddedView& view : layout.padded) {
+    const ImageSize size = largest_of(layout, slab, view);
+    for (const auto& [f, axis] : view.arrays) {
+      const SlabField& field = layout.fields[f];
+      const std::span<const int64_t> shape = field.shape;
+      const size_t pixel_bytes =
+          size_of(field.dtype) * static_cast<size_t>(product_of(shape.subspan(axis + 2)));
+      const int64_t num_samples = field.is_ragged ? slab.row_offsets[f].back() : slab.size;
+      move_planes(slab.memory + field.offset, num_samples * product_of(shape.first(axis)),
+                  view.canvas, size, pixel_bytes);
+      slab.shapes[f][1 + axis] = size.height;
+      slab.shapes[f][2 + axis] = size.width;
+    }
+  }
 }
 
 }  // namespace ffkit

@@ -1,20 +1,62 @@
-// SlabPool: all slabs of a loader, made at once and recycled. Lives as long as the loader or the
-// last Batch, whichever is longer. Thread-safe.
+// SlabPool: all slabs of a loader, made at once and recycled. BatchSlab: a batch in one of them,
+// with what is done to it before it is handed over.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <new>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include <ffkit/loader/batch.h>
 #include <ffkit/loader/slab_allocator.h>
 
 #include "batch/slab_layout.h"
-#include "batch/slab_texts.h"
 
 namespace ffkit {
+
+// SlabTexts: the texts of one field of a batch, beside its slab, which has no room for what may be
+// of any length.
+//
+//   decoding threads, in any order    add()    | text 2 | text 0 | text 1 |
+//   who finishes the batch            join()   | text 0 | text 1 | text 2 |
+//
+// Its memory grows to what the largest batch needs, and stays. add() is thread-safe; the other
+// functions are the loader's when no thread adds, and then the batch's.
+class SlabTexts {
+ public:
+  SlabTexts();
+
+  // Drops what is there. add() then takes the samples 0 .. num_samples-1.
+  void begin(int64_t num_samples);
+  // The text of a sample; takes the place of what was added for it before. Throws std::bad_alloc.
+  void add(int64_t index_in_batch, std::string_view text);
+  // Puts them behind each other: that of sample i goes to offsets[i] .. offsets[i + 1]. Allocates
+  // nothing.
+  void join(std::span<const int64_t> offsets);
+  // The same texts as `other`, which is joined. Throws std::bad_alloc.
+  void copy_joined(const SlabTexts& other, size_t num_bytes);
+
+  // The joined texts; never null.
+  std::byte* data() const { return joined_.get(); }
+
+ private:
+  struct Delete {
+    void operator()(std::byte* memory) const {
+      ::operator delete (memory, std::align_val_t{kSlabAlignment});
+    }
+  };
+  void make_room_to_join(size_t num_bytes);
+
+  std::mutex mutex_;  // guards added_ and begins_ while threads add
+  std::vector<char> added_;
+  std::vector<size_t> begins_;  // in added_, by sample
+  std::unique_ptr<std::byte, Delete> joined_;
+  size_t joined_capacity_ = 0;
+};
 
 class SlabPool;
 
@@ -45,7 +87,11 @@ struct BatchSlab {
 
 // Makes the rows of a batch whose samples are all there one array without gaps, in place.
 void join_rows(const SlabLayout& layout, BatchSlab& slab);
+// Then makes the arrays of padded views as large as the largest picture of the batch, in place, and
+// sets their shapes.
+void cut_padding(const SlabLayout& layout, BatchSlab& slab);
 
+// Lives as long as the loader or the last Batch, whichever is longer. Thread-safe.
 class SlabPool : public std::enable_shared_from_this<SlabPool> {
  public:
   SlabPool(std::shared_ptr<SlabAllocator> allocator, int64_t num_slabs, int64_t batch_size,

@@ -17,7 +17,7 @@
 #include <string>
 #include <system_error>
 
-#include "threads/start_thread.h"
+#include "threads/threads.h"
 
 namespace ffkit {
 namespace {

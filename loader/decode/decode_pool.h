@@ -14,8 +14,7 @@
 #include <vector>
 
 #include "decode/decode_arena.h"
-#include "decode/helpers.h"
-#include "decode/sample_chunk.h"
+#include "decode/decode_work.h"
 
 namespace ffkit {
 

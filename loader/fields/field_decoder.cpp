@@ -1,20 +1,24 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/resource.h>
+#include <time.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <string_view>
 #include <utility>
 
 #include <ffkit/base/error.h>
 #include <ffkit/format/dtype_visitor.h>
+#include <ffkit/loader/counted_read.h>
 #include <ffkit/loader/field_decoder.h>
 
 #include "base/make_error.h"
 #include "base/mix64.h"
-#include "fields/array_bytes.h"
-#include "fields/field_lookup.h"
+#include "fields/decoder_base.h"
 #include "fields/image_field_decoder.h"
-#include "fields/row_count.h"
+#include "threads/stats_counters.h"
 
 namespace ffkit {
 namespace {
@@ -263,6 +267,53 @@ std::shared_ptr<const FieldDecoder> copy_string(const Schema& schema, const std:
                    "max_bytes is {}, must be 1 or more, or 0 for no limit", max_bytes);
   }
   return std::make_shared<StringCopier>(at, field, max_bytes);
+}
+
+void RowListsDecoder::decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
+                             void* out) const {
+  const size_t row_bytes = array_bytes(dtype(), shape());
+  auto* to = static_cast<std::byte*>(out);
+  for (int64_t list = 0; list < num_lists(); ++list) {
+    const int64_t num_rows = decode_list(record, key, list, scratch, to);
+    check_row_count("", num_rows, max_rows());
+    const size_t list_bytes = static_cast<size_t>(max_rows()) * row_bytes;
+    const size_t written = static_cast<size_t>(num_rows) * row_bytes;
+    std::memset(to + written, 0, list_bytes - written);
+    to += list_bytes;
+  }
+}
+
+namespace {
+
+// Of the calling thread. getrusage() knows it only up to the last tick of the kernel's clock,
+// milliseconds ago, and would count what ran before a read as running in it.
+int64_t running_ns() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return int64_t{1'000'000'000} * time.tv_sec + time.tv_nsec;
+}
+
+}  // namespace
+
+CountedRead::CountedRead(FieldDecoder::Scratch& scratch) : work_(scratch.work), begin_(now()) {}
+
+CountedRead::~CountedRead() {
+  const Moment end = now();
+  ++work_.num_reads;
+  // Who never gave up its core was preempted at most.
+  if (end.num_sleeps == begin_.num_sleeps) return;
+  const int64_t waited_ns = end.ns - begin_.ns - (end.running_ns - begin_.running_ns);
+  work_.read_wait_ns += std::max<int64_t>(waited_ns, 0);
+}
+
+CountedRead::Moment CountedRead::now() {
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  return {.ns = now_ns(), .running_ns = running_ns(), .num_sleeps = usage.ru_nvcsw};
+}
+
+void CountedRead::add_bytes(size_t num_bytes) {
+  work_.bytes_read += static_cast<int64_t>(num_bytes);
 }
 
 }  // namespace ffkit

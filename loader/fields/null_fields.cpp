@@ -7,7 +7,7 @@
 #include <ffkit/base/error.h>
 #include <ffkit/loader/field_decoder.h>
 
-#include "fields/array_bytes.h"
+#include "fields/decoder_base.h"
 
 namespace ffkit {
 namespace {

@@ -8,8 +8,15 @@
 // anew. Buffers elsewhere are read to as well.
 #pragma once
 
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -62,5 +69,82 @@ std::unique_ptr<KernelReadEngine> make_uring_read_engine(std::vector<int> files,
                                                          MakeInstead make_instead = nullptr);
 std::unique_ptr<KernelReadEngine> make_pread_read_engine(std::vector<int> files,
                                                          const ReadEngineOptions& options);
+
+// ReadProgress: what to do after each system call of one read. Shared by the engines, so that they
+// treat results alike.
+// The request's own descriptor, or that of `files`.
+inline int descriptor_of(const ReadRequest& request, const std::vector<int>& files) {
+  return request.shard != nullptr ? request.shard->descriptor : files[request.file];
+}
+
+// ReadProgress: what to do after each system call of one read. Shared by the engines, so that they
+// treat results alike.
+class ReadProgress {
+ public:
+  ReadProgress() = default;
+  explicit ReadProgress(const ReadRequest& request) : request_(request) {}
+
+  const ReadRequest& request() const { return request_; }
+  // What is still to be read.
+  int64_t offset() const { return request_.offset + static_cast<int64_t>(num_done_); }
+  size_t num_bytes() const { return request_.num_bytes - num_done_; }
+  std::byte* buffer() const { return request_.buffer + num_done_; }
+
+  // Takes the result of a call that read offset(), num_bytes(), buffer(): bytes or -errno. True
+  // when the read is over.
+  bool advance(int64_t result, const ReadEngineOptions& options);
+  // Precondition: advance() returned true.
+  ReadCompletion completion() const { return {request_.tag, result_, error_}; }
+  // The read is over, whatever calls there were.
+  void finish(int64_t result, std::exception_ptr error) {
+    result_ = result;
+    error_ = std::move(error);
+  }
+
+ private:
+  ReadRequest request_;
+  size_t num_done_ = 0;
+  int num_failures_ = 0;
+  int num_repeats_ = 0;  // since the last bytes
+  int64_t result_ = 0;
+  std::exception_ptr error_;
+};
+
+// FixedMemory: memory registered with io_uring, in regions: the kernel takes no larger ones than 1
+// GiB. Arithmetic alone.
+class FixedMemory {
+ public:
+  static constexpr size_t kMaxPieceBytes = size_t{1} << 30;
+
+  FixedMemory() = default;
+  explicit FixedMemory(std::span<std::byte> memory, size_t region_bytes = kMaxPieceBytes)
+      : memory_(memory), region_bytes_(region_bytes) {}
+
+  bool empty() const { return memory_.empty(); }
+
+  std::vector<iovec> regions() const {
+    std::vector<iovec> result;
+    for (size_t at = 0; at < memory_.size(); at += region_bytes_) {
+      result.push_back({memory_.data() + at, std::min(region_bytes_, memory_.size() - at)});
+    }
+    return result;
+  }
+
+  // The region that holds all of the buffer of `num_bytes` at `data`; -1 when none does.
+  int find(const std::byte* data, size_t num_bytes) const {
+    const auto begin = reinterpret_cast<uintptr_t>(memory_.data());
+    const auto at = reinterpret_cast<uintptr_t>(data);
+    if (num_bytes == 0 || at < begin || num_bytes > memory_.size() ||
+        at - begin > memory_.size() - num_bytes) {
+      return -1;
+    }
+    const size_t region = (at - begin) / region_bytes_;
+    return (at - begin + num_bytes - 1) / region_bytes_ == region ? static_cast<int>(region) : -1;
+  }
+
+ private:
+  std::span<std::byte> memory_;
+  size_t region_bytes_ = kMaxPieceBytes;
+};
 
 }  // namespace ffkit

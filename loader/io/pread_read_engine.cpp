@@ -13,8 +13,7 @@
 #include <utility>
 
 #include "io/kernel_read_engine.h"
-#include "io/read_progress.h"
-#include "threads/loader_log.h"
+#include "threads/threads.h"
 
 namespace ffkit {
 namespace {

@@ -20,9 +20,7 @@
 
 #include <ffkit/base/error.h>
 
-#include "allocation/fixed_memory.h"
 #include "io/kernel_read_engine.h"
-#include "io/read_progress.h"
 
 namespace ffkit {
 namespace {

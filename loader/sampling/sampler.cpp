@@ -14,13 +14,10 @@
 
 #include "base/errors_only.h"
 #include "base/mix64.h"
-#include "sampling/alias_table.h"
 #include "sampling/block_streams.h"
-#include "sampling/bucket_order.h"
-#include "sampling/group_order.h"
 #include "sampling/mixed_order.h"
-#include "sampling/order_text.h"
-#include "sampling/windowed_order.h"
+#include "sampling/order_choice.h"
+#include "sampling/record_orders.h"
 
 namespace ffkit {
 namespace {

@@ -1,5 +1,3 @@
-#include "views/box_decoders.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,10 +8,10 @@
 
 #include "base/make_error.h"
 #include "base/refuse.h"
-#include "fields/field_lookup.h"
-#include "fields/row_lists_decoder.h"
+#include "fields/decoder_base.h"
 #include "image/views/mask_scaler.h"
-#include "views/kept_boxes.h"
+#include "views/view_decoders.h"
+#include "views/view_set.h"
 
 namespace ffkit {
 namespace {
@@ -46,7 +44,7 @@ class OfBoxes : public RowListsDecoder {
     const PictureViews& pictures =
         static_cast<ViewScratch&>(*scratch).begin(record, key).pictures();
     const size_t picture = set_->first_picture(view_) + static_cast<size_t>(list);
-    const KeptBoxes kept = keep_boxes(boxes_, record, boxes_at_, pictures, picture);
+    const BoxesInView kept = keep_boxes(boxes_, record, boxes_at_, pictures, picture);
     require_room(kept, list);
     write_rows({record, kept, pictures, picture}, *scratch, out);
     return std::ssize(kept.indices);
@@ -56,7 +54,7 @@ class OfBoxes : public RowListsDecoder {
   // The boxes of one picture of the view.
   struct BoxesOfPicture {
     const RecordView& record;
-    const KeptBoxes& kept;
+    const BoxesInView& kept;
     const PictureViews& pictures;
     size_t picture;  // its number among the pictures
   };
@@ -65,7 +63,8 @@ class OfBoxes : public RowListsDecoder {
   const BoxesField& boxes() const { return boxes_; }
 
   // Throws unless there is one entry for each box.
-  void require_items(const ListView& items, const std::string& field, const KeptBoxes& kept) const {
+  void require_items(const ListView& items, const std::string& field,
+                     const BoxesInView& kept) const {
     if (std::ssize(items) == kept.num_boxes) return;
     throw error_of(
         ErrorCode::corrupt,
@@ -73,7 +72,7 @@ class OfBoxes : public RowListsDecoder {
         items.size(), boxes_.field, kept.num_boxes);
   }
   void require_entries(const TensorView& tensor, const std::string& field,
-                       const KeptBoxes& kept) const {
+                       const BoxesInView& kept) const {
     const int64_t num_entries = tensor.shape.empty() ? 0 : tensor.shape[0];
     if (!tensor.shape.empty() && num_entries == kept.num_boxes) return;
     throw error_of(ErrorCode::corrupt,
@@ -84,7 +83,7 @@ class OfBoxes : public RowListsDecoder {
 
  private:
   // Throws Error(unsupported) for more boxes than max_boxes.
-  void require_room(const KeptBoxes& kept, int64_t copy) const {
+  void require_room(const BoxesInView& kept, int64_t copy) const {
     if (std::ssize(kept.indices) <= boxes_.max_boxes) return;
     throw error_of(ErrorCode::unsupported,
                    "field '{}' has {} boxes in {}the view '{}', more than max_boxes, which is {}; "

@@ -10,13 +10,12 @@
 #include "base/enum_names.h"
 #include "base/make_error.h"
 #include "base/refuse.h"
-#include "fields/array_bytes.h"
-#include "fields/field_lookup.h"
+#include "fields/decoder_base.h"
 #include "fields/image_field_decoder.h"
 #include "image/codec/mask_decoder.h"
 #include "image/random_numbers/random_streams.h"
 #include "image/views/mask_scaler.h"
-#include "views/picture_decoders.h"
+#include "views/view_decoders.h"
 
 namespace ffkit {
 namespace {

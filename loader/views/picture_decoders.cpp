@@ -1,13 +1,11 @@
-#include "views/picture_decoders.h"
-
 #include <cstring>
 #include <utility>
 
 #include "base/make_error.h"
-#include "fields/array_bytes.h"
-#include "fields/field_lookup.h"
+#include "fields/decoder_base.h"
 #include "fields/image_field_decoder.h"
 #include "image/views/mask_scaler.h"
+#include "views/view_decoders.h"
 
 namespace ffkit {
 namespace {

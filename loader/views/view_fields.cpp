@@ -8,11 +8,10 @@
 #include <variant>
 
 #include "base/make_error.h"
-#include "fields/field_lookup.h"
+#include "fields/decoder_base.h"
 #include "fields/image_field_decoder.h"
-#include "views/box_decoders.h"
 #include "views/clips.h"
-#include "views/picture_decoders.h"
+#include "views/view_decoders.h"
 
 namespace ffkit {
 namespace {

@@ -24,7 +24,7 @@ FOLDERS = {
     'storage': ['http', 'requests', 'addresses', 'xml', 'signing', 'credentials', 'protocol', 'stores', 'writer', 'cache', 'reader'],
     'format': ['', 'schema', 'record', 'shard', 'v1', 'reader', 'dataset'],
     'image': ['jpeg', 'dct', 'bitmaps', 'codec', 'exif', 'resize', 'random_numbers', 'pixels', 'transform', 'transform_text', 'moves', 'views'],
-    'loader': ['threads', 'allocation', 'sampling', 'io', 'fields', 'batch', 'views', 'decode', ''],
+    'loader': ['threads', 'sampling', 'io', 'fields', 'batch', 'views', 'decode', ''],
     'nuscenes': [''],
     'nuscenes/loader': [''],
     'pose': [''],

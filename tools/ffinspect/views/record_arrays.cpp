@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "loader/fields/array_bytes.h"
-#include "loader/fields/row_lists_decoder.h"
+#include "loader/fields/decoder_base.h"
 
 namespace ffkit {
 

@@ -22,7 +22,7 @@
 
 #include "child_process.h"
 #include "decode/decode_pool.h"
-#include "threads/event.h"
+#include "threads/threads.h"
 
 namespace ffkit {
 namespace {

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "threads/event.h"
+#include "threads/threads.h"
 
 namespace ffkit {
 namespace {

@@ -15,7 +15,7 @@
 #include <ffkit/loader/loader.h>
 
 #include "collect_epoch.h"
-#include "decode/row_parts.h"
+#include "decode/field_writer.h"
 #include "expect_error.h"
 #include "temp_dir.h"
 

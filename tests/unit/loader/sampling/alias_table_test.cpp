@@ -1,5 +1,3 @@
-#include "sampling/alias_table.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "expect_error.h"
+#include "sampling/record_orders.h"
 
 namespace ffkit {
 namespace {

@@ -9,7 +9,7 @@
 #include <ffkit/loader/sampler.h>
 
 #include "expect_error.h"
-#include "sampling/windowed_order.h"
+#include "sampling/record_orders.h"
 
 namespace ffkit {
 namespace {

@@ -13,7 +13,7 @@
 #include "expect_error.h"
 #include "make_dataset.h"
 #include "temp_dir.h"
-#include "views/kept_boxes.h"
+#include "views/view_set.h"
 
 namespace ffkit {
 namespace {

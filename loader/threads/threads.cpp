@@ -1,22 +1,18 @@
-// start_thread: a thread of the loader, or an Error where the system gives no more of them.
-#pragma once
+#include "threads/threads.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
-#include <string_view>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 #include <ffkit/base/error.h>
 
 namespace ffkit {
 
-// `what` is the thread's purpose, as in "the loader's I/O thread". Throws Error(io).
-template <typename Function>
-std::thread start_thread(std::string_view what, Function&& run) {
+std::thread start_thread(std::string_view what, std::function<void()> run) {
   try {
-    return std::thread(std::forward<Function>(run));
+    return std::thread(std::move(run));
   } catch (const std::system_error& error) {
     throw Error(ErrorCode::io,
                 fmt::format("{} cannot be started, the system gives no more threads; use fewer "
@@ -24,6 +20,21 @@ std::thread start_thread(std::string_view what, Function&& run) {
                             "container)",
                             what),
                 {.errno_value = error.code().value()});
+  }
+}
+
+void prepare_log(const WarningSink& sink) {
+  if (sink == nullptr) static_cast<void>(spdlog::default_logger_raw());
+}
+
+void warn(const WarningSink& sink, const std::string& message) noexcept {
+  try {
+    if (sink != nullptr) {
+      sink(message);
+    } else {
+      spdlog::warn("{}", message);
+    }
+  } catch (...) {  // NOLINT(bugprone-empty-catch): see the header
   }
 }
 

@@ -1,9 +1,12 @@
-// The order that a loader takes over its data set, where its options leave it open.
+// The order of an epoch over a data set: as a loader chooses it, where its options leave it open;
+// and as text, which a state has.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <ffkit/format/dataset.h>
 #include <ffkit/loader/sampler.h>
@@ -21,5 +24,13 @@ SamplerOptions with_order_for(const Dataset& dataset, SamplerOptions options);
 // `options`, which are the user's, with the order `order` of a state, where they leave that open.
 std::optional<SamplerOptions> with_order_of_state(const Dataset& dataset, SamplerOptions options,
                                                   const std::string& order);
+
+// What a sequence of samples depends on besides the data and the seed, as text; see
+// Sampler::description().
+std::string text_of_order(const SamplerOptions& options, int64_t batch_size, int64_t epoch_size);
+
+// `options` with the order that `text` says: Order::shuffle, or Order::windowed with its windows
+// and streams. Nothing for any other order.
+std::optional<SamplerOptions> shuffle_of_text(std::string_view text, SamplerOptions options);
 
 }  // namespace ffkit

@@ -1,6 +1,4 @@
 // Records of hostile sizes: what a loader takes for them is bounded, and said.
-#include "allocation/record_memory.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,6 +15,7 @@
 #include <ffkit/loader/loader.h>
 
 #include "collect_epoch.h"
+#include "decode/record_fetcher.h"
 #include "expect_error.h"
 #include "temp_dir.h"
 #include "v1_file_builder.h"

@@ -1,12 +1,15 @@
-// Helpers: threads with nothing to do that take over pieces of what a decoding thread is at.
-// DecodePool has them.
+// What a decoding thread is given: some samples of a batch, and the threads that may help it.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 
 namespace ffkit {
 
+// Threads with nothing to do that take over pieces of what a decoding thread is at.
+// DecodePool has them.
 class Helpers {
  public:
   // `worker` is that of the thread that runs the piece.
@@ -19,6 +22,17 @@ class Helpers {
 
  protected:
   ~Helpers() = default;
+};
+
+struct PendingBatch;
+
+// Some samples of a batch, which one thread decodes one after the other.
+struct SampleChunk {
+  static constexpr size_t kMaxSamples = 16;
+
+  PendingBatch* batch = nullptr;
+  size_t count = 0;
+  std::array<int32_t, kMaxSamples> indices_in_batch{};
 };
 
 }  // namespace ffkit

@@ -1,4 +1,4 @@
-// Decoders of what has pixels: pictures of a view, further pictures, masks; and the geometry.
+// Decoders of what a view shows and of what follows it.
 #pragma once
 
 #include <memory>
@@ -14,6 +14,7 @@ namespace ffkit {
 
 using ViewSetPtr = std::shared_ptr<const ViewSet>;
 
+// What has pixels: pictures of a view, further pictures, masks; and the geometry.
 std::shared_ptr<const FieldDecoder> decode_view(const ViewSetPtr& set, size_t view);
 // Fields are looked up in `schema`; throws as decode_image() does, and Error(invalid_argument) for
 // options out of range.
@@ -34,5 +35,20 @@ std::shared_ptr<const FieldDecoder> decode_source_size(ViewSetPtr set);
 // options of `view`, cannot have.
 void refuse_moves_of_follower(const ImageOptions& follower, const ImageOptions& leader,
                               const std::string& view);
+
+// Boxes, numbers of boxes, key points and masks of boxes, which follow a view. Throw
+// Error(invalid_argument) for options out of range, and as Schema::require() does. `boxes` says
+// which rows there are. Of a view with copies each copy has rows of its own.
+std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema, ViewSetPtr set,
+                                                      size_t view, const BoxesField& boxes);
+std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema, ViewSetPtr set,
+                                                      size_t view, const BoxRowsField& field,
+                                                      const BoxesField& boxes);
+std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema, ViewSetPtr set,
+                                                      size_t view, const PointsField& field,
+                                                      const BoxesField& boxes);
+std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema, const ViewSetPtr& set,
+                                                      size_t view, const InstanceMasksField& field,
+                                                      const BoxesField& boxes);
 
 }  // namespace ffkit
