@@ -11,6 +11,7 @@
 
 #include "base/make_error.h"
 #include "io/cached_reader.h"
+#include "sampling/order_choice.h"
 
 namespace ffkit {
 namespace {
@@ -19,43 +20,11 @@ namespace {
 // at once.
 constexpr int64_t kMaxMergedBytes = 512 << 10;
 
-// Of a data set in a store: the blocks are fetched that have the records of so many bytes ahead,
-// as many as a link of 10 Gb/s brings in a fifth of a second, or those of a window, if that is
-// more. A window is not needed before all of it is there. So the next one comes while this one is
-// decoded; else the link would rest.
-constexpr int64_t kAheadBytes = 256 << 20;
-// To draw them takes time, which the first batch waits for: so many more for each batch.
-constexpr int64_t kMostAnnouncedAtOnce = 64;
-constexpr int64_t kMostAnnouncedAhead = 4096;
-
-// Of a data set in a store: records whose blocks are on their way are read alone for the first
-// batch, then a few at a time. They come twice. So where a batch is much of the epoch, it is this
-// share at most; of a small set, whose bytes cost little, the larger one.
-constexpr int64_t kMostComingShare = 32;
-constexpr int64_t kMostComingShareOfSmall = 8;
-constexpr int64_t kSmallBytes = 64 << 20;  // that are read twice, by all ranks together
-constexpr int kFewComing = 4;
-
 // Samples this small are handed over several at a time: one of 1 kB takes about 10 us, handing it
 // over 1 us.
 constexpr size_t kChunkBytes = 16 << 10;
 // Reads this small complete faster than a thread is woken for one of them: several are waited for.
 constexpr int64_t kSmallReadBytes = 16 << 10;
-
-// What this rank reads of the windows that are read at a time; 0 in other orders.
-int64_t window_bytes_on_rank(const Sampler& sampler, int64_t record_bytes) {
-  const SamplerOptions& options = sampler.options();
-  if (options.order != Order::windowed) return 0;
-  // As double, because what was asked for may be more than 64 bits hold.
-  const double block_bytes =
-      options.window_block_bytes > 0
-          ? static_cast<double>(options.window_block_bytes)
-          : static_cast<double>(options.window_block) * static_cast<double>(record_bytes);
-  const double share = static_cast<double>(std::max<int64_t>(options.num_streams, 1)) /
-                       static_cast<double>(options.world_size);
-  const double bytes = block_bytes * static_cast<double>(options.window_blocks) * share;
-  return static_cast<int64_t>(std::min(bytes, 1e15));
-}
 
 }  // namespace
 
@@ -73,26 +42,12 @@ ReadLoop::ReadLoop(LoaderParts& parts, BatchQueue& queue, int64_t epoch, int64_t
       epoch_(epoch),
       start_(start),
       num_steps_(num_batches_on_rank(parts.sampler, start)),
-      goes_on_(parts.options.read_ahead_epochs) {
+      goes_on_(parts.options.read_ahead_epochs),
+      fetch_ahead_(parts.dataset, reading_of(parts.dataset, parts.sampler, num_steps_)) {
   const auto depth = static_cast<size_t>(parts.options.io.queue_depth);
   in_flight_.resize(depth);
   for (size_t slot = depth; slot > 0; --slot) free_slots_.push_back(slot - 1);
-  // In a random order neighbours in time share no block: each would be fetched for one record.
-  const Order order = parts.sampler.options().order;
-  if (!parts.files.are_local() && (order == Order::windowed || order == Order::sequential)) {
-    const int64_t num_records = std::max<int64_t>(parts.dataset.num_records(), 1);
-    const int64_t record_bytes = parts.dataset.manifest().record_bytes() / num_records;
-    const int64_t batch_bytes = record_bytes * parts.options.batch_size;
-    const int64_t ahead_bytes =
-        std::max(kAheadBytes, window_bytes_on_rank(parts.sampler, record_bytes));
-    num_announced_ahead_ = std::clamp<int64_t>(ahead_bytes / std::max<int64_t>(batch_bytes, 1), 1,
-                                               kMostAnnouncedAhead);
-    const int64_t epoch_bytes = batch_bytes * num_steps_;
-    max_coming_bytes_ =
-        std::min(batch_bytes, std::max(epoch_bytes / kMostComingShare,
-                                       std::min(epoch_bytes / kMostComingShareOfSmall,
-                                                kSmallBytes / parts.sampler.options().world_size)));
-  }
+  fetch_ahead_.begin_epoch(fetched_epoch(parts.sampler, epoch_, start_, num_steps_));
 }
 
 void ReadLoop::run(const std::atomic<bool>& stop) {
@@ -172,7 +127,7 @@ bool ReadLoop::open_batch() {
   next_read_ = 0;
   ++next_step_;
   draw_ahead();
-  announce_ahead();
+  fetch_ahead_.go_to(next_step_);
   parts_.watch.end(parts_.planning_entry());
   return true;
 }
@@ -201,41 +156,6 @@ void ReadLoop::draw_ahead() {
   for (const int64_t record : ahead_.records) parts_.dataset.will_locate(record);
 }
 
-// Has the blocks fetched that batches of this epoch will want, and the shards opened behind them.
-// A batch more each time, so that what is wanted first is asked for first.
-void ReadLoop::announce_ahead() {
-  if (num_announced_ahead_ == 0) return;
-  const int64_t begin = std::max(num_announced_, next_step_);
-  const int64_t end =
-      std::min({next_step_ + num_announced_ahead_, num_steps_, begin + kMostAnnouncedAtOnce});
-  Drawn drawn;
-  std::vector<Sampler::Block> blocks;
-  for (int64_t step = begin; step < end; ++step) {
-    parts_.sampler.batch(epoch_, start_, step, drawn.records, drawn.repetitions);
-    for (const int64_t record : drawn.records) parts_.dataset.will_locate(record);
-    // A subset may have few records of a block.
-    if (!parts_.dataset.is_subset()) parts_.sampler.blocks(epoch_, start_, step, blocks);
-    for (const Sampler::Block& block : blocks) announce(block);
-    if (!blocks.empty()) continue;
-    for (const int64_t record : drawn.records) parts_.dataset.will_read(record);
-  }
-  num_announced_ = std::max(num_announced_, end);
-}
-
-// Has all records of a block fetched together, once.
-void ReadLoop::announce(const Sampler::Block& block) {
-  if (!announced_blocks_.insert(block.first).second) return;
-  try {
-    const Dataset::Location first = parts_.dataset.locate(block.first);
-    const ShardReader& shard = parts_.dataset.shard(first.shard_index);
-    if (shard.is_local()) return;
-    const RecordLocation last = parts_.dataset.locate(block.last).record;
-    shard.announce(first.record.offset, last.offset + last.stored_bytes - first.record.offset);
-  } catch (const Error&) {  // NOLINT(bugprone-empty-catch)
-    // The read says what is wrong.
-  }
-}
-
 void ReadLoop::name_sources(BatchSlab& slab) const {
   slab.sources.resize(slab.record_indices.size());  // zeros
   if (parts_.dataset.num_sources() == 1) return;
@@ -257,8 +177,7 @@ bool ReadLoop::begin_next_epoch() {
   start_ = 0;
   num_steps_ = num_batches_on_rank(parts_.sampler, 0);
   next_step_ = 0;
-  num_announced_ = 0;
-  announced_blocks_.clear();
+  fetch_ahead_.begin_epoch(fetched_epoch(parts_.sampler, epoch_, start_, num_steps_));
   return true;
 }
 
@@ -286,10 +205,7 @@ bool ReadLoop::submit(const PlannedRead& read) {
     }
     return true;
   }
-  // Where the link is slower than the consumer, records that are read alone would take it from the
-  // blocks that have them, and come twice.
-  if (file.is_coming && num_coming_ >= kFewComing && coming_bytes_ > max_coming_bytes_)
-    return false;
+  if (!fetch_ahead_.may_read(file)) return false;
   ReadBufferPool::Buffer* buffer = nullptr;
   try {
     buffer = parts_.buffers.acquire(read.num_bytes, static_cast<int>(read.count));
@@ -318,11 +234,7 @@ bool ReadLoop::submit(const PlannedRead& read) {
   started.read = read;
   started.indices_in_batch.assign(indices_in_batch.begin(), indices_in_batch.end());
   started.buffer = buffer;
-  started.is_coming = file.is_coming;
-  if (file.is_coming) {
-    ++num_coming_;
-    coming_bytes_ += read.num_bytes;
-  }
+  fetch_ahead_.begin_read(file, read.num_bytes);
   started.shard = std::move(file);
   started.submitted_ns = now_ns();
   bytes_in_flight_ += read.num_bytes;
@@ -365,16 +277,9 @@ void ReadLoop::complete(const ReadCompletion& completion) {
   ReadInFlight& done = in_flight_[completion.tag];
   const PlannedRead& read = done.read;
   bytes_in_flight_ -= read.num_bytes;
-  if (done.is_coming) --num_coming_;
+  fetch_ahead_.end_read(done.shard);
   parts_.watch.end(completion.tag);
-  parts_.stats.num_reads.fetch_add(1, std::memory_order_relaxed);
-  parts_.stats.read_ns.fetch_add(now_ns() - done.submitted_ns, std::memory_order_relaxed);
-  if (completion.result > 0) {
-    parts_.stats.bytes_read.fetch_add(completion.result, std::memory_order_relaxed);
-    if (!parts_.files.are_local() && done.shard.descriptor < 0) {
-      parts_.stats.bytes_from_store.fetch_add(completion.result, std::memory_order_relaxed);
-    }
-  }
+  parts_.stats.add_read(done.submitted_ns, completion.result, done.shard);
   for (int64_t i : done.indices_in_batch) {
     PendingSample& sample = done.batch->samples[i];
     const auto record_offset = read.offset + (sample.record.data() - done.buffer->data);

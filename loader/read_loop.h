@@ -7,12 +7,12 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
-#include <set>
 #include <span>
 #include <vector>
 
 #include "batch/batch_queue.h"
 #include "decode/decode_pool.h"
+#include "format/dataset/fetch_ahead.h"
 #include "io/read_plan.h"
 #include "loader_parts.h"
 
@@ -35,7 +35,6 @@ class ReadLoop {
     std::vector<int64_t> indices_in_batch;  // of the samples that it serves
     ReadBufferPool::Buffer* buffer = nullptr;
     ShardReader::OpenFile shard;  // for reads through the engine
-    bool is_coming = false;       // as `shard` said when it was submitted
     int64_t submitted_ns = 0;
   };
 
@@ -52,8 +51,6 @@ class ReadLoop {
   bool open_batch();
   void draw(BatchSlab& slab);
   void draw_ahead();
-  void announce_ahead();
-  void announce(const Sampler::Block& block);
   bool has_next_epoch() const;
   bool begin_next_epoch();
   void name_sources(BatchSlab& slab) const;
@@ -76,15 +73,7 @@ class ReadLoop {
   int64_t next_step_ = 0;
   bool goes_on_;  // ... and whether another comes after it
   Drawn ahead_;   // the batch after batch_
-  // Of a data set in a store: how many batches ahead records are announced, and up to which batch
-  // of this epoch they were.
-  int64_t num_announced_ahead_ = 0;
-  int64_t num_announced_ = 0;
-  std::set<int64_t> announced_blocks_;  // of this epoch, by their first record
-  // Reads of what was announced and is not there yet: in flight, and the bytes of all so far.
-  int num_coming_ = 0;
-  int64_t coming_bytes_ = 0;
-  int64_t max_coming_bytes_ = 0;   // without a limit of those in flight
+  FetchAhead fetch_ahead_;
   bool is_reading_ = false;        // as the decoding threads were told
   PendingBatch* batch_ = nullptr;  // whose reads are being submitted, by plan_
   ReadPlan plan_;

@@ -7,8 +7,8 @@
 // they touch once, whole, and those of one announcement by one request, as the cache does. Each
 // rank reads both ends of each shard that it opens. What is read by record while the blocks of it
 // are on their way follows from the rate of a rank's link: the first 64 batches of rank 0, by the
-// rules of FetchQueue (two runs at first, one more after each that came, up to 16) and of the
-// loader (ReadLoop: the first batch at once, then four records at a time), a link whose requests in
+// rules of FetchQueue (two runs at first, one more after each that came, up to 16) and of
+// FetchAhead (the first batch at once, then four records at a time), a link whose requests in
 // flight have equal shares, and a consumer that takes all it gets.
 #include <fmt/format.h>
 

@@ -79,9 +79,7 @@ std::span<const std::byte> CachedReader::read(const Dataset::Location& location,
     result = pread(file.descriptor, progress.buffer(), progress.num_bytes(), progress.offset());
   } while (!progress.advance(result < 0 ? -errno : result, engine));
   result = progress.completion().result;
-  stats_.num_reads.fetch_add(1, std::memory_order_relaxed);
-  stats_.read_ns.fetch_add(now_ns() - begin, std::memory_order_relaxed);
-  if (result > 0) stats_.bytes_read.fetch_add(result, std::memory_order_relaxed);
+  stats_.add_read(begin, result, file);
   if (result < record.stored_bytes) {
     throw read_error(files_.path(shard), location, record.stored_bytes, result,
                      record.stored_bytes - result);

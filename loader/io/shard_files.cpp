@@ -13,6 +13,7 @@
 #include <ffkit/base/machine.h>
 
 #include "base/file/file.h"
+#include "format/dataset/fetch_ahead.h"
 
 namespace ffkit {
 namespace {
@@ -155,9 +156,7 @@ ShardFiles::ShardFiles(const Dataset& dataset, int64_t data_bytes, DirectIo dire
     return;
   }
   dataset_ = dataset;
-  for (int64_t i = 0; i < dataset.num_shards(); ++i) {
-    are_local_ = are_local_ && dataset.shard(i).is_local();
-  }
+  are_local_ = has_local_shards(dataset);
   if (!wants_direct_io(direct, data_bytes, usable_memory_bytes())) return;
   // One shard stands for all; of another that is not like it, lease() gives the ordinary file.
   const ReadFile first{dataset.shard(0).path(), dataset.shard(0).open_file().descriptor};

@@ -103,11 +103,18 @@ std::optional<SamplerOptions> shuffle_of_text(std::string_view text, SamplerOpti
 
 namespace {
 
-bool is_all_local(const Dataset& dataset) {
-  for (int64_t i = 0; i < dataset.num_shards(); ++i) {
-    if (!dataset.shard(i).is_local()) return false;
-  }
-  return true;
+// What this rank reads of the windows that are read at a time; 0 in other orders.
+int64_t window_bytes_on_rank(const SamplerOptions& options, int64_t record_bytes) {
+  if (options.order != Order::windowed) return 0;
+  // As double, because what was asked for may be more than 64 bits hold.
+  const double block_bytes =
+      options.window_block_bytes > 0
+          ? static_cast<double>(options.window_block_bytes)
+          : static_cast<double>(options.window_block) * static_cast<double>(record_bytes);
+  const double share = static_cast<double>(std::max<int64_t>(options.num_streams, 1)) /
+                       static_cast<double>(options.world_size);
+  const double bytes = block_bytes * static_cast<double>(options.window_blocks) * share;
+  return static_cast<int64_t>(std::min(bytes, 1e15));
 }
 
 // The records of a subset among the shards.
@@ -168,7 +175,7 @@ SamplerOptions with_order_for(const Dataset& dataset, SamplerOptions options) {
   if (options.order == Order::automatic) {
     const bool is_shuffle = options.groups != nullptr || options.buckets != nullptr ||
                             options.weights != nullptr || options.mixture.has_value();
-    options.order = is_shuffle || is_all_local(dataset) ? Order::shuffle : Order::windowed;
+    options.order = is_shuffle || has_local_shards(dataset) ? Order::shuffle : Order::windowed;
     if (options.order == Order::windowed) {
       if (options.window_block_bytes == 0) options.window_block_bytes = kStoreBlockBytes;
       if (options.num_streams == 0) options.num_streams = options.world_size;
@@ -192,6 +199,31 @@ std::optional<SamplerOptions> with_order_of_state(const Dataset& dataset, Sample
     return std::nullopt;
   }
   return with_order_for(dataset, std::move(*found));
+}
+
+FetchAhead::Reading reading_of(const Dataset& dataset, const Sampler& sampler,
+                               int64_t num_batches) {
+  const SamplerOptions& options = sampler.options();
+  return {.is_by_blocks = options.order == Order::windowed || options.order == Order::sequential,
+          .batch_size = sampler.batch_size(),
+          .num_batches = num_batches,
+          .num_ranks = options.world_size,
+          .window_bytes = window_bytes_on_rank(options, mean_record_bytes(dataset))};
+}
+
+FetchAhead::Epoch fetched_epoch(const Sampler& sampler, int64_t epoch, int64_t start,
+                                int64_t num_batches) {
+  return {.num_batches = num_batches,
+          .records = [&sampler, epoch, start](
+                         int64_t batch,
+                         std::vector<int64_t>& out) { sampler.batch(epoch, start, batch, out); },
+          .blocks =
+              [&sampler, epoch, start](int64_t batch, std::vector<FetchAhead::Block>& out) {
+                std::vector<Sampler::Block> blocks;
+                sampler.blocks(epoch, start, batch, blocks);
+                out.clear();
+                for (const auto& [first, last] : blocks) out.push_back({first, last});
+              }};
 }
 
 }  // namespace ffkit

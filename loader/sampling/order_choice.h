@@ -1,5 +1,5 @@
 // The order of an epoch over a data set: as a loader chooses it, where its options leave it open;
-// and as text, which a state has.
+// as what fetches ahead of it knows it; and as text, which a state has.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,8 @@
 
 #include <ffkit/format/dataset.h>
 #include <ffkit/loader/sampler.h>
+
+#include "format/dataset/fetch_ahead.h"
 
 namespace ffkit {
 
@@ -24,6 +26,12 @@ SamplerOptions with_order_for(const Dataset& dataset, SamplerOptions options);
 // `options`, which are the user's, with the order `order` of a state, where they leave that open.
 std::optional<SamplerOptions> with_order_of_state(const Dataset& dataset, SamplerOptions options,
                                                   const std::string& order);
+
+// What is said of an order to what fetches ahead of it: how the data set is read, where the first
+// epoch has `num_batches` on this rank; and the batches of an epoch, from a sampler that stays.
+FetchAhead::Reading reading_of(const Dataset& dataset, const Sampler& sampler, int64_t num_batches);
+FetchAhead::Epoch fetched_epoch(const Sampler& sampler, int64_t epoch, int64_t start,
+                                int64_t num_batches);
 
 // What a sequence of samples depends on besides the data and the seed, as text; see
 // Sampler::description().

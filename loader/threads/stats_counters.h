@@ -9,6 +9,8 @@
 #include <optional>
 #include <vector>
 
+#include <ffkit/format/shard_reader.h>
+
 namespace ffkit {
 
 // Nanoseconds of a clock that never goes back.
@@ -33,6 +35,15 @@ struct StatsCounters {
   std::atomic<int64_t> wait_ns{0};
   std::atomic<bool> resized_grey_of_16_bits{false};
   std::atomic<int64_t> num_ready_batches{0};  // summed over calls of next()
+
+  // A read of `file` that began at `begin_ns` has ended with `result`: bytes or -errno.
+  void add_read(int64_t begin_ns, int64_t result, const ShardReader::OpenFile& file) {
+    num_reads.fetch_add(1, std::memory_order_relaxed);
+    read_ns.fetch_add(now_ns() - begin_ns, std::memory_order_relaxed);
+    if (result <= 0) return;
+    bytes_read.fetch_add(result, std::memory_order_relaxed);
+    if (file.descriptor < 0) bytes_from_store.fetch_add(result, std::memory_order_relaxed);
+  }
 };
 
 // Since when each read and each sample has been worked on. It tells the consumer of a
