@@ -88,14 +88,7 @@ SlabLayout slab_layout(const BatchFields& fields, const LoaderOptions& options) 
   SlabLayout layout = make_slab_layout(fields.fields, options.batch_size);
   layout.num_visible = fields.num_visible;
   layout.views = fields.views;
-  for (const PaddedFields& padded : fields.padded) {
-    PaddedView& view = layout.padded.emplace_back();
-    view.view = padded.view;
-    view.sizes = padded.sizes;
-    view.canvas = padded.padding.size;
-    view.multiple = padded.padding.multiple;
-    for (const auto& [field, axis] : padded.arrays) view.arrays.push_back({field, axis});
-  }
+  layout.padded = fields.padded;
   if (fields.num_pictures > 0 && options.views.empty()) layout.image = 0;
   if (!options.label_field.empty()) layout.label = static_cast<int>(fields.num_pictures);
   layout.image_layout = options.image.output.layout;

@@ -6,6 +6,8 @@
 
 #include <ffkit/base/error.h>
 
+#include "fields/decoder_base.h"
+
 namespace ffkit {
 namespace {
 

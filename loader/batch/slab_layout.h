@@ -15,9 +15,9 @@
 #include <ffkit/image/rgb_image.h>
 #include <ffkit/loader/field_decoder.h>
 
-#include "fields/decoder_base.h"
-
 namespace ffkit {
+
+class RowListsDecoder;
 
 inline constexpr size_t kSlabAlignment = 4096;  // of each array in memory
 

@@ -221,13 +221,13 @@ void refuse_equal_pictures(const Schema& schema, const LoaderOptions& options) {
 }
 
 // The arrays of the view `view` that have its pixels.
-std::vector<PaddedFields::Array> arrays_of(const ViewSet& set, size_t view,
-                                           const LoaderOptions& options, const BatchFields& made) {
+std::vector<PaddedView::Array> arrays_of(const ViewSet& set, size_t view,
+                                         const LoaderOptions& options, const BatchFields& made) {
   const auto array = [&](size_t field, Layout layout) {
     const size_t rank = made.fields[field].decoder->shape().size();
-    return PaddedFields::Array{field, rank - (layout == Layout::nchw ? 2 : 3)};
+    return PaddedView::Array{field, rank - (layout == Layout::nchw ? 2 : 3)};
   };
-  std::vector<PaddedFields::Array> arrays = {array(view, set.views()[view].image.output.layout)};
+  std::vector<PaddedView::Array> arrays = {array(view, set.views()[view].image.output.layout)};
   const size_t first = made.num_visible - options.view_fields.size();
   for (size_t i = 0; i < options.view_fields.size(); ++i) {
     const ViewField& field = options.view_fields[i];
@@ -257,7 +257,8 @@ void add_padded_views(const ViewSetPtr& set, const LoaderOptions& options, Batch
     if (padding == nullptr) continue;
     made.padded.push_back({.view = view,
                            .sizes = made.fields.size(),
-                           .padding = *padding,
+                           .canvas = padding->size,
+                           .multiple = padding->multiple,
                            .arrays = arrays_of(*set, view, options, made)});
     made.fields.push_back(
         {fmt::format("\nsizes of {}", made.views[view]), decode_picture_size(set, view)});

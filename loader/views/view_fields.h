@@ -11,30 +11,19 @@
 #include <ffkit/loader/field_decoder.h>
 #include <ffkit/loader/loader_options.h>
 
+#include "loader/batch/slab_layout.h"
+
 namespace ffkit {
 
 // All arrays that LoaderOptions ask for. Those behind `num_visible` are found by Batch::geometry()
 // and Batch::source_sizes() alone.
-// The arrays of a view that ends with PadToLargest.
-struct PaddedFields {
-  struct Array {
-    size_t field;
-    size_t height_axis;  // in the shape of a sample; the width is the next one
-  };
-
-  size_t view = 0;   // in BatchFields::views
-  size_t sizes = 0;  // the field of its pictures' heights and widths, i64 [.., 2]
-  PadToLargest padding;
-  std::vector<Array> arrays;
-};
-
 struct BatchFields {
   std::vector<BatchField> fields;
   size_t num_visible = 0;
   size_t num_pictures = 0;  // the first ones: the views of the picture
   // Of the picture, then clips; their geometry is field num_visible + 1 + i.
-  std::vector<PaddedFields> padded;
   std::vector<std::string> views;
+  std::vector<PaddedView> padded;
 };
 
 // Throws Error(invalid_argument) for options that do not fit together, and as the decoders of

@@ -47,7 +47,7 @@ const RecordArray& RecordArrays::geometry(size_t view) const {
 }
 
 const RecordArray* RecordArrays::unpadded_sizes(size_t view) const {
-  const auto found = std::ranges::find(fields_.padded, view, &PaddedFields::view);
+  const auto found = std::ranges::find(fields_.padded, view, &PaddedView::view);
   return found == fields_.padded.end() ? nullptr : &arrays_[found->sizes];
 }
 
