@@ -15,11 +15,10 @@
 #include "device/device.h"
 #include "device/torch_errors.h"
 #include "distributed/communicator.h"
+#include "distributed/mesh.h"
 #include "launch/waiting.h"
 #include "optim/host_scalar.h"
 #include "report/meters.h"
-#include "step/make_task.h"
-#include "step/run_mesh.h"
 #include "step/trained_model.h"
 
 namespace ffkit {

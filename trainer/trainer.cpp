@@ -13,12 +13,12 @@
 #include "device/device.h"
 #include "device/torch_errors.h"
 #include "distributed/communicator.h"
+#include "distributed/mesh.h"
 #include "launch/waiting.h"
 #include "options/given_options.h"
 #include "report/progress_json.h"
 #include "resumed_batch.h"
 #include "run_options.h"
-#include "step/run_mesh.h"
 #include "training_run.h"
 
 namespace ffkit {

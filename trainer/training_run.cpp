@@ -17,7 +17,7 @@
 #include "checkpoint/weights.h"
 #include "optim/lr_schedule.h"
 #include "options/given_options.h"
-#include "step/make_task.h"
+#include "step/trained_model.h"
 #include "step/validation.h"
 
 namespace ffkit {

@@ -16,12 +16,12 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/work_dir.h"
 #include "distributed/communicator.h"
+#include "distributed/mesh.h"
 #include "model/model_average.h"
 #include "optim/host_scalar.h"
 #include "report/step_profiler.h"
 #include "run_checkpoints.h"
 #include "run_report.h"
-#include "step/run_mesh.h"
 #include "step/trained_model.h"
 #include "step/whole_state.h"
 

@@ -10,19 +10,37 @@
 #include <chrono>
 #include <cstdlib>
 #include <sstream>
+#include <type_traits>
+#include <vector>
 
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+#include <torch/csrc/distributed/c10d/Store.hpp>
 #include <torch/csrc/distributed/c10d/comm.hpp>
+#include <torch/csrc/distributed/c10d/reducer.hpp>
+
+#include <ffkit/trainer/stop.h>
 
 #include "base/make_error.h"
 #include "device/cuda_module.h"
-#include "distributed/communicator_impl.h"
 #include "distributed/meeting.h"
 #include "launch/network_address.h"
 #include "launch/waiting.h"
+#include "model/trained_parameters.h"
 
 namespace ffkit {
+
+struct Communicator::Impl {
+  c10::intrusive_ptr<c10d::Store> store;
+  c10::intrusive_ptr<c10d::ProcessGroup> group;
+  c10::intrusive_ptr<c10d::Backend::Options> gloo_options;  // of the network; for parts too
+  bool has_nccl = false;
+
+  // Sums over all processes, in place.
+  void all_reduce(at::Tensor& tensor);
+};
+
 namespace {
 
 constexpr char kWaitingForOthers[] = "waiting for the other processes";
@@ -266,6 +284,119 @@ void Communicator::barrier() {
     at::Tensor nothing = at::full({1}, 0.0, at::kDouble);
     impl_->all_reduce(nothing);
   });
+}
+
+namespace {
+
+using Buckets = std::vector<std::vector<size_t>>;
+
+// The constructor's last parameters are not the same in all versions of libtorch.
+template <typename Reducer, typename... Head>
+std::unique_ptr<Reducer> make_reducer(Head&&... head) {
+  if constexpr (std::is_constructible_v<Reducer, Head..., bool, bool, std::vector<int64_t>>) {
+    return std::make_unique<Reducer>(std::forward<Head>(head)...,
+                                     /*skip_all_reduce_unused_params=*/false,
+                                     /*use_python_reducer=*/false, std::vector<int64_t>{});
+  } else if constexpr (std::is_constructible_v<Reducer, Head..., bool, bool>) {
+    return std::make_unique<Reducer>(std::forward<Head>(head)..., false, false);
+  } else {
+    return std::make_unique<Reducer>(std::forward<Head>(head)...);
+  }
+}
+
+}  // namespace
+
+struct DataParallel::Impl {
+  Communicator& communicator;
+  std::unique_ptr<c10d::Reducer> reducer;
+};
+
+DataParallel::DataParallel(Communicator& communicator, const Model& model) {
+  if (communicator.is_alone()) return;
+  std::vector<at::Tensor> parameters;
+  std::unordered_map<size_t, std::string> names;
+  for (const NamedTensor& p : trained_parameters(model)) {
+    names.emplace(names.size(), p.name);
+    parameters.push_back(p.tensor);
+  }
+  std::vector<at::Tensor> all;
+  for (const NamedTensor& p : model.parameters()) all.push_back(p.tensor);
+  communicator.with_peers("comparing models", [&] {
+    c10d::verify_params_across_processes(communicator.impl().group, all, std::nullopt);
+  });
+  communicator.broadcast(all);
+  communicator.broadcast(model.buffers());
+
+  // Gradients become ready from the last layer to the first: so the buckets are filled. After the
+  // first step the Reducer itself puts them into the order that it saw.
+  Buckets buckets = std::get<0>(c10d::compute_bucket_assignment_by_size(
+      parameters, {c10d::kDefaultFirstBucketBytes, c10d::kDefaultBucketBytesCap},
+      std::vector<bool>(parameters.size(), false)));
+  std::reverse(buckets.begin(), buckets.end());
+  impl_ = std::make_unique<Impl>(Impl{communicator, nullptr});
+  impl_->reducer = make_reducer<c10d::Reducer>(
+      parameters, std::move(buckets), communicator.impl().group,
+      std::vector<bool>(parameters.size(), false), int64_t(c10d::kDefaultBucketBytesCap),
+      /*find_unused_parameters=*/false, /*gradient_as_bucket_view=*/true, std::move(names),
+      int64_t(c10d::kDefaultFirstBucketBytes));
+}
+
+DataParallel::~DataParallel() = default;
+
+void DataParallel::before_forward() {
+  if (!impl_) return;
+  impl_->communicator.with_peers("preparing a step", [&] {
+    impl_->reducer->prepare_for_forward();
+    impl_->reducer->rebuild_buckets();
+  });
+}
+
+void DataParallel::before_backward() {
+  if (impl_) impl_->reducer->prepare_for_backward({});
+}
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kPause = std::chrono::milliseconds(500);  // between two looks at the store
+constexpr char kKey[] = "stop";
+
+}  // namespace
+
+struct StopVote::Impl {
+  Communicator& communicator;
+  bool is_stopped = false;
+  bool is_said = false;
+  Clock::time_point last_look = Clock::now();
+};
+
+StopVote::StopVote(Communicator& communicator)
+    : impl_(std::make_unique<Impl>(Impl{.communicator = communicator})) {}
+
+StopVote::~StopVote() = default;
+
+bool StopVote::is_stopped() {
+  Impl& self = *impl_;
+  const bool is_asked = stop_signal() != 0;
+  self.is_stopped = self.is_stopped || is_asked;
+  if (self.communicator.is_alone()) return self.is_stopped;
+  self.communicator.with_peers("asking whether to stop", [&] {
+    c10d::Store& store = *self.communicator.impl().store;
+    if (is_asked && !self.is_said) {
+      store.set(kKey, std::vector<uint8_t>{1});
+      self.is_said = true;
+    } else if (!self.is_stopped && Clock::now() - self.last_look > kPause) {
+      self.is_stopped = store.check({kKey});
+      self.last_look = Clock::now();
+    }
+  });
+  return self.is_stopped;
+}
+
+bool StopVote::close() {
+  const double num = impl_->communicator.sum(std::vector<double>{is_stopped() ? 1.0 : 0.0})[0];
+  return num > 0;
 }
 
 }  // namespace ffkit

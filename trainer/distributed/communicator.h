@@ -169,4 +169,48 @@ class DataParallel {
   std::unique_ptr<Impl> impl_;  // null in a world of one
 };
 
+// CommunicatorPeers: what a task and its evaluations see of a Communicator, which must outlive it.
+class CommunicatorPeers final : public Peers {
+ public:
+  explicit CommunicatorPeers(Communicator& communicator) : communicator_(communicator) {}
+
+  int rank() const override { return communicator_.rank(); }
+  int world_size() const override { return communicator_.world_size(); }
+  void sum(at::Tensor& numbers) override { communicator_.sum(numbers); }
+  std::vector<at::Tensor> gather_rows(const at::Tensor& rows) override;
+  std::vector<at::Tensor> gather(const at::Tensor& tensor) override {
+    return communicator_.all_gather(tensor);
+  }
+  Transfer start_send(const at::Tensor& tensor, int other, int tag) override {
+    return communicator_.start_send(tensor, other, tag);
+  }
+  Transfer start_receive(at::Tensor& tensor, int other, int tag) override {
+    return communicator_.start_receive(tensor, other, tag);
+  }
+
+ private:
+  Communicator& communicator_;
+};
+
+// StopVote: whether any of the processes that train together was asked to stop, while each works on
+// its own and no collective call tells it.
+class StopVote {
+ public:
+  // Collective: all processes begin their votes in the same order. `communicator` outlives it.
+  explicit StopVote(Communicator& communicator);
+  ~StopVote();
+  StopVote(const StopVote&) = delete;
+  StopVote& operator=(const StopVote&) = delete;
+
+  // True soon after any process was asked to (stop_signal()). Looks at the store the processes met
+  // at, twice a second at most.
+  bool is_stopped();
+  // Collective: the answer that all processes get alike.
+  bool close();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
 }  // namespace ffkit

@@ -4,6 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
+
+#include <ffkit/base/error.h>
+#include <ffkit/trainer/task_registry.h>
 
 #include "base/make_error.h"
 
@@ -45,6 +49,41 @@ Communicator& Mesh::along(std::string_view name) const {
     if (dimensions_[i].name == name) return *groups_[i];
   }
   throw error_of(ErrorCode::not_found, "the mesh has no dimension '{}'", name);
+}
+
+RunMesh::RunMesh(const TrainOptions& options, Communicator& world) : world_(world) {
+  const TaskEntry& entry = TaskRegistry::instance().find(options.task_name());
+  if (entry.mesh) dimensions_ = entry.mesh(options);
+  std::vector<std::string> sizes;
+  int product = 1;
+  for (const MeshDimension& dimension : dimensions_) {
+    sizes.push_back(fmt::format("{} {}", dimension.size, dimension.name));
+    product *= dimension.size;
+  }
+  if (dimensions_.empty()) {
+    data_ = &world;
+    model_part_ = world.part("alone", {world.rank()});
+    same_data_ = model_part_.get();
+    return;
+  }
+  if (product < 1 || world.world_size() % product != 0) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("a network over {} needs a multiple of {} processes, but {} were "
+                            "started; start another number",
+                            fmt::join(sizes, " x "), product, world.world_size()));
+  }
+  std::vector<MeshDimension> all = {{.name = "data", .size = world.world_size() / product}};
+  all.insert(all.end(), dimensions_.begin(), dimensions_.end());
+  mesh_ = std::make_unique<Mesh>(world, std::move(all));
+  data_ = &mesh_->along("data");
+  if (dimensions_.size() == 1) {
+    same_data_ = &mesh_->along(dimensions_.front().name);
+    return;
+  }
+  std::vector<int> ranks;
+  for (int i = 0; i < product; ++i) ranks.push_back(mesh_->index("data") * product + i);
+  model_part_ = world.part("same data", ranks);
+  same_data_ = model_part_.get();
 }
 
 }  // namespace ffkit

@@ -1,11 +1,17 @@
 #include <ATen/ops/cat.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/custom_function.h>
+
+#include <algorithm>
 
 #include <ffkit/trainer/peers.h>
 
 #include "base/make_error.h"
+#include "distributed/communicator.h"
 
 namespace ffkit {
+
 namespace {
 
 namespace autograd = torch::autograd;
@@ -109,6 +115,23 @@ at::Tensor gathered_from_peers(const at::Tensor& tensor, int64_t dimension, Peer
 
 at::Tensor sum_share_of_peers(const at::Tensor& tensor, int64_t dimension, Peers& peers) {
   return peers.world_size() == 1 ? tensor : SumShareOfPeers::apply(tensor, dimension, &peers);
+}
+
+std::vector<at::Tensor> CommunicatorPeers::gather_rows(const at::Tensor& rows) {
+  if (communicator_.is_alone()) return {rows};
+  const at::Tensor size = at::full({1}, rows.size(0), at::kLong);
+  std::vector<int64_t> sizes;
+  for (const at::Tensor& other : communicator_.all_gather(size)) {
+    sizes.push_back(other.item<int64_t>());
+  }
+  // All of one shape, as the gathering wants them.
+  std::vector<int64_t> shape = rows.sizes().vec();
+  shape[0] = *std::max_element(sizes.begin(), sizes.end());
+  at::Tensor padded = at::zeros(shape, rows.options());
+  padded.narrow(0, 0, rows.size(0)).copy_(rows);
+  std::vector<at::Tensor> out = communicator_.all_gather(padded);
+  for (size_t i = 0; i < out.size(); ++i) out[i] = out[i].narrow(0, 0, sizes[i]);
+  return out;
 }
 
 }  // namespace ffkit

@@ -3,11 +3,27 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 
-#include <ffkit/base/machine.h>
+#include <utility>
 
+#include <ffkit/base/machine.h>
+#include <ffkit/trainer/task_registry.h>
+
+#include "distributed/communicator.h"
 #include "model/fine_tuning.h"
 
 namespace ffkit {
+
+std::unique_ptr<Task> make_task(const TrainOptions& options, const RunMesh& mesh) {
+  TaskSetting setting{.options = options,
+                      .place = mesh.data().place(),
+                      .device = mesh.world().device(),
+                      .peers = std::make_shared<CommunicatorPeers>(mesh.data())};
+  for (const MeshDimension& dimension : mesh.dimensions()) {
+    setting.peers_along.emplace(dimension.name,
+                                std::make_shared<CommunicatorPeers>(mesh.along(dimension.name)));
+  }
+  return TaskRegistry::instance().find(options.task_name()).make(std::move(setting));
+}
 
 Model& make_model(Task& task, const TrainOptions& options, const Communicator& communicator) {
   at::set_num_threads(options.compute_threads > 0 ? options.compute_threads

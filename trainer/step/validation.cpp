@@ -9,8 +9,7 @@
 #include <ffkit/base/error.h>
 
 #include "device/autocast.h"
-#include "distributed/communicator_peers.h"
-#include "distributed/stop_vote.h"
+#include "distributed/communicator.h"
 
 namespace ffkit {
 

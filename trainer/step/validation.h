@@ -7,7 +7,7 @@
 
 #include <ffkit/trainer/task.h>
 
-#include "step/run_mesh.h"
+#include "distributed/mesh.h"
 
 namespace ffkit {
 

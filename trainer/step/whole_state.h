@@ -13,7 +13,7 @@
 
 #include "checkpoint/tensor_share.h"
 #include "checkpoint/weights.h"
-#include "step/run_mesh.h"
+#include "distributed/mesh.h"
 
 namespace ffkit {
 

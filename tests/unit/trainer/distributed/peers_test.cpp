@@ -8,9 +8,8 @@
 #include <memory>
 #include <vector>
 
-#include "distributed/communicator_peers.h"
-#include "step/make_task.h"
-#include "step/run_mesh.h"
+#include "distributed/communicator.h"
+#include "distributed/mesh.h"
 #include "step/trained_model.h"
 #include "support/fake_task.h"
 #include "support/world.h"

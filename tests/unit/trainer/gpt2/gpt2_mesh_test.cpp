@@ -18,7 +18,6 @@
 #include "expect_error.h"
 #include "files/safetensors.h"
 #include "options/options_json.h"
-#include "step/make_task.h"
 #include "step/trained_model.h"
 #include "step/whole_state.h"
 #include "support/world.h"

@@ -15,7 +15,7 @@
 #include <map>
 #include <string>
 
-#include "distributed/communicator_peers.h"
+#include "distributed/communicator.h"
 #include "expect_error.h"
 #include "support/world.h"
 

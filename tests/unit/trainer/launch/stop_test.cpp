@@ -6,7 +6,6 @@
 #include <ffkit/trainer/stop.h>
 
 #include "distributed/communicator.h"
-#include "distributed/stop_vote.h"
 #include "launch/waiting.h"
 #include "support/world.h"
 

@@ -1,5 +1,3 @@
-#include "step/run_mesh.h"
-
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
@@ -14,9 +12,9 @@
 
 #include <ffkit/trainer/task.h>
 
-#include "distributed/communicator_peers.h"
+#include "distributed/communicator.h"
+#include "distributed/mesh.h"
 #include "expect_error.h"
-#include "step/make_task.h"
 #include "step/trained_model.h"
 #include "support/fake_task.h"
 #include "support/world.h"

@@ -7,7 +7,7 @@
 #include <ffkit/text/tokenizer.h>
 #include <ffkit/trainer/generate.h>
 
-#include "step/run_mesh.h"
+#include "distributed/mesh.h"
 #include "tasks/gpt2/generation/generation_settings.h"
 #include "tasks/gpt2/network/gpt2_network.h"
 
