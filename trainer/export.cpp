@@ -15,7 +15,7 @@
 #include "checkpoint/export_script.h"
 #include "checkpoint/weights.h"
 #include "checkpoint/work_dir.h"
-#include "device/torch_errors.h"
+#include "device/device.h"
 #include "model/finite_tensors.h"
 
 namespace ffkit {

@@ -11,9 +11,7 @@
 #include <ffkit/trainer/stop.h>
 #include <ffkit/trainer/task.h>
 
-#include "device/autocast.h"
 #include "device/device.h"
-#include "device/torch_errors.h"
 #include "distributed/communicator.h"
 #include "distributed/mesh.h"
 #include "launch/waiting.h"

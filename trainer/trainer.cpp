@@ -11,7 +11,6 @@
 #include "checkpoint/weights.h"
 #include "checkpoint/work_dir.h"
 #include "device/device.h"
-#include "device/torch_errors.h"
 #include "distributed/communicator.h"
 #include "distributed/mesh.h"
 #include "launch/waiting.h"

@@ -6,6 +6,7 @@
 #include <c10/util/intrusive_ptr.h>
 
 #include <chrono>
+#include <filesystem>
 
 namespace c10d {
 class ProcessGroup;
@@ -36,5 +37,9 @@ CudaModule* find_cuda_module();
 
 // Throws Error(unsupported) when the module was not built or cannot be opened.
 CudaModule& cuda_module();
+
+// The folder of the library or program that holds the function or object at `symbol`, absolute,
+// also for a program that was found through PATH; empty for an address outside all of them.
+std::filesystem::path library_folder(const void* symbol);
 
 }  // namespace ffkit

@@ -1,19 +1,24 @@
 #include "device/device.h"
 
 #include <ATen/Context.h>
+#include <ATen/autocast_mode.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 
+#include <ffkit/trainer/process_memory.h>
+
 #include "base/make_error.h"
 #include "device/cuda_module.h"
 #include "launch/gpu_search.h"
 
 namespace ffkit {
+
 namespace {
 
 c10::Device gpu(int index, int num_visible) {
@@ -81,6 +86,32 @@ c10::Device prepare_device(const TrainOptions& options, const ProcessPlace& plac
   return gpu(
       name.starts_with(kNumbered) ? index : gpu_of_rank(place, num_visible, process_environment()),
       num_visible);
+}
+
+Autocast::Autocast(Amp amp, c10::Device device) : is_on_(amp != Amp::off), device_(device.type()) {
+  if (!is_on_) return;
+  was_enabled_ = at::autocast::is_autocast_enabled(device_);
+  old_dtype_ = at::autocast::get_autocast_dtype(device_);
+  at::autocast::set_autocast_dtype(device_, amp == Amp::bf16 ? at::kBFloat16 : at::kHalf);
+  at::autocast::set_autocast_enabled(device_, true);
+  at::autocast::increment_nesting();
+}
+
+Autocast::~Autocast() {
+  if (!is_on_) return;
+  // Weights that were cast are kept for the length of the forward pass: the next one sees other
+  // weights.
+  if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
+  at::autocast::set_autocast_enabled(device_, was_enabled_);
+  at::autocast::set_autocast_dtype(device_, old_dtype_);
+}
+
+void keep_freed_memory() {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_MAX, 0);         // large blocks come from the heap, not from mmap(2)
+  mallopt(M_TRIM_THRESHOLD, -1);  // and the top of the heap is never returned
+  mallopt(M_TOP_PAD, 64 << 20);   // bytes asked for beyond what is needed
+#endif
 }
 
 }  // namespace ffkit

@@ -7,7 +7,7 @@
 
 #include <ffkit/image/random.h>
 
-#include "device/autocast.h"
+#include "device/device.h"
 #include "launch/waiting.h"
 #include "model/trained_parameters.h"
 #include "optim/gradient_clip.h"

@@ -8,7 +8,7 @@
 
 #include <ffkit/base/error.h>
 
-#include "device/autocast.h"
+#include "device/device.h"
 #include "distributed/communicator.h"
 
 namespace ffkit {

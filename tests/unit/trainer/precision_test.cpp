@@ -6,8 +6,8 @@
 
 #include <limits>
 
-#include "device/autocast.h"
 #include "device/cuda_module.h"
+#include "device/device.h"
 #include "optim/grad_scaler.h"
 
 namespace ffkit {

@@ -3,7 +3,6 @@
 #include <ATen/Context.h>
 #include <gtest/gtest.h>
 
-#include "device/torch_errors.h"
 #include "expect_error.h"
 
 namespace ffkit {

@@ -1,5 +1,3 @@
-#include "device/library_folder.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -8,6 +6,7 @@
 #include <fstream>
 #include <string>
 
+#include "device/cuda_module.h"
 #include "temp_dir.h"
 
 namespace ffkit {

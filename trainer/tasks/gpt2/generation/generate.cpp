@@ -24,7 +24,6 @@
 #include "base/enum_names.h"
 #include "base/printable.h"
 #include "device/device.h"
-#include "device/torch_errors.h"
 #include "distributed/communicator.h"
 #include "distributed/mesh.h"
 #include "tasks/gpt2/generation/growing_text.h"
