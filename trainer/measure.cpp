@@ -16,7 +16,7 @@
 #include "distributed/mesh.h"
 #include "launch/waiting.h"
 #include "optim/host_scalar.h"
-#include "report/meters.h"
+#include "report/progress.h"
 #include "step/trained_model.h"
 
 namespace ffkit {

@@ -12,7 +12,6 @@
 #include <ffkit/trainer/trainer.h>
 
 #include "checkpoint/checkpoint.h"
-#include "report/meters.h"
 #include "report/metrics_log.h"
 #include "report/progress.h"
 

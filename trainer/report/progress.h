@@ -1,5 +1,7 @@
-// LiveProgress: one line on a terminal that is rewritten while an epoch runs.
+// What a run shows of itself while it goes on: its speed, a line on a terminal, warnings.
 #pragma once
+
+#include <fmt/format.h>
 
 #include <cstdint>
 #include <cstdio>
@@ -8,6 +10,24 @@
 #include "base/terminal_line.h"
 
 namespace ffkit {
+
+// The first kWarmupSteps steps are left out: they fill pools and caches.
+class ThroughputMeter {
+ public:
+  static constexpr int64_t kWarmupSteps = 5;
+
+  // A step over `num_units` (samples, tokens) took `seconds` in all, `wait_seconds` of them waiting
+  // for data.
+  void add_step(double num_units, double seconds, double wait_seconds);
+  double units_per_second() const;  // 0 before anything was measured
+  double wait_share() const;        // 0 .. 1; 0 before anything was measured
+
+ private:
+  int64_t num_steps_ = 0;
+  double num_units_ = 0;
+  double seconds_ = 0;
+  double wait_seconds_ = 0;
+};
 
 struct ProgressState {
   int64_t epoch = 0;  // counted from 1
@@ -32,6 +52,7 @@ std::string throughput_text(double units_per_second, const std::string& units, d
 // Seconds as "1:23" or "2:01:23".
 std::string format_duration(double seconds);
 
+// LiveProgress: one line on a terminal that is rewritten while an epoch runs.
 class LiveProgress {
  public:
   // `terminal` may be null: then nothing is written. Not owned.
@@ -46,5 +67,10 @@ class LiveProgress {
   std::FILE* terminal_;
   TerminalLine line_;
 };
+
+// Whatever fftrain prints elsewhere: a run that sees other records than it was given says so.
+inline void warn_on_stderr(const std::string& sentence) {
+  fmt::print(stderr, "fftrain: warning: {}\n", sentence);
+}
 
 }  // namespace ffkit

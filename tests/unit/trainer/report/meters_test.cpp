@@ -1,6 +1,6 @@
-#include "report/meters.h"
-
 #include <gtest/gtest.h>
+
+#include "report/progress.h"
 
 namespace ffkit {
 namespace {
