@@ -16,7 +16,7 @@
 #include "checkpoint/weights.h"
 #include "checkpoint/work_dir.h"
 #include "device/device.h"
-#include "model/finite_tensors.h"
+#include "model/parameters.h"
 
 namespace ffkit {
 namespace {

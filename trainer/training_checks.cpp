@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/make_error.h"
-#include "model/finite_tensors.h"
+#include "model/parameters.h"
 #include "training_run.h"
 
 namespace ffkit {

@@ -13,7 +13,7 @@
 
 #include "base/json_text.h"
 #include "checkpoint/checkpoint_parts.h"
-#include "model/finite_tensors.h"
+#include "model/parameters.h"
 #include "options/options_json.h"
 #include "report/json_number.h"
 

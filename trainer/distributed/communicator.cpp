@@ -27,7 +27,7 @@
 #include "distributed/meeting.h"
 #include "launch/network_address.h"
 #include "launch/waiting.h"
-#include "model/trained_parameters.h"
+#include "model/parameters.h"
 
 namespace ffkit {
 

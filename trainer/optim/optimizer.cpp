@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "model/trained_parameters.h"
+#include "model/parameters.h"
 #include "optim/adamw.h"
 #include "optim/divided_optimizer.h"
 #include "optim/lars.h"

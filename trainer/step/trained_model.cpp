@@ -9,7 +9,7 @@
 #include <ffkit/trainer/task_registry.h>
 
 #include "distributed/communicator.h"
-#include "model/fine_tuning.h"
+#include "model/parameters.h"
 
 namespace ffkit {
 

@@ -9,7 +9,7 @@
 
 #include "device/device.h"
 #include "launch/waiting.h"
-#include "model/trained_parameters.h"
+#include "model/parameters.h"
 #include "optim/gradient_clip.h"
 
 namespace ffkit {

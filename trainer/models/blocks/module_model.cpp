@@ -6,8 +6,10 @@
 #include <ffkit/trainer/module_model.h>
 
 #include "distributed/batch_norm.h"
+#include "models/blocks/net.h"
 
 namespace ffkit {
+
 namespace {
 
 std::vector<NamedTensor> list(const torch::OrderedDict<std::string, at::Tensor>& dict) {
@@ -60,6 +62,25 @@ std::vector<NamedTensor> ModuleModel::parameters() const {
 
 std::vector<NamedTensor> ModuleModel::buffers() const {
   return list(module_->named_buffers());
+}
+
+ImageModel::ImageModel(std::shared_ptr<Net> net) : ModuleModel(net), net_(std::move(net)) {}
+
+at::Tensor ImageModel::forward(const at::Tensor& images) {
+  return net_->forward(images);
+}
+
+at::Tensor ClassifierNet::forward(const at::Tensor& images) {
+  return classifier_->forward(global_average(features_->forward(images)));
+}
+
+void ClassifierNet::register_chains() {
+  register_module("features", features_);
+  register_module("classifier", classifier_);
+}
+
+std::unique_ptr<ImageModel> make_model_of(std::shared_ptr<Net> net) {
+  return std::make_unique<ImageModel>(std::move(net));
 }
 
 }  // namespace ffkit

@@ -1,5 +1,3 @@
-#include "model/fine_tuning.h"
-
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/randn.h>
 #include <gtest/gtest.h>
@@ -8,7 +6,7 @@
 
 #include "expect_error.h"
 #include "model/model_registry.h"
-#include "model/trained_parameters.h"
+#include "model/parameters.h"
 #include "models/blocks/image_model.h"
 #include "support/test_models.h"
 

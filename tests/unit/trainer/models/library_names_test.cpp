@@ -1,11 +1,10 @@
-#include "model/library_names.h"
-
 #include <ATen/ops/arange.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "expect_error.h"
+#include "model/model_registry.h"
 
 namespace ffkit {
 namespace {

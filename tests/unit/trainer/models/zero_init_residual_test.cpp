@@ -1,11 +1,10 @@
-#include "model/zero_init_residual.h"
-
 #include <ATen/Context.h>
 #include <ATen/ops/ones.h>
 #include <gtest/gtest.h>
 
 #include "expect_error.h"
 #include "model/model_registry.h"
+#include "model/parameters.h"
 #include "models/blocks/image_model.h"
 #include "support/fake_model.h"
 

@@ -1,4 +1,5 @@
-// Fine-tuning: which parameters of a network stay as they are, and how fast the others learn.
+// The parameters of a model: which are trained and how fast the others learn (fine-tuning), which
+// begin at zero, and whether all are numbers.
 #pragma once
 
 #include <map>
@@ -8,6 +9,12 @@
 #include <ffkit/trainer/model.h>
 
 namespace ffkit {
+
+// The parameters of a model that training changes: those whose tensors ask for a gradient. The
+// others are frozen: they have no gradient and no state of an optimiser; checkpoints hold them.
+//
+// In the order of model.parameters().
+std::vector<NamedTensor> trained_parameters(const Model& model);
 
 // Makes the parameters that `patterns` (TrainOptions::freeze) name frozen. `head`: the last linear
 // layer of the network, empty: none. Throws Error(invalid_argument) for a pattern that no parameter
@@ -33,5 +40,22 @@ struct TuningRates {
 std::map<std::string, double> lr_scales(const TuningRates& rates,
                                         const std::vector<std::string>& parameters,
                                         const std::string& head);
+
+// Zero initialisation of residual branches (Goyal et al. 2017, section 5.1), as torchvision's
+// zero_init_residual.
+//
+// Sets the weight of the last batch norm of every residual block of a ResNet to 0, so that each
+// block starts as the identity. Blocks are found by torchvision's names: layer<i>.<j>.bn<k>.weight
+// with the largest k. Throws Error(invalid_argument) for a model without such names.
+void zero_init_residual(const Model& model);
+
+enum class NotFinite {
+  nan_alone,  // for buffers: some hold infinity on purpose, such as the mask of an attention
+  nan_and_inf,
+};
+
+// The name of the first floating-point tensor of which a number is NaN, or infinite; empty: there
+// is none.
+std::string first_not_finite(const std::vector<NamedTensor>& tensors, NotFinite what);
 
 }  // namespace ffkit

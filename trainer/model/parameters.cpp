@@ -1,15 +1,32 @@
-#include "model/fine_tuning.h"
+#include "model/parameters.h"
 
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/isfinite.h>
+#include <ATen/ops/isnan.h>
+#include <ATen/ops/stack.h>
 #include <fnmatch.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <map>
+#include <regex>
+#include <string>
 #include <string_view>
+
+#include <ffkit/base/error.h>
 
 #include "base/make_error.h"
 
 namespace ffkit {
+
+std::vector<NamedTensor> trained_parameters(const Model& model) {
+  std::vector<NamedTensor> parameters = model.parameters();
+  std::erase_if(parameters, [](const NamedTensor& p) { return !p.tensor.requires_grad(); });
+  return parameters;
+}
+
 namespace {
 
 constexpr std::string_view kBackbone = "backbone";
@@ -122,6 +139,43 @@ std::map<std::string, double> lr_scales(const TuningRates& rates,
     }
   }
   return scales;
+}
+
+void zero_init_residual(const Model& model) {
+  static const std::regex pattern(R"((layer\d+\.\d+)\.bn(\d+)\.weight)");
+  // By block; parameters are listed in order, so the last one stays.
+  std::map<std::string, NamedTensor> last;
+  for (const NamedTensor& p : model.parameters()) {
+    std::smatch match;
+    if (std::regex_match(p.name, match, pattern)) last.insert_or_assign(match[1].str(), p);
+  }
+  if (last.empty()) {
+    throw Error(ErrorCode::invalid_argument,
+                "the model has no residual blocks for --zero-init-residual; leave it out, or give "
+                "an --arch of the ResNet family");
+  }
+  at::NoGradGuard no_grad;
+  for (const auto& [block, p] : last) p.tensor.zero_();
+}
+
+std::string first_not_finite(const std::vector<NamedTensor>& tensors, NotFinite what) {
+  const at::NoGradGuard no_grad;
+  std::vector<const NamedTensor*> checked;
+  std::vector<at::Tensor> are_wrong;
+  for (const NamedTensor& t : tensors) {
+    if (!t.tensor.is_floating_point() || t.tensor.numel() == 0) continue;
+    checked.push_back(&t);
+    are_wrong.push_back(what == NotFinite::nan_alone ? at::isnan(t.tensor).any()
+                                                     : at::isfinite(t.tensor).all().logical_not());
+  }
+  if (checked.empty()) return {};
+  // One copy from a device, not one for each tensor.
+  const at::Tensor all = at::stack(are_wrong).cpu();
+  const bool* wrong = all.const_data_ptr<bool>();
+  for (size_t i = 0; i < checked.size(); ++i) {
+    if (wrong[i]) return checked[i]->name;
+  }
+  return {};
 }
 
 }  // namespace ffkit
