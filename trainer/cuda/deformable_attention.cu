@@ -3,7 +3,7 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime_api.h>
 
-#include "trainer/cuda/deformable_attention.h"
+#include "trainer/ops/deformable_attention_threads.h"
 
 namespace ffkit {
 namespace {

@@ -3,7 +3,7 @@
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 
 #ifdef FFKIT_CUDA_KERNELS
-#include "trainer/cuda/deformable_attention.h"
+#include "trainer/ops/deformable_attention_threads.h"
 #endif
 #include "trainer/device/cuda_module.h"
 

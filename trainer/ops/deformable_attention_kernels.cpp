@@ -1,6 +1,6 @@
 #include "ops/deformable_attention_kernels.h"
 
-#include "ops/deformable_attention_corners.h"
+#include "ops/deformable_attention_threads.h"
 
 // The kernels stand once for each processor in the object file; the best one is chosen at run time.
 #undef HWY_TARGET_INCLUDE

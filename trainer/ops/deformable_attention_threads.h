@@ -1,5 +1,6 @@
-// What a thread of the GPU computes of deformable attention. trainer/cuda/ makes kernels of it; a
-// test runs the same functions on the CPU, thread after thread. Needs no library.
+// Deformable attention on a GPU, as far as it needs no library: which pixels a point lies between
+// (for the loops on the CPU too), what a thread computes, and the call of a kernel. trainer/cuda/
+// makes kernels of it; a test runs the same functions on the CPU, thread after thread.
 //
 //   forward:  a thread for each element of `out`: neighbours read neighbouring channels.
 //   backward: a group of up to 32 threads, the lanes, for each query and head; a lane
@@ -7,11 +8,62 @@
 //             the lanes; what it gives to the maps is added to memory that other groups add to.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
-#include "ops/deformable_attention_corners.h"
+// For nvcc, code of the GPU; for other compilers an ordinary function.
+#ifdef __CUDACC__
+#define FFKIT_DEVICE __device__
+#else
+#define FFKIT_DEVICE
+#endif
 
 namespace ffkit {
+
+// The four pixels around a point, and the share of each. A pixel outside of the map has the share 0
+// and the place of one inside.
+template <typename T>
+struct Corners {
+  int64_t pixel[4];  // upper left, upper right, lower left, lower right
+  bool is_inside[4];
+  T right, low;  // distance from the upper left one
+  T share[4];
+};
+
+// Level: height, width, and `first` of its pixels among those of all maps. Returns false where the
+// point samples nothing. Inlined always, so that it has the instructions of its caller, which may
+// be compiled for another processor.
+template <typename Level, typename T>
+FFKIT_DEVICE __attribute__((always_inline)) inline bool find_corners(const Level& level,
+                                                                     const T* location,
+                                                                     Corners<T>& c) {
+  const T x = location[0] * static_cast<T>(level.width) - T(0.5);
+  const T y = location[1] * static_cast<T>(level.height) - T(0.5);
+  // NaN fails too.
+  if (!(x > T(-1) && y > T(-1) && x < static_cast<T>(level.width) &&
+        y < static_cast<T>(level.height))) {
+    return false;
+  }
+  const T left = std::floor(x);
+  const T top = std::floor(y);
+  c.right = x - left;
+  c.low = y - top;
+  const auto column = static_cast<int64_t>(left);
+  const auto row = static_cast<int64_t>(top);
+  const bool has_column[2] = {column >= 0, column + 1 < level.width};
+  const bool has_row[2] = {row >= 0, row + 1 < level.height};
+  const int64_t columns[2] = {has_column[0] ? column : column + 1,
+                              has_column[1] ? column + 1 : column};
+  const int64_t rows[2] = {has_row[0] ? row : row + 1, has_row[1] ? row + 1 : row};
+  const T across[2] = {T(1) - c.right, c.right};
+  const T down[2] = {T(1) - c.low, c.low};
+  for (int i = 0; i < 4; ++i) {
+    c.is_inside[i] = has_row[i / 2] && has_column[i % 2];
+    c.pixel[i] = level.first + rows[i / 2] * level.width + columns[i % 2];
+    c.share[i] = c.is_inside[i] ? across[i % 2] * down[i / 2] : T(0);
+  }
+  return true;
+}
 
 constexpr int kMostGpuLevels = 8;
 constexpr int kMostLanes = 32;  // of a warp
@@ -156,5 +208,34 @@ FFKIT_DEVICE inline void give_back_thread(const GpuAttentionSizes& s,
                                           int64_t thread, int64_t num_threads, const Lanes& lanes) {
   for (int64_t i = thread; i < num_items; i += num_threads) give_back_item(s, a, i, lanes);
 }
+
+// Between the operation and the kernels of trainer/cuda/: pointers and numbers alone, no header of
+// libtorch or CUDA.
+
+enum class GpuValueType { f32, f64, f16, bf16 };
+
+// Pointers on the current GPU, untyped: those of GpuAttentionArrays<type, f64 for f64, else f32>.
+struct GpuAttentionCall {
+  GpuValueType type;
+  GpuAttentionSizes sizes;
+  const void* value;
+  const void* locations;
+  const void* weights;
+  void* out;                 // attend
+  const void* out_gradient;  // give_back from here on
+  void* value_gradient;
+  void* location_gradient;
+  void* weight_gradient;
+};
+
+// Each puts its kernel on a stream (a cudaStream_t) and returns null, or what CUDA has against it.
+// Any thread may call them.
+struct GpuAttentionKernels {
+  const char* (*attend)(const GpuAttentionCall& call, void* stream);
+  const char* (*give_back)(const GpuAttentionCall& call, void* stream);
+};
+
+// The kernels of deformable attention, compiled by nvcc.
+const GpuAttentionKernels& gpu_attention_kernels();
 
 }  // namespace ffkit

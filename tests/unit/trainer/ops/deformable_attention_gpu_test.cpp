@@ -17,7 +17,7 @@
 #include <random>
 
 #include "device/cuda_module.h"
-#include "ops/deformable_value_gradient.h"
+#include "ops/deformable_attention_gpu.h"
 
 namespace ffkit {
 namespace {
