@@ -15,9 +15,9 @@
 #include "distributed/communicator.h"
 #include "distributed/mesh.h"
 #include "launch/waiting.h"
-#include "optim/host_scalar.h"
 #include "report/progress.h"
 #include "step/trained_model.h"
+#include "step/training_step.h"
 
 namespace ffkit {
 namespace {

@@ -18,11 +18,11 @@
 #include "distributed/communicator.h"
 #include "distributed/mesh.h"
 #include "model/model_average.h"
-#include "optim/host_scalar.h"
 #include "report/step_profiler.h"
 #include "run_checkpoints.h"
 #include "run_report.h"
 #include "step/trained_model.h"
+#include "step/training_step.h"
 #include "step/whole_state.h"
 
 namespace ffkit {

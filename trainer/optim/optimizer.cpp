@@ -6,10 +6,8 @@
 #include <algorithm>
 
 #include "model/parameters.h"
-#include "optim/adamw.h"
 #include "optim/divided_optimizer.h"
-#include "optim/lars.h"
-#include "optim/sgd.h"
+#include "optim/update_rules.h"
 
 namespace ffkit {
 

@@ -4,7 +4,7 @@
 #include <ffkit/base/error.h>
 #include <ffkit/trainer/task.h>
 
-#include "optim/gradient_clip.h"
+#include "optim/gradients.h"
 
 namespace ffkit {
 

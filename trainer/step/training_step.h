@@ -1,21 +1,38 @@
-// TrainingStep: forward, backward and update of one step, over one or several batches, alone or
-// with other processes.
+// A step of training, and its loss.
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <c10/core/Event.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include <ffkit/trainer/task.h>
 
 #include "distributed/communicator.h"
-#include "optim/grad_scaler.h"
-#include "optim/host_scalar.h"
+#include "optim/gradients.h"
 #include "optim/optimizer.h"
 
 namespace ffkit {
 
+// HostScalar: a number that a device computes, for the host to read later. item() would wait for
+// all that the device was given in the meantime; this waits for the number alone.
+class HostScalar {
+ public:
+  // Queues the copy behind what the device's current stream has to do. `scalar`: [] f32 or f64, not
+  // changed any more.
+  explicit HostScalar(const at::Tensor& scalar);
+  // Blocks until it is there.
+  double get() const;
+
+ private:
+  at::Tensor value_;                  // on the CPU; pinned, where it comes from a GPU
+  std::shared_ptr<c10::Event> done_;  // null: it was there
+};
+
+// TrainingStep: forward, backward and update of one step, over one or several batches, alone or
+// with other processes.
 class TrainingStep {
  public:
   // Keeps references to all of them. Gives every process the weights of rank 0.

@@ -8,7 +8,7 @@
 
 #include "device/cuda_module.h"
 #include "device/device.h"
-#include "optim/grad_scaler.h"
+#include "optim/gradients.h"
 
 namespace ffkit {
 namespace {

@@ -21,7 +21,7 @@
 
 #include "base/file/durable_file.h"
 #include "base/make_error.h"
-#include "optim/gradient_clip.h"
+#include "optim/gradients.h"
 #include "tasks/gpt2/data/gpt2_data.h"
 #include "tasks/gpt2/data/weights_source.h"
 #include "tasks/gpt2/evaluation/token_evaluation.h"

@@ -16,7 +16,7 @@
 #include "files/safetensors.h"
 #include "model/model_registry.h"
 #include "models/blocks/image_model.h"
-#include "optim/sgd.h"
+#include "optim/update_rules.h"
 #include "support/test_models.h"
 #include "temp_dir.h"
 

@@ -1,11 +1,11 @@
-#include "optim/gradient_clip.h"
-
 #include <ATen/Context.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 #include <torch/nn/utils/clip_grad.h>
+
+#include "optim/gradients.h"
 
 namespace ffkit {
 namespace {

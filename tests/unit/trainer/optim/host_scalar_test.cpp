@@ -1,5 +1,3 @@
-#include "optim/host_scalar.h"
-
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/mm.h>
@@ -8,6 +6,7 @@
 
 #include "device/cuda_module.h"
 #include "expect_error.h"
+#include "step/training_step.h"
 
 namespace ffkit {
 namespace {

@@ -13,9 +13,7 @@
 
 #include <cmath>
 
-#include "optim/adamw.h"
-#include "optim/lars.h"
-#include "optim/sgd.h"
+#include "optim/update_rules.h"
 #include "support/fake_model.h"
 
 namespace ffkit {

@@ -1,10 +1,10 @@
-#include "optim/sgd.h"
-
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
+
+#include "optim/update_rules.h"
 
 namespace ffkit {
 namespace {

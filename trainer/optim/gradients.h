@@ -1,7 +1,4 @@
-// GradScaler: keeps small gradients from vanishing in float16, as torch.amp.GradScaler. The loss is
-// multiplied by a scale before the backward pass and gradients are divided by it afterwards. A step
-// whose gradients are not all finite is left out and, when the scale is dynamic, halves it; 2,000
-// good steps in a row double it.
+// What is done with gradients before a step: clipping by their global norm, and scaling.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -13,6 +10,21 @@
 
 namespace ffkit {
 
+// Scales all gradients in place by min(1, max_norm / (norm + 1e-6)), where `norm` is the Euclidean
+// norm of all of them together: as torch.nn.utils.clip_grad_norm_. `max_norm` > 0. Returns the norm
+// before, [] on the gradients' device; does not wait for it. Parameters without a gradient are left
+// out; without any the norm is 0.
+at::Tensor clip_gradient_norm(const std::vector<NamedTensor>& parameters, double max_norm);
+
+// Its two halves. The norm is of these gradients; scale_gradients() takes one that may be of more.
+at::Tensor gradient_norm(const std::vector<NamedTensor>& parameters);
+void scale_gradients(const std::vector<NamedTensor>& parameters, const at::Tensor& norm,
+                     double max_norm);
+
+// GradScaler: keeps small gradients from vanishing in float16, as torch.amp.GradScaler. The loss is
+// multiplied by a scale before the backward pass and gradients are divided by it afterwards. A step
+// whose gradients are not all finite is left out and, when the scale is dynamic, halves it; 2,000
+// good steps in a row double it.
 class GradScaler {
  public:
   // `fixed_scale` 0: dynamic, from 65,536. With `is_on` false every call does nothing.

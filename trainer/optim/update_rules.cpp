@@ -1,0 +1,205 @@
+#include "optim/update_rules.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/_foreach_add.h>
+#include <ATen/ops/_foreach_mul.h>
+#include <ATen/ops/_foreach_norm.h>
+#include <ATen/ops/_foreach_sub.h>
+#include <ATen/ops/_fused_adamw.h>
+#include <ATen/ops/_fused_sgd.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
+
+#include <array>
+#include <vector>
+
+#include "optim/optimizer.h"
+
+namespace ffkit {
+
+// Tensors as libtorch's fused optimiser kernels take them.
+
+// One list a role, in the order of the parameters that have a gradient.
+template <size_t NumStates>
+struct FusedTensors {
+  std::vector<at::Tensor> weights;
+  std::vector<at::Tensor> gradients;
+  std::array<std::vector<at::Tensor>, NumStates> states;
+};
+
+// `t` as the fused kernels want it: contiguous. For channels_last that is the same memory seen as
+// NHWC; given as it is, the kernel would copy it, update the copy and copy it back.
+at::Tensor dense_view(const at::Tensor& t);
+// The gradient of `w` with its elements in the order of w's memory; a copy only where they are not.
+at::Tensor gradient_in_layout_of(const at::Tensor& w);
+
+// The kernels walk the memory of weight, gradient and states side by side. `states` are lists over
+// all parameters of the group; an empty one stays empty.
+template <size_t NumStates>
+FusedTensors<NumStates> fused_tensors(
+    const ParameterGroup& group,
+    const std::array<const std::vector<at::Tensor>*, NumStates>& states) {
+  FusedTensors<NumStates> out;
+  for (size_t i = 0; i < group.parameters.size(); ++i) {
+    const at::Tensor& w = group.parameters[i].tensor;
+    if (!w.grad().defined()) continue;
+    out.weights.push_back(dense_view(w));
+    out.gradients.push_back(dense_view(gradient_in_layout_of(w)));
+    for (size_t s = 0; s < NumStates; ++s) {
+      if (!states[s]->empty()) out.states[s].push_back(dense_view((*states[s])[i]));
+    }
+  }
+  return out;
+}
+
+namespace {
+
+// Whether element i of one lies where element i of the other does: the same strides, but for
+// dimensions of size 1.
+bool same_layout(const at::Tensor& a, const at::Tensor& b) {
+  for (int64_t d = 0; d < a.dim(); ++d) {
+    if (a.size(d) != 1 && a.stride(d) != b.stride(d)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+at::Tensor dense_view(const at::Tensor& t) {
+  if (t.dim() == 4 && !t.is_contiguous() && t.is_contiguous(at::MemoryFormat::ChannelsLast)) {
+    return t.permute({0, 2, 3, 1});
+  }
+  return t;
+}
+
+at::Tensor gradient_in_layout_of(const at::Tensor& w) {
+  const at::Tensor& g = w.grad();
+  return same_layout(w, g) ? g : at::empty_like(w).copy_(g);
+}
+
+Sgd::Sgd(std::vector<ParameterGroup> groups, SgdOptions options)
+    : Optimizer(std::move(groups)), options_(options) {
+  velocities_.resize(this->groups().size());
+  if (options_.momentum != 0) velocities_ = zeros_like_parameters();
+}
+
+void Sgd::step(double lr) {
+  at::NoGradGuard no_grad;
+  for (size_t g = 0; g < groups().size(); ++g) {
+    const FusedTensors<1> t = fused_tensors<1>(groups()[g], {&velocities_[g]});
+    if (t.weights.empty()) continue;
+    at::_fused_sgd_(t.weights, t.gradients, t.states[0], groups()[g].weight_decay,
+                    options_.momentum, lr * groups()[g].lr_scale, /*dampening=*/0.0,
+                    options_.nesterov,
+                    /*maximize=*/false, /*is_first_step=*/false);
+  }
+}
+
+std::vector<NamedTensor> Sgd::state() const {
+  std::vector<NamedTensor> out;
+  append_state("momentum", velocities_, out);
+  return out;
+}
+
+namespace {
+
+at::Device device_of(const std::vector<ParameterGroup>& groups) {
+  for (const ParameterGroup& group : groups) {
+    if (!group.parameters.empty()) return group.parameters.front().tensor.device();
+  }
+  return at::kCPU;
+}
+
+}  // namespace
+
+AdamW::AdamW(std::vector<ParameterGroup> groups, AdamWOptions options)
+    : Optimizer(std::move(groups)), options_(options) {
+  exp_avgs_ = zeros_like_parameters();
+  exp_avg_sqs_ = zeros_like_parameters();
+  // On the parameters' device: the kernel reads it there, without waiting for the host.
+  step_ = at::zeros({}, at::TensorOptions(at::kFloat).device(device_of(this->groups())));
+}
+
+void AdamW::step(double lr) {
+  at::NoGradGuard no_grad;
+  step_.add_(1);
+  for (size_t g = 0; g < groups().size(); ++g) {
+    const FusedTensors<2> t = fused_tensors<2>(groups()[g], {&exp_avgs_[g], &exp_avg_sqs_[g]});
+    if (t.weights.empty()) continue;
+    const std::vector<at::Tensor> steps(t.weights.size(), step_);
+    at::_fused_adamw_(t.weights, t.gradients, t.states[0], t.states[1], /*max_exp_avg_sqs=*/{},
+                      steps, lr * groups()[g].lr_scale, options_.beta1, options_.beta2,
+                      groups()[g].weight_decay, options_.eps, /*amsgrad=*/false,
+                      /*maximize=*/false);
+  }
+}
+
+std::vector<NamedTensor> AdamW::state() const {
+  std::vector<NamedTensor> out;
+  append_state("exp_avg", exp_avgs_, out);
+  append_state("exp_avg_sq", exp_avg_sqs_, out);
+  out.push_back({"step", step_});
+  return out;
+}
+
+namespace {
+
+// [number of parameters], on their device.
+at::Tensor norms(const std::vector<at::Tensor>& tensors) {
+  return at::stack(at::_foreach_norm(tensors, 2));
+}
+
+at::Tensor trust_ratios(const at::Tensor& w, const at::Tensor& g, double trust,
+                        double weight_decay) {
+  const at::Tensor ratios = w.mul(trust).div(g.add(w, weight_decay));
+  return at::where(w.gt(0).logical_and(g.gt(0)), ratios, at::ones_like(ratios));
+}
+
+}  // namespace
+
+Lars::Lars(std::vector<ParameterGroup> groups, LarsOptions options)
+    : Optimizer(std::move(groups)), options_(options) {
+  velocities_ = zeros_like_parameters();
+}
+
+void Lars::step(double lr) {
+  at::NoGradGuard no_grad;
+  for (size_t g = 0; g < groups().size(); ++g) {
+    const double group_lr = lr * groups()[g].lr_scale;
+    // Scaled parameters, then the ones that are not.
+    for (const bool scaled : {true, false}) {
+      std::vector<at::Tensor> weights, gradients, velocities;
+      for (size_t i = 0; i < groups()[g].parameters.size(); ++i) {
+        const at::Tensor& w = groups()[g].parameters[i].tensor;
+        if (!w.grad().defined() || (w.dim() > 1) != scaled) continue;
+        weights.push_back(w);
+        gradients.push_back(w.grad());
+        velocities.push_back(velocities_[g][i]);
+      }
+      if (weights.empty()) continue;
+      at::_foreach_mul_(velocities, options_.momentum);
+      if (!scaled) {
+        at::_foreach_add_(velocities, gradients, group_lr);
+      } else {
+        const double decay = groups()[g].weight_decay;
+        std::vector<at::Tensor> updates = at::_foreach_add(gradients, weights, decay);
+        const at::Tensor ratios =
+            trust_ratios(norms(weights), norms(gradients), options_.trust, decay);
+        at::_foreach_mul_(updates, ratios.unbind());
+        at::_foreach_add_(velocities, updates, group_lr);
+      }
+      at::_foreach_sub_(weights, velocities);
+    }
+  }
+}
+
+std::vector<NamedTensor> Lars::state() const {
+  std::vector<NamedTensor> out;
+  append_state("momentum", velocities_, out);
+  return out;
+}
+
+}  // namespace ffkit
