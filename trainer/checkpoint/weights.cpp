@@ -20,9 +20,9 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_parts.h"
 #include "files/checkpoint_errors.h"
+#include "files/foreign_weights.h"
 #include "files/pth.h"
 #include "files/safetensors.h"
-#include "files/sharded_weights.h"
 #include "files/torch_file.h"
 
 namespace ffkit {

@@ -14,7 +14,6 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_parts.h"
 #include "files/foreign_weights.h"
-#include "files/sharded_weights.h"
 #include "report/metrics_log.h"
 
 namespace ffkit {

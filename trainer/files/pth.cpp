@@ -1,15 +1,44 @@
 #include <ATen/core/Dict.h>
 #include <ATen/core/ivalue.h>
 #include <ATen/core/jit_type.h>
+#include <ATen/ops/empty.h>
 #include <caffe2/serialize/inline_container.h>
 #include <torch/csrc/jit/serialization/pickler.h>
 
+#include <algorithm>
 #include <exception>
+#include <map>
 
 #include "base/file/durable_file.h"
-#include "files/pth.h"
+#include "files/torch_file.h"
+#include "files/torch_types.h"
 
 namespace ffkit {
+
+Pth read_pth(const std::filesystem::path& path, const std::string& key) {
+  std::map<std::string, at::Tensor> storages;
+  StateDict dict = read_torch_file(
+      path, key, [&](const std::string& storage, int64_t num_bytes) -> std::span<std::byte> {
+        at::Tensor& bytes = storages[storage] = at::empty({num_bytes}, at::kByte);
+        return {static_cast<std::byte*>(bytes.mutable_data_ptr()), size_t(num_bytes)};
+      });
+  Pth pth{.tensors = {},
+          .unread = std::move(dict.unread),
+          .prefix = std::move(dict.prefix),
+          .notes = std::move(dict.notes)};
+  for (const StoredTensor& t : dict.tensors) {
+    const auto* type = std::ranges::find(kFileTypes, t.type->name, &FileType::torch);
+    if (type == kFileTypes.end()) {
+      pth.unread.push_back({t.name, "is a torch." + std::string(t.type->name)});
+      continue;
+    }
+    at::Tensor tensor = at::empty({0}, at::TensorOptions(type->type));
+    tensor.set_(storages.at(t.storage).storage(), t.offset, t.sizes, t.strides);
+    pth.tensors.push_back({t.name, std::move(tensor)});
+  }
+  return pth;
+}
+
 namespace {
 
 // A storage is written whole: no more of it than the tensor.
@@ -42,10 +71,6 @@ void write_archive(caffe2::serialize::PyTorchStreamWriter& zip, const c10::IValu
   }
   zip.writeEndOfFile();
 }
-
-}  // namespace
-
-namespace {
 
 void write_pickled(const std::filesystem::path& path, const c10::IValue& value) {
   write_durably(path, [&](File& file) {
