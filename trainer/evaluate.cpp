@@ -13,7 +13,6 @@
 
 #include "base/make_error.h"
 #include "checkpoint/checkpoint.h"
-#include "checkpoint/same_run.h"
 #include "checkpoint/weights.h"
 #include "checkpoint/work_dir.h"
 #include "device/device.h"

@@ -1,10 +1,18 @@
 #include "run_options.h"
 
+#include <fmt/format.h>
+
+#include <optional>
 #include <string>
 
+#include <nlohmann/json.hpp>
+
+#include <ffkit/base/error.h>
 #include <ffkit/trainer/task_registry.h>
 
+#include "base/file/durable_file.h"
 #include "base/make_error.h"
+#include "options/given_options.h"
 #include "options/options_json.h"
 
 namespace ffkit {
@@ -29,6 +37,171 @@ void require_task(const CheckpointInfo& stored, const fs::path& checkpoint,
   if (stored.options.task_name() == options.task_name()) return;
   throw error_at(checkpoint, ErrorCode::invalid_argument, "is of the task {}, but {} was asked for",
                  stored.options.task_name(), options.task_name());
+}
+
+namespace {
+
+std::string processes_text(int num) {
+  return fmt::format("{} process{}", num, num == 1 ? "" : "es");
+}
+
+}  // namespace
+
+TrainOptions with_batch_of(const CheckpointInfo& stored, const std::filesystem::path& checkpoint,
+                           TrainOptions options, int world_size, const ResumeOptions& resume) {
+  const int64_t before = stored.global_batch_size;
+  const int64_t shares = world_size * options.accumulate;
+  const int64_t now =
+      options.global_batch_size > 0 ? options.global_batch_size : options.batch_size * shares;
+  if (resume.accept_batch_change) return options;
+  if (now == before && before % shares == 0) return options;
+  const std::string& samples = TaskRegistry::instance().find(stored.options.task_name()).samples;
+  const ErrorContext context{.path = checkpoint.string()};
+  const bool is_left_open = options.global_batch_size == 0 &&
+                            options.batch_size == stored.options.batch_size &&
+                            options.accumulate == stored.options.accumulate;
+  if (!is_left_open && now != before) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("a step of its run takes {} {}, but these options make it {} with "
+                            "{}; give --global-batch-size {}, or --accept-batch-change "
+                            "to go on with {}",
+                            before, samples, now, processes_text(world_size), before, now),
+                context);
+  }
+  if (before % shares != 0) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("a step of its run takes {} {}, which {} with {} "
+                            "batches a step cannot share evenly; start another number of "
+                            "processes, or give --accept-batch-change to go on with {} a step",
+                            before, samples, processes_text(world_size), options.accumulate, now),
+                context);
+  }
+  options.global_batch_size = before;
+  return options;
+}
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Nothing where CLI11's reader could not take it back.
+std::optional<std::string> quoted(const std::string& text) {
+  const char quote = text.find('"') == std::string::npos ? '"' : '\'';
+  if (text.find_first_of("#\n\r") != std::string::npos || text.find(quote) != std::string::npos)
+    return std::nullopt;
+  return fmt::format("{}{}{}", quote, text, quote);
+}
+
+// As quoted(), of one text or a list of several; the empty text of an option that is not set.
+std::optional<std::string> text_value(const Json& value) {
+  if (!value.is_array()) return quoted(value.get<std::string>());
+  std::string out;
+  for (const Json& item : value) {
+    const std::optional<std::string> one = quoted(item.get<std::string>());
+    if (!one) return std::nullopt;
+    out += (out.empty() ? "[" : ", ") + *one;
+  }
+  return out + "]";
+}
+
+std::string line_of(const std::string& name, const Json& value) {
+  const bool is_text = value.is_string() || (value.is_array() && value.front().is_string());
+  if (!is_text) return fmt::format("{} = {}\n", name, value.dump());
+  if (value == "") return "";  // the default of every option that is a text
+  const std::optional<std::string> text = text_value(value);
+  if (!text) return fmt::format("# {}: give it by --{}\n", name, name);
+  return fmt::format("{} = {}\n", name, *text);
+}
+
+}  // namespace
+
+std::string options_to_toml(const TrainOptions& options) {
+  const Json json = Json::parse(options_to_json(options));
+  TrainOptions copy = options;
+  const OptionTables tables = option_tables(copy);
+  std::string out = "# The options of a run of fftrain; start one like it with --config FILE.\n";
+  for (const Option* option : stored_options(tables.general, tables.task)) {
+    Json values = Json::array();
+    for (const OptionPart& part : option->parts) values.push_back(json.at(part.key));
+    out += line_of(option->name, values.size() == 1 ? values.front() : values);
+  }
+  return out;
+}
+
+void write_options_file(const std::filesystem::path& path, const TrainOptions& options) {
+  const std::string text = options_to_toml(options);
+  write_durably(path, text);
+}
+
+namespace {
+
+// `difference`: what is wrong on this rank, empty when nothing is.
+void fail_together(Communicator& communicator, const std::string& difference) {
+  const double num_other = communicator.sum(std::vector<double>{difference.empty() ? 0.0 : 1.0})[0];
+  if (!difference.empty()) throw Error(ErrorCode::invalid_argument, difference);
+  if (num_other > 0) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("{:.0f} of {} processes were started for another run than rank {}, as "
+                            "they print",
+                            num_other, communicator.world_size(), communicator.rank()));
+  }
+}
+
+Json shared_options(const TrainOptions& options, const std::vector<std::string>* given) {
+  Json json = Json::parse(options_to_json(options));
+  TrainOptions copy = options;
+  const OptionTables tables = option_tables(copy);
+  for (const Option* option : stored_options(tables.general, tables.task)) {
+    if (!option->is_local && (given == nullptr || is_given(*given, option->name))) continue;
+    for (const OptionPart& part : option->parts) json.erase(part.key);
+  }
+  // Where the data lies may differ, the shares of several sets not.
+  if (given == nullptr || is_given(*given, "data")) json["data_weights"] = options.data.weights();
+  json["work_dir"] = options.work_dir.empty() ? "none" : "given";
+  return json;
+}
+
+}  // namespace
+
+void check_same_options(Communicator& communicator, const TrainOptions& options,
+                        const std::vector<std::string>* given) {
+  if (communicator.is_alone()) return;
+  const Json own = shared_options(options, given);
+  const Json first = Json::parse(communicator.broadcast(own.dump()));
+  std::string difference;
+  for (const auto& item : own.items()) {
+    if (!difference.empty() || (first.contains(item.key()) && first[item.key()] == item.value()))
+      continue;
+    difference = fmt::format(
+        "rank {} was started with {} {}, and rank 0 with {}; give all processes the same options",
+        communicator.rank(), item.key(), item.value().dump(),
+        first.contains(item.key()) ? first[item.key()].dump() : "no such option");
+  }
+  fail_together(communicator, difference);
+}
+
+void check_same_data(Communicator& communicator, const std::string& fingerprint,
+                     const DataFolders& data) {
+  if (communicator.is_alone()) return;
+  const std::string first = communicator.broadcast(fingerprint);
+  fail_together(communicator,
+                first == fingerprint
+                    ? ""
+                    : fmt::format("{} is on rank {} not the data set that rank 0 has; copy the "
+                                  "same one to all machines",
+                                  data.string(), communicator.rank()));
+}
+
+void check_same_order(Communicator& communicator, const std::string& order) {
+  if (communicator.is_alone()) return;
+  const std::string first = communicator.broadcast(order);
+  fail_together(communicator,
+                first == order
+                    ? ""
+                    : fmt::format("rank {} takes its samples in the order '{}', and rank 0 in the "
+                                  "order '{}': one reads from a store and the other does not; "
+                                  "give all processes --order shuffle, or --order windowed",
+                                  communicator.rank(), order, first));
 }
 
 }  // namespace ffkit

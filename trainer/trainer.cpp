@@ -7,7 +7,6 @@
 
 #include "base/make_error.h"
 #include "checkpoint/checkpoint.h"
-#include "checkpoint/same_run.h"
 #include "checkpoint/weights.h"
 #include "checkpoint/work_dir.h"
 #include "device/device.h"
@@ -16,7 +15,6 @@
 #include "launch/waiting.h"
 #include "options/given_options.h"
 #include "report/progress_json.h"
-#include "resumed_batch.h"
 #include "run_options.h"
 #include "training_run.h"
 

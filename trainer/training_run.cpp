@@ -12,11 +12,10 @@
 
 #include "base/make_error.h"
 #include "checkpoint/checkpoint_parts.h"
-#include "checkpoint/options_file.h"
-#include "checkpoint/same_run.h"
 #include "checkpoint/weights.h"
 #include "optim/lr_schedule.h"
 #include "options/given_options.h"
+#include "run_options.h"
 #include "step/trained_model.h"
 #include "step/validation.h"
 

@@ -11,7 +11,7 @@
 
 #include <ffkit/trainer/task.h>
 
-#include "checkpoint/tensor_share.h"
+#include "checkpoint/checkpoint_parts.h"
 #include "checkpoint/weights.h"
 #include "distributed/mesh.h"
 

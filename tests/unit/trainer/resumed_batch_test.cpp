@@ -1,8 +1,7 @@
-#include "resumed_batch.h"
-
 #include <gtest/gtest.h>
 
 #include "expect_error.h"
+#include "run_options.h"
 
 namespace ffkit {
 namespace {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "checkpoint/options_file.h"
 #include "expect_error.h"
+#include "run_options.h"
 #include "tar_builder.h"
 #include "training.h"
 

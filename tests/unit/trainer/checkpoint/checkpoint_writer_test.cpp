@@ -1,10 +1,9 @@
-#include "checkpoint/checkpoint_writer.h"
-
 #include <ATen/ops/ones.h>
 #include <gtest/gtest.h>
 
 #include "checkpoint/work_dir.h"
 #include "expect_error.h"
+#include "run_checkpoints.h"
 #include "temp_dir.h"
 
 namespace ffkit {

@@ -1,6 +1,4 @@
 // The script beside exported weights, run by Python with a library of the test's own.
-#include "checkpoint/export_script.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -8,6 +6,7 @@
 #include <string>
 
 #include "expect_error.h"
+#include "export.h"
 #include "temp_dir.h"
 #include "text_file.h"
 

@@ -1,7 +1,6 @@
-#include "checkpoint/good_checkpoint.h"
-
 #include <gtest/gtest.h>
 
+#include "run_checkpoints.h"
 #include "temp_dir.h"
 #include "text_file.h"
 

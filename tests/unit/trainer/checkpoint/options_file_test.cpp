@@ -1,11 +1,10 @@
-#include "checkpoint/options_file.h"
-
 #include <gtest/gtest.h>
 
 #include <fstream>
 
 #include <ffkit/trainer/classification.h>
 
+#include "run_options.h"
 #include "temp_dir.h"
 #include "text_file.h"
 

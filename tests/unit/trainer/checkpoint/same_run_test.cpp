@@ -1,10 +1,9 @@
-#include "checkpoint/same_run.h"
-
 #include <gtest/gtest.h>
 
 #include <atomic>
 
 #include "expect_error.h"
+#include "run_options.h"
 #include "support/world.h"
 
 namespace ffkit {

@@ -1,7 +1,7 @@
-#include "checkpoint/tensor_share.h"
-
 #include <ATen/Functions.h>
 #include <gtest/gtest.h>
+
+#include "checkpoint/checkpoint_parts.h"
 
 namespace ffkit {
 namespace {

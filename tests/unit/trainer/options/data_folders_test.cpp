@@ -7,9 +7,9 @@
 
 #include <ffkit/trainer/train_options.h>
 
-#include "checkpoint/options_file.h"
 #include "expect_error.h"
 #include "options/options_json.h"
+#include "run_options.h"
 #include "temp_dir.h"
 
 namespace ffkit {
