@@ -13,11 +13,11 @@
 #include "base/make_error.h"
 #include "checkpoint/checkpoint_parts.h"
 #include "checkpoint/weights.h"
+#include "evaluate.h"
 #include "optim/lr_schedule.h"
 #include "options/given_options.h"
 #include "run_options.h"
 #include "step/trained_model.h"
-#include "step/validation.h"
 
 namespace ffkit {
 namespace {

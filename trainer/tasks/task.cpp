@@ -1,0 +1,189 @@
+#include <ATen/ops/cat.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <ffkit/base/error.h>
+#include <ffkit/format/dataset.h>
+#include <ffkit/trainer/eval_result.h>
+#include <ffkit/trainer/task.h>
+#include <ffkit/trainer/task_registry.h>
+#include <ffkit/trainer/trainer.h>
+
+#include "base/make_error.h"
+#include "optim/gradients.h"
+
+namespace ffkit {
+
+at::Tensor part_of(const at::Tensor& whole, const TensorCut& cut) {
+  if (cut.runs.empty()) return whole;
+  std::vector<at::Tensor> pieces;
+  for (const TensorCut::Run& run : cut.runs)
+    pieces.push_back(whole.narrow(cut.dimension, run.begin, run.count));
+  return pieces.size() == 1 ? pieces[0] : at::cat(pieces, cut.dimension);
+}
+
+void Evaluation::write_results(const std::filesystem::path& file) {
+  throw Error(ErrorCode::unsupported, "the task writes no results", {.path = file.string()});
+}
+
+std::string Evaluation::write_confusion(const std::filesystem::path& file) {
+  throw Error(ErrorCode::unsupported, "the task has no classes", {.path = file.string()});
+}
+
+std::unique_ptr<BatchSource> Task::prediction_batches() {
+  throw Error(ErrorCode::unsupported, "the task predicts nothing but what it validates");
+}
+
+void Task::set_facts(const TaskFacts& /*facts*/) {}
+
+std::string Task::misfit(const TrainOptions& /*stored*/, const TaskFacts& stored_facts) const {
+  const TaskFacts own = facts();
+  for (const auto& [name, text] : own) {
+    const auto stored = stored_facts.find(name);
+    if (stored == stored_facts.end() || stored->second != text)
+      return fmt::format("its {} are not those of the data set {}", name, options().data.string());
+  }
+  return {};
+}
+
+TaskFacts Task::facts_of_weights(const std::vector<NamedTensor>& /*weights*/,
+                                 const std::filesystem::path& /*file*/) {
+  return facts();
+}
+
+at::Tensor Task::gradient_norm(const std::vector<NamedTensor>& parameters) {
+  return ffkit::gradient_norm(parameters);
+}
+
+bool EvalResult::has_value(std::string_view name) const {
+  for (const auto& [own, value] : metrics) {
+    if (own == name) return true;
+  }
+  return false;
+}
+
+double EvalResult::value(std::string_view name) const {
+  std::vector<std::string> names;
+  for (const auto& [own, value] : metrics) {
+    if (own == name) return value;
+    names.push_back(own);
+  }
+  throw error_of(ErrorCode::not_found, "there is no metric '{}'; there are {}", name,
+                 fmt::join(names, ", "));
+}
+
+std::string best_text(const TaskEntry& task, double best, int64_t epoch) {
+  const MetricInfo& metric = task.best_metric();
+  if (epoch > 0) return fmt::format("best {} (epoch {})", metric_text(metric, best), epoch);
+  return fmt::format("no validation gave a {} that is a number",
+                     metric.title.empty() ? metric.name : metric.title);
+}
+
+std::string metric_text(const MetricInfo& metric, double value) {
+  return fmt::format("{} {:.{}f}{}{}", metric.title.empty() ? metric.name : metric.title,
+                     metric.scale * value, metric.digits, metric.unit.empty() ? "" : " ",
+                     metric.unit);
+}
+
+std::string metrics_text(const std::vector<MetricInfo>& metrics, const EvalResult& result) {
+  std::vector<std::string> texts;
+  for (const MetricInfo& metric : metrics) {
+    if (!result.has_value(metric.name)) continue;
+    texts.push_back(metric_text(metric, result.value(metric.name)));
+  }
+  return fmt::format("{}", fmt::join(texts, "  "));
+}
+
+const MetricInfo& TaskEntry::best_metric() const {
+  return *std::find_if(metrics.begin(), metrics.end(),
+                       [&](const MetricInfo& metric) { return metric.name == best; });
+}
+
+void TaskRegistry::add(TaskEntry entry) {
+  for (const auto& other : entries_) {
+    if (other->name != entry.name) continue;
+    throw error_of(ErrorCode::invalid_argument,
+                   "there is a task '{}' already; give it another name", entry.name);
+  }
+  const bool has_best =
+      std::any_of(entry.metrics.begin(), entry.metrics.end(),
+                  [&](const MetricInfo& metric) { return metric.name == entry.best; });
+  if (!has_best) {
+    throw error_of(ErrorCode::invalid_argument,
+                   "the best metric of the task '{}', '{}', is none of its metrics", entry.name,
+                   entry.best);
+  }
+  entries_.push_back(std::make_unique<const TaskEntry>(std::move(entry)));
+}
+
+const TaskEntry& TaskRegistry::find(std::string_view name) const {
+  for (const auto& entry : entries_) {
+    if (entry->name == name) return *entry;
+  }
+  throw error_of(ErrorCode::invalid_argument, "there is no task '{}'; there are {}", name,
+                 fmt::join(names(), ", "));
+}
+
+const TaskEntry& TaskRegistry::find_for(const Schema& schema, const std::string& path) const {
+  const TaskEntry* found = nullptr;
+  std::vector<std::string> fitting, reasons;
+  for (const auto& entry : entries_) {
+    const std::string reason = entry->misfit(schema);
+    if (reason.empty()) {
+      found = entry.get();
+      fitting.push_back(entry->name);
+    } else {
+      reasons.push_back(fmt::format("{}: {}", entry->name, reason));
+    }
+  }
+  if (fitting.size() == 1) return *found;
+  if (fitting.empty()) {
+    throw error_at(path, ErrorCode::invalid_argument, "no task trains on such data ({})",
+                   fmt::join(reasons, "; "));
+  }
+  throw error_at(path, ErrorCode::invalid_argument,
+                 "the tasks {} all train on such data; say with --task which one",
+                 fmt::join(fitting, ", "));
+}
+
+std::vector<std::string> TaskRegistry::names() const {
+  std::vector<std::string> names;
+  for (const auto& entry : entries_) names.push_back(entry->name);
+  return names;
+}
+
+namespace {
+
+// Of the first data set, whose task is the others' too. Nothing when there is no such split.
+std::optional<Dataset> find_split(const TrainOptions& options, const char* split) {
+  try {
+    return Dataset::open(options.data.folders().front().path, split,
+                         {.max_record_bytes = options.max_record_bytes});
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::not_found) throw;
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+TrainOptions with_task(TrainOptions options) {
+  const TaskRegistry& tasks = TaskRegistry::instance();
+  if (options.task.empty() && !options.dummy && !options.data.empty()) {
+    // nuScenes' small version has splits of other names.
+    for (const char* split : {"train", "val", "mini_train", "mini_val"}) {
+      const std::optional<Dataset> found = find_split(options, split);
+      if (!found) continue;
+      options.task = tasks.find_for(found->schema(), found->path().string()).name;
+      break;
+    }
+  }
+  options.task = tasks.find(options.task_name()).name;
+  return options;
+}
+
+}  // namespace ffkit
