@@ -23,7 +23,6 @@
 #include <ffkit/base/error.h>
 
 #include "fixture.h"
-#include "tasks/bevformer/loss/boxes.h"
 #include "tasks/bevformer/loss/detection_loss.h"
 
 namespace ffkit::testing {

@@ -18,8 +18,6 @@
 #include "base/readable_numbers.h"
 #include "tasks/bevformer/data/bevformer_data.h"
 #include "tasks/bevformer/data/frames.h"
-#include "tasks/bevformer/data/grid_mask.h"
-#include "tasks/bevformer/data/window_source.h"
 #include "tasks/bevformer/evaluation/detection_evaluation.h"
 #include "tasks/bevformer/loss/detection_loss.h"
 #include "tasks/bevformer/network/backbone_weights.h"

@@ -1,5 +1,3 @@
-#include "tasks/bevformer/loss/assignment.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,6 +8,8 @@
 #include <set>
 
 #include <ffkit/base/error.h>
+
+#include "tasks/bevformer/loss/detection_loss.h"
 
 namespace ffkit {
 namespace {

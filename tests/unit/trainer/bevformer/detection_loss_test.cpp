@@ -15,8 +15,6 @@
 
 #include <ffkit/base/error.h>
 
-#include "tasks/bevformer/loss/boxes.h"
-
 namespace ffkit {
 namespace {
 

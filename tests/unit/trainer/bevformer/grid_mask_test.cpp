@@ -1,5 +1,3 @@
-#include "tasks/bevformer/data/grid_mask.h"
-
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/ones.h>
@@ -7,6 +5,8 @@
 
 #include <set>
 #include <vector>
+
+#include "tasks/bevformer/data/frames.h"
 
 namespace ffkit {
 namespace {

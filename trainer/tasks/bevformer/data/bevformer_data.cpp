@@ -1,19 +1,82 @@
 #include "tasks/bevformer/data/bevformer_data.h"
 
+#include <ATen/ops/empty.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
+#include <utility>
 #include <vector>
 
 #include <ffkit/image/image_codec.h>
 #include <ffkit/nuscenes/classes.h>
 #include <ffkit/nuscenes/record.h>
 #include <ffkit/trainer/batch_source.h>
+#include <ffkit/trainer/bevformer.h>
 
+#include "base/enum_names.h"
 #include "base/make_error.h"
 #include "tasks/bevformer/network/bevformer_config.h"
 
 namespace ffkit {
+
+std::vector<std::string> bevformer_archs() {
+  return {"tiny", "small", "base", "micro"};
+}
+
+constexpr EnumName<BevFormerCanBus> kBevFormerCanBusNames[] = {
+    {BevFormerCanBus::none, "none"},
+    {BevFormerCanBus::last_row, "last_row"},
+    {BevFormerCanBus::as_published, "as_published"}};
+std::string_view to_string(BevFormerCanBus can_bus) {
+  return name_of(kBevFormerCanBusNames, can_bus);
+}
+
+BevFormerCanBus parse_bevformer_can_bus(std::string_view name) {
+  return value_of(kBevFormerCanBusNames, name, "CAN bus rule");
+}
+
+void BevFormerOptions::describe(OptionTable& t, const TrainOptions&) {
+  t.group("Network");
+  t.add("arch", arch, "Size of the network").set_choices(bevformer_archs()).set_names_model();
+  t.add("backbone-weights", backbone_weights,
+        "Weights that the backbone starts from: torchvision's ResNet-50 for tiny, a detector with "
+        "ResNet-101 and deformable convolutions for small and base; .pth or .safetensors")
+      .set_local();
+  t.add("backbone-lr", backbone_lr, "Learning rate of the backbone, as a share of --lr")
+      .require(backbone_lr >= 0 && std::isfinite(backbone_lr), "0 or more");
+  t.add("recompute", recompute,
+        "Computes the backbone's activations again in the backward pass, which takes less memory "
+        "and more time")
+      .require(!recompute || arch != "micro",
+               "off for micro, whose batch norms would count each batch twice");
+  t.group("Keyframes");
+  t.add("train-split", train_split,
+        "Split that is trained on; of v1.0-mini, mini_train stands for train")
+      .require(!train_split.empty(), "the name of a split");
+  t.add("val-split", val_split, "Split that is validated; train shows the result after overfitting")
+      .require(!val_split.empty(), "the name of a split");
+  t.add("queue-length", queue_length,
+        "Keyframes of a training sample: the one whose objects are found, and those before it; 0: "
+        "as published, 3 or 4")
+      .require(queue_length >= 0 && queue_length <= 100, "1 to 100, or 0 for the published number");
+  t.add("image-scale", image_scale,
+        "Factor by which pictures are resized; 0: as published, 0.5 to 1")
+      .require(image_scale >= 0 && image_scale <= 4, "more than 0 and at most 4, or 0");
+  t.add_choice("can-bus", can_bus, parse_bevformer_can_bus, {"none", "last_row", "as_published"},
+               "Which message of the CAN bus is a keyframe's, where the data set has them");
+  t.add("empty-frames", empty_frames, "Trains on keyframes without objects, too");
+  t.add("class-balanced", class_balanced,
+        "Class-balanced sampling (CBGS): repeats keyframes that have objects of rare classes");
+  t.group("Augmentation");
+  t.add("photometric-distortion", photometric_distortion,
+        "Random brightness, contrast, saturation and hue of training pictures (default: on)");
+  t.add("grid-mask", grid_mask,
+        "GridMask: probability that a grid covers the pictures of a training sample")
+      .require(grid_mask >= 0 && grid_mask <= 1, "0 to 1");
+}
+
 namespace {
 
 constexpr int64_t kPictureMultiple = 32;
@@ -138,6 +201,65 @@ LoaderOptions keyframe_loader_options(const TrainOptions& options, const Process
   out.fields = nuscenes::keyframe_fields(split, keyframe);
   out.sampler.order = Order::sequential;
   return out;
+}
+
+WindowSource::WindowSource(nuscenes::Windows windows, LoaderOptions options,
+                           std::string fingerprint, int64_t limit_batches, c10::Device device)
+    : windows_(std::move(windows)),
+      fingerprint_(std::move(fingerprint)),
+      seed_(options.sampler.seed),
+      source_(windows_.frames, window_options(std::move(options)), limit_batches, device) {}
+
+LoaderOptions WindowSource::window_options(LoaderOptions options) const {
+  options.batch_size *= windows_.length;
+  options.read_ahead_epochs = false;  // the next epoch has other windows
+  windows_.apply(options.sampler);
+  // The frames of a window are different pictures.
+  options.sampler.share_randomness = false;
+  return options;
+}
+
+LoaderState WindowSource::state() const {
+  LoaderState state = source_.state();
+  state.fingerprint = fingerprint_;
+  state.position /= windows_.length;
+  state.order = fmt::format("windows of {}, {}", windows_.length, windows_.num_windows());
+  return state;
+}
+
+void WindowSource::restore(const LoaderState& state) {
+  const LoaderState own = this->state();
+  if (state.fingerprint != own.fingerprint || state.seed != seed_ || state.order != own.order) {
+    throw error_of(ErrorCode::invalid_argument,
+                   "the run was at a place in other keyframes: '{}', and these are '{}'; give the "
+                   "options and the data of that run, or start a new one",
+                   state.to_text(), own.to_text());
+  }
+  LoaderState inner = source_.state();
+  inner.epoch = state.epoch;
+  inner.position = state.position * windows_.length;
+  source_.restore(inner);
+}
+
+std::optional<DeviceBatch> WindowSource::next() {
+  std::optional<DeviceBatch> batch = source_.next();
+  if (!batch) return std::nullopt;
+  const int64_t length = windows_.length;
+  const std::vector<uint8_t> has_previous = windows_.has_previous(batch->record_indices);
+  at::Tensor motion = batch->field("motion").cpu().clone();
+  nuscenes::to_differences({motion.mutable_data_ptr<double>(), static_cast<size_t>(motion.numel())},
+                           has_previous);
+  batch->replace("motion", motion);
+  at::Tensor flags = at::empty({std::ssize(has_previous)}, at::kBool);
+  std::copy(has_previous.begin(), has_previous.end(), flags.mutable_data_ptr<bool>());
+  batch->fields.push_back({.name = "has_previous", .values = flags});
+  batch->size /= length;
+  std::vector<int64_t> last;
+  for (int64_t i = length - 1; i < std::ssize(batch->record_indices); i += length) {
+    last.push_back(windows_.frames.index_in_split(batch->record_indices[i]));
+  }
+  batch->record_indices = std::move(last);
+  return batch;
 }
 
 }  // namespace ffkit

@@ -17,7 +17,7 @@
 
 #include "base/make_error.h"
 #include "tasks/bevformer/data/frames.h"
-#include "tasks/bevformer/loss/boxes.h"
+#include "tasks/bevformer/loss/detection_loss.h"
 
 namespace ffkit {
 namespace {

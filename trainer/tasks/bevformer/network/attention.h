@@ -9,15 +9,21 @@
 #include <torch/nn/modules/linear.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "ops/deformable_attention.h"
 #include "tasks/bevformer/network/bev_geometry.h"
 #include "tasks/bevformer/network/bevformer_config.h"
-#include "tasks/bevformer/network/observer.h"
 
 namespace ffkit {
+
+// Observer: sees the tensors inside of a network as they are computed.
+//
+// Called with the published code's name of a tensor, in its shape there. Empty: nobody looks.
+using Observer = std::function<void(const std::string& name, const at::Tensor& value)>;
 
 // The linear layers that deformable attention has: where each query samples, with which weights,
 // and what is sampled.

@@ -1,25 +1,38 @@
-// BevFormerNetwork: from the pictures of six cameras, now and before, to boxes in the lidar's
-// frame.
-//
-// Parameters and buffers have the names of the published code. Not thread-safe.
+// The network of BEVFormer.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 #include <torch/nn/module.h>
 #include <torch/nn/modules/container/modulelist.h>
+#include <torch/nn/modules/conv.h>
 #include <torch/nn/modules/embedding.h>
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "models/blocks/layers.h"
-#include "tasks/bevformer/network/bev_encoder.h"
+#include "tasks/bevformer/network/attention.h"
 #include "tasks/bevformer/network/bevformer_config.h"
-#include "tasks/bevformer/network/box_decoder.h"
-#include "tasks/bevformer/network/feature_pyramid.h"
-#include "tasks/bevformer/network/observer.h"
+#include "tasks/bevformer/network/transformer.h"
 
 namespace ffkit {
+
+// FeaturePyramid: maps of one number of channels from those of a backbone (Lin et al., "Feature
+// Pyramid Networks for Object Detection", 2017).
+class FeaturePyramid : public torch::nn::Module {
+ public:
+  // `in`: channels of each map, from the finest on. More `levels` than that: each further one is a
+  // convolution of stride 2 on the one before, after a ReLU from the second of them on.
+  FeaturePyramid(const std::vector<int64_t>& in, int64_t out, int64_t levels);
+
+  // [N, in[i], h, w] each, a map half as large as the one before -> `levels` maps [N, out, h, w].
+  std::vector<at::Tensor> forward(const std::vector<at::Tensor>& maps);
+
+ private:
+  torch::nn::ModuleList lateral_;
+  torch::nn::ModuleList output_;
+};
 
 // One moment of B scenes.
 struct BevFrame {
@@ -38,6 +51,10 @@ struct BevDetections {
   at::Tensor bev;  // [B, cells, C]
 };
 
+// BevFormerNetwork: from the pictures of six cameras, now and before, to boxes in the lidar's
+// frame.
+//
+// Parameters and buffers have the names of the published code. Not thread-safe.
 class BevFormerNetwork : public torch::nn::Module {
  public:
   // Draws the initial weights. Throws Error(invalid_argument) for sizes that do not fit together.

@@ -1,4 +1,4 @@
-// BoxDecoder: queries that look at the BEV; after each layer, where they see a box is refined.
+// The two halves of BEVFormer's transformer.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -7,14 +7,30 @@
 #include <functional>
 #include <vector>
 
+#include "tasks/bevformer/network/attention.h"
 #include "tasks/bevformer/network/bevformer_config.h"
-#include "tasks/bevformer/network/observer.h"
 
 namespace ffkit {
+
+// BevEncoder: from the cameras' maps and the BEV of the frame before to the BEV of this frame.
+class BevEncoder : public torch::nn::Module {
+ public:
+  explicit BevEncoder(const BevFormerConfig& config);
+
+  // history.query [B, cells, C] is the input. `position`: [1, cells, C]; `maps`: [B * cameras, S,
+  // C], the levels one after the other. Returns [B, cells, C].
+  at::Tensor forward(const BevHistory& history, const at::Tensor& position, const at::Tensor& maps,
+                     const std::vector<MapSize>& levels, const VisibleCells& cells,
+                     const Observer& observer);
+
+ private:
+  torch::nn::ModuleList layers_;
+};
 
 // log(x / (1 - x)), with x and 1 - x at least 1e-5.
 at::Tensor inverse_sigmoid(const at::Tensor& x);
 
+// BoxDecoder: queries that look at the BEV; after each layer, where they see a box is refined.
 class BoxDecoder : public torch::nn::Module {
  public:
   explicit BoxDecoder(const BevFormerConfig& config);
