@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
 #include <utility>
 
@@ -12,9 +13,125 @@
 #include <ffkit/trainer/classification.h>
 
 #include "base/make_error.h"
-#include "data/held_out.h"
+#include "model/model_registry.h"
 
 namespace ffkit {
+
+namespace {
+
+void add_split_options(OptionTable& t, ClassificationOptions& o) {
+  t.group("Splits");
+  t.add("train-split", o.train_split, "Split that is trained on")
+      .set_stored(o.train_split != ClassificationOptions().train_split)
+      .require(!o.train_split.empty(), "the name of a split");
+  t.add("val-split", o.val_split, "Split that is validated")
+      .set_stored(o.val_split != ClassificationOptions().val_split)
+      .require(!o.val_split.empty(), "the name of a split");
+  t.add("val-share", o.val_share,
+        "Validates this share of the training split instead of --val-split, and does not train on "
+        "it. Which records it has depends on their ids alone: pictures that are added later change "
+        "nothing for the others; 0: off")
+      .set_stored(o.val_share != 0)
+      .require(o.val_share >= 0 && o.val_share < 1, "0 or more and less than 1")
+      .require(o.val_share == 0 || o.val_split == ClassificationOptions().val_split,
+               "0 with a validation split of its own");
+}
+
+}  // namespace
+
+std::vector<std::string> arch_names() {
+  return ModelRegistry::instance().names();
+}
+
+void ClassificationOptions::describe(OptionTable& t, const TrainOptions& general) {
+  // Where checkpoints had them before there were tasks.
+  t.store_behind("data");
+  add_split_options(t, *this);
+  t.group("Network");
+  t.add("arch", arch, "Model; names are torchvision's").set_choices(arch_names()).set_names_model();
+  t.store_behind("pretrained");
+  describe_pictures(*this, t, general.epochs);
+  t.store_behind("clip-grad-norm");
+  t.group("Network");
+  t.add("label-smoothing", label_smoothing, "Label smoothing in training")
+      .require(label_smoothing >= 0 && label_smoothing < 1, "0 or more and less than 1");
+  t.add(
+       "dropout", dropout,
+       "Probability that an input of the head is dropped in training; -1: the model's own, 0.2 for "
+       "MobileNet and EfficientNet and 0 for the others")
+      .set_stored(dropout != -1)
+      .require(dropout == -1 || (dropout >= 0 && dropout < 1), "0 or more and less than 1, or -1");
+  t.add("class-weights", class_weights,
+        "Weights of the classes in the training loss: balanced, inversely to their numbers of "
+        "pictures, or a file of lines CLASS WEIGHT or a JSON object")
+      .set_stored(!class_weights.empty());
+  t.add("balance", balance,
+        "Draws each class equally often in training, with replacement, whatever its number of "
+        "pictures")
+      .set_stored(balance)
+      .require(!balance || !general.data.are_several(), "off with several data sets")
+      .require(!balance || general.order == SampleOrder::automatic, "off with an order of samples");
+  t.store_behind("ema-steps");
+  t.add("zero-init-residual", zero_init_residual,
+        "Initialises the last norm of each residual block with 0");
+  t.store_behind("loss-scale");
+  t.add("channels-last", channels_last,
+        "Memory format NHWC for pictures and convolutions (default: on)");
+}
+
+namespace {
+
+// FNV-1a, whose high bits splitmix64's last step makes as even as its low ones.
+uint64_t hash_of(std::string_view text) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : text) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
+  hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9;
+  hash = (hash ^ (hash >> 27)) * 0x94d049bb133111eb;
+  return hash ^ (hash >> 31);
+}
+
+Dataset side_of(const Dataset& split, double share, bool is_held) {
+  const std::optional<std::vector<std::string>> ids = record_ids(split);
+  if (!ids) {
+    throw dataset_error(
+        split.path(), ErrorCode::invalid_argument,
+        "has no column 'id' of texts, by which records are held out for validation");
+  }
+  std::vector<int64_t> chosen;
+  for (size_t i = 0; i < ids->size(); ++i) {
+    if (is_held_out((*ids)[i], share) == is_held) chosen.push_back(i);
+  }
+  if (chosen.empty() || chosen.size() == ids->size()) {
+    throw dataset_error(split.path(), ErrorCode::invalid_argument,
+                        "a share of {} holds {} of its {} records out; give another share", share,
+                        is_held == chosen.empty() ? "none" : "all", ids->size());
+  }
+  return split.subset(chosen);
+}
+
+}  // namespace
+
+std::optional<std::vector<std::string>> record_ids(const Dataset& dataset) {
+  const int at = dataset.schema().index_of("id");
+  if (at < 0) return std::nullopt;
+  const Field& field = dataset.schema().fields[at];
+  if (field.type != FieldType::string || !field.column) return std::nullopt;
+  return dataset.string_column("id");
+}
+
+bool is_held_out(std::string_view id, double share) {
+  constexpr double kTwoTo53 = 9007199254740992;
+  return static_cast<double>(hash_of(id) >> 11) < share * kTwoTo53;
+}
+
+Dataset held_out(const Dataset& split, double share) {
+  return side_of(split, share, true);
+}
+
+Dataset without_held_out(const Dataset& split, double share) {
+  return side_of(split, share, false);
+}
+
 namespace {
 
 LoaderOptions image_loader_options(const TrainOptions& options, const ProcessPlace& place,

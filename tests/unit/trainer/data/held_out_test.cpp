@@ -1,10 +1,10 @@
-#include "data/held_out.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <string>
+
+#include "tasks/classification/classification_data.h"
 
 namespace ffkit {
 namespace {

@@ -1,9 +1,9 @@
-#include "tasks/classification/accuracy_meter.h"
-
 #include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+
+#include "tasks/classification/classification_loss.h"
 
 namespace ffkit {
 namespace {

@@ -1,5 +1,3 @@
-#include "tasks/classification/class_weights.h"
-
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/tensor.h>
