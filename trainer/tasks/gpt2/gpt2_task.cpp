@@ -24,14 +24,10 @@
 #include "optim/gradients.h"
 #include "tasks/gpt2/data/gpt2_data.h"
 #include "tasks/gpt2/data/weights_source.h"
-#include "tasks/gpt2/evaluation/token_evaluation.h"
+#include "tasks/gpt2/network/gpt2_config.h"
 #include "tasks/gpt2/network/gpt2_network.h"
-#include "tasks/gpt2/network/gpt2_python.h"
-#include "tasks/gpt2/network/gpt2_weights.h"
 #include "tasks/gpt2/network/next_token_loss.h"
-#include "tasks/gpt2/network/random_section.h"
 #include "tasks/gpt2/parallel/gpt2_parts.h"
-#include "tasks/gpt2/parallel/pipeline.h"
 
 namespace ffkit {
 namespace {

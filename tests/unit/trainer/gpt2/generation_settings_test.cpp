@@ -1,11 +1,10 @@
-#include "tasks/gpt2/generation/generation_settings.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
 #include "expect_error.h"
+#include "tasks/gpt2/generation/loaded_gpt2.h"
 #include "temp_dir.h"
 #include "text_file.h"
 

@@ -9,7 +9,6 @@
 #include "files/safetensors.h"
 #include "tasks/gpt2/data/weights_source.h"
 #include "tasks/gpt2/network/gpt2_config.h"
-#include "tasks/gpt2/network/gpt2_weights.h"
 #include "temp_dir.h"
 
 namespace ffkit {

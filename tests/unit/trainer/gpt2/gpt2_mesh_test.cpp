@@ -22,7 +22,6 @@
 #include "step/whole_state.h"
 #include "support/world.h"
 #include "tasks/gpt2/parallel/gpt2_parts.h"
-#include "tasks/gpt2/parallel/pipeline.h"
 
 namespace ffkit {
 namespace {

@@ -1,12 +1,10 @@
-#include "tasks/gpt2/generation/growing_text.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "tasks/gpt2/generation/stop_strings.h"
+#include "tasks/gpt2/generation/generated_text.h"
 
 namespace ffkit {
 namespace {

@@ -1,10 +1,10 @@
-#include "tasks/gpt2/generation/next_token.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <map>
 #include <vector>
+
+#include "tasks/gpt2/generation/generated_text.h"
 
 namespace ffkit {
 namespace {

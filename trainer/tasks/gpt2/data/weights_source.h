@@ -46,4 +46,10 @@ void check_same_tokens(const std::filesystem::path& weights, const std::string& 
 // rows beyond are left out.
 void resize_gpt2_vocabulary(std::vector<NamedTensor>& tensors, int64_t vocabulary);
 
+// Gives the tensors of `file` the names of Gpt2Network. The first files of GPT-2 lack
+// "transformer." before their names. Left out are the masks of attention that old files hold, and
+// an lm_head.weight that is transformer.wte.weight. Throws Error(unsupported) when it is another
+// one.
+void name_gpt2_tensors(const std::string& file, std::vector<NamedTensor>& tensors);
+
 }  // namespace ffkit

@@ -26,10 +26,8 @@
 #include "device/device.h"
 #include "distributed/communicator.h"
 #include "distributed/mesh.h"
-#include "tasks/gpt2/generation/growing_text.h"
+#include "tasks/gpt2/generation/generated_text.h"
 #include "tasks/gpt2/generation/loaded_gpt2.h"
-#include "tasks/gpt2/generation/next_token.h"
-#include "tasks/gpt2/generation/stop_strings.h"
 #include "tasks/gpt2/network/gpt2_network.h"
 
 namespace ffkit {

@@ -14,6 +14,7 @@
 #include "base/make_error.h"
 
 namespace ffkit {
+
 namespace {
 
 using Gpt2Json = nlohmann::ordered_json;
@@ -183,6 +184,36 @@ void write_gpt2_config(const std::filesystem::path& file, const Gpt2Config& conf
   }
   const std::string text = json.dump(2) + "\n";
   write_durably(file, text);
+}
+
+PythonModel gpt2_python(const Gpt2Config& config, int64_t context) {
+  return {.packages = "torch transformers",
+          .code = fmt::format(
+              R"(import transformers
+
+INPUTS = {{'tokens': torch.arange(2 * {0}).reshape(2, {0}) % {1}}}
+OUTPUTS = ['logits']
+
+class Logits(torch.nn.Module):
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, tokens):
+        return self.model(input_ids=tokens, use_cache=False).logits
+
+def make_model(weights):
+    config = transformers.GPT2Config(
+        n_layer={2}, n_head={3}, n_embd={4}, n_positions={5}, vocab_size={1}, layer_norm_epsilon={6},
+        attn_implementation='eager', bos_token_id=None, eos_token_id=None)
+    model = transformers.GPT2LMHeadModel(config)
+    missing, unexpected = model.load_state_dict(weights, strict=False)
+    assert not unexpected and set(missing) <= {{'lm_head.weight'}}, (missing, unexpected)
+    model.tie_weights()
+    return Logits(model)
+)",
+              context, config.vocabulary, config.layers, config.heads, config.width,
+              config.positions, config.norm_epsilon)};
 }
 
 }  // namespace ffkit

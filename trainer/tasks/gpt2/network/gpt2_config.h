@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include <ffkit/trainer/task_registry.h>
+
 namespace ffkit {
 
 struct Gpt2Config {
@@ -44,5 +46,8 @@ Gpt2Config read_gpt2_config(const std::filesystem::path& file);
 // Throws Error(io). `end_token`: the id that ends a document, where there is one.
 void write_gpt2_config(const std::filesystem::path& file, const Gpt2Config& config,
                        std::optional<int64_t> end_token);
+
+// GPT-2 in Python.
+PythonModel gpt2_python(const Gpt2Config& config, int64_t context);
 
 }  // namespace ffkit

@@ -9,10 +9,13 @@
 // its stage, the first one the embeddings, and the last one ln_f and wte once more.
 #pragma once
 
+#include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>
+#include <c10/core/Device.h>
 #include <torch/nn/module.h>
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,6 +27,25 @@
 #include "tasks/gpt2/network/gpt2_config.h"
 
 namespace ffkit {
+
+// A number that depends on all of `parts`.
+uint64_t key_of_parts(std::initializer_list<uint64_t> parts);
+
+// RandomSection: what is drawn while it lives comes from a key of its own, and the generator is
+// left as it was. So dropout of a layer can be drawn again for its backward pass, and is the same
+// on whichever process computes the layer.
+class RandomSection {
+ public:
+  // Nothing without a key.
+  RandomSection(c10::Device device, std::optional<uint64_t> key);
+  ~RandomSection();
+  RandomSection(const RandomSection&) = delete;
+  RandomSection& operator=(const RandomSection&) = delete;
+
+ private:
+  at::Generator generator_;  // undefined without a key
+  at::Tensor before_;
+};
 
 // The processes that compute the network together.
 struct Gpt2Peers {

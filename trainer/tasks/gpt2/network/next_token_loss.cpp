@@ -12,8 +12,11 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 namespace ffkit {
+
 namespace {
 
 namespace autograd = torch::autograd;
@@ -123,6 +126,24 @@ at::Tensor next_token_loss(const at::Tensor& hidden, const at::Tensor& weight,
   const bool gradients =
       at::GradMode::is_enabled() && (hidden.requires_grad() || weight.requires_grad());
   return NextTokenLoss::apply(hidden, weight, targets, first_row, &peers, gradients);
+}
+
+std::vector<MetricInfo> token_metrics() {
+  return {{.name = "loss"}, {.name = "perplexity", .digits = 2}};
+}
+
+TokenEvaluation::TokenEvaluation(std::function<at::Tensor(const DeviceBatch& batch)> sums)
+    : sums_of_(std::move(sums)), sums_(at::zeros({2}, at::kDouble)) {}
+
+void TokenEvaluation::add(const DeviceBatch& batch) {
+  sums_ += sums_of_(batch);
+}
+
+EvalResult TokenEvaluation::finish(Peers& peers) {
+  peers.sum(sums_);
+  const double count = sums_[1].item<double>();
+  const double loss = sums_[0].item<double>() / count;
+  return {.count = int64_t(count), .metrics = {{"loss", loss}, {"perplexity", std::exp(loss)}}};
 }
 
 }  // namespace ffkit

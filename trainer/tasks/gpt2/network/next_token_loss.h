@@ -6,8 +6,12 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
+#include <vector>
 
+#include <ffkit/trainer/eval_result.h>
 #include <ffkit/trainer/peers.h>
+#include <ffkit/trainer/task.h>
 
 namespace ffkit {
 
@@ -25,5 +29,22 @@ inline constexpr int64_t kNoTarget = -100;
 // over them (with_summed_gradient).
 at::Tensor next_token_loss(const at::Tensor& hidden, const at::Tensor& weight,
                            const at::Tensor& targets, int64_t first_row, Peers& peers);
+
+// "loss", the mean of -log of the probability of each next token, and "perplexity", e to its power.
+std::vector<MetricInfo> token_metrics();
+
+// TokenEvaluation: how well a network knows the next token of a split.
+class TokenEvaluation final : public Evaluation {
+ public:
+  // `sums`: of a batch, the sum of that over its targets and their number, [2] f64 on the CPU.
+  explicit TokenEvaluation(std::function<at::Tensor(const DeviceBatch& batch)> sums);
+
+  void add(const DeviceBatch& batch) override;
+  EvalResult finish(Peers& peers) override;
+
+ private:
+  std::function<at::Tensor(const DeviceBatch&)> sums_of_;
+  at::Tensor sums_;
+};
 
 }  // namespace ffkit
