@@ -1,4 +1,4 @@
-// The parameters of a model: which are trained and how fast the others learn (fine-tuning), which
+// The parameters of a model: which are frozen and how fast the others learn (fine-tuning), which
 // begin at zero, and whether all are numbers.
 #pragma once
 

@@ -20,9 +20,10 @@
 
 namespace ffkit {
 
-// Tensors as libtorch's fused optimiser kernels take them.
+namespace {
 
-// One list a role, in the order of the parameters that have a gradient.
+// Tensors as libtorch's fused optimiser kernels take them: one list a role, in the order of the
+// parameters that have a gradient.
 template <size_t NumStates>
 struct FusedTensors {
   std::vector<at::Tensor> weights;
@@ -30,11 +31,29 @@ struct FusedTensors {
   std::array<std::vector<at::Tensor>, NumStates> states;
 };
 
+// Whether element i of one lies where element i of the other does: the same strides, but for
+// dimensions of size 1.
+bool same_layout(const at::Tensor& a, const at::Tensor& b) {
+  for (int64_t d = 0; d < a.dim(); ++d) {
+    if (a.size(d) != 1 && a.stride(d) != b.stride(d)) return false;
+  }
+  return true;
+}
+
 // `t` as the fused kernels want it: contiguous. For channels_last that is the same memory seen as
 // NHWC; given as it is, the kernel would copy it, update the copy and copy it back.
-at::Tensor dense_view(const at::Tensor& t);
+at::Tensor dense_view(const at::Tensor& t) {
+  if (t.dim() == 4 && !t.is_contiguous() && t.is_contiguous(at::MemoryFormat::ChannelsLast)) {
+    return t.permute({0, 2, 3, 1});
+  }
+  return t;
+}
+
 // The gradient of `w` with its elements in the order of w's memory; a copy only where they are not.
-at::Tensor gradient_in_layout_of(const at::Tensor& w);
+at::Tensor gradient_in_layout_of(const at::Tensor& w) {
+  const at::Tensor& g = w.grad();
+  return same_layout(w, g) ? g : at::empty_like(w).copy_(g);
+}
 
 // The kernels walk the memory of weight, gradient and states side by side. `states` are lists over
 // all parameters of the group; an empty one stays empty.
@@ -55,30 +74,7 @@ FusedTensors<NumStates> fused_tensors(
   return out;
 }
 
-namespace {
-
-// Whether element i of one lies where element i of the other does: the same strides, but for
-// dimensions of size 1.
-bool same_layout(const at::Tensor& a, const at::Tensor& b) {
-  for (int64_t d = 0; d < a.dim(); ++d) {
-    if (a.size(d) != 1 && a.stride(d) != b.stride(d)) return false;
-  }
-  return true;
-}
-
 }  // namespace
-
-at::Tensor dense_view(const at::Tensor& t) {
-  if (t.dim() == 4 && !t.is_contiguous() && t.is_contiguous(at::MemoryFormat::ChannelsLast)) {
-    return t.permute({0, 2, 3, 1});
-  }
-  return t;
-}
-
-at::Tensor gradient_in_layout_of(const at::Tensor& w) {
-  const at::Tensor& g = w.grad();
-  return same_layout(w, g) ? g : at::empty_like(w).copy_(g);
-}
 
 Sgd::Sgd(std::vector<ParameterGroup> groups, SgdOptions options)
     : Optimizer(std::move(groups)), options_(options) {

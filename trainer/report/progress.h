@@ -11,7 +11,8 @@
 
 namespace ffkit {
 
-// The first kWarmupSteps steps are left out: they fill pools and caches.
+// ThroughputMeter: the speed of training. The first kWarmupSteps steps are left out: they fill pools
+// and caches. Not thread-safe.
 class ThroughputMeter {
  public:
   static constexpr int64_t kWarmupSteps = 5;

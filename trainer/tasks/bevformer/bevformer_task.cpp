@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <numeric>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <ffkit/nuscenes/detection.h>
 #include <ffkit/nuscenes/selection.h>
@@ -16,11 +19,11 @@
 
 #include "base/make_error.h"
 #include "base/readable_numbers.h"
+#include "checkpoint/weights.h"
 #include "tasks/bevformer/data/bevformer_data.h"
 #include "tasks/bevformer/data/frames.h"
 #include "tasks/bevformer/evaluation/detection_evaluation.h"
 #include "tasks/bevformer/loss/detection_loss.h"
-#include "tasks/bevformer/network/backbone_weights.h"
 #include "tasks/bevformer/network/bevformer_config.h"
 #include "tasks/bevformer/network/bevformer_network.h"
 
@@ -29,6 +32,19 @@ namespace {
 
 constexpr char kBackbonePrefix[] = "img_backbone.";
 constexpr int64_t kNoiseObjects = 20;
+
+// Copies weights into the backbone of `network`: of torchvision's ResNet (its layer fc is left
+// out), or of a detector's backbone, whose names begin with "img_backbone." or "backbone.", and
+// returns sentences on what was chosen and left out. `key`: as read_weights() takes it. Throws as
+// read_weights() and load_weights().
+std::vector<std::string> load_backbone(const std::filesystem::path& file, const std::string& key,
+                                       BevFormerNetwork& network) {
+  Weights weights = read_weights(file, key);
+  ModuleModel backbone(network.backbone());
+  load_weights(weights, backbone_rules(network.config().backbone), backbone, HeadPolicy::must_fit,
+               &weights.notes);
+  return notes_of(file, weights.notes);
+}
 
 class BevFormerTask final : public Task {
  public:

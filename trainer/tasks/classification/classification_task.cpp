@@ -16,6 +16,8 @@
 
 #include <ffkit/trainer/classification.h>
 #include <ffkit/trainer/task.h>
+#include <ffkit/trainer/task_registry.h>
+#include <ffkit/trainer/train_options.h>
 
 #include "base/json_text.h"
 #include "base/make_error.h"
@@ -27,7 +29,6 @@
 #include "report/progress.h"
 #include "tasks/classification/classification_data.h"
 #include "tasks/classification/classification_loss.h"
-#include "tasks/classification/classification_python.h"
 #include "tasks/classification/predictions.h"
 
 namespace ffkit {
@@ -42,6 +43,27 @@ std::vector<std::string> parse_classes(const TaskFacts& facts) {
   } catch (const std::exception&) {
     throw Error(ErrorCode::corrupt, "its part 'classes' is incomplete; it was changed by hand");
   }
+}
+
+PythonModel classification_python(const TrainOptions& options, int64_t num_classes) {
+  const ClassificationOptions& own = classification(options);
+  // The one model whose tensors depend on the size of the pictures.
+  const std::string size =
+      own.arch.starts_with("vit") ? fmt::format(", image_size={}", own.image_size) : "";
+  return {.packages = "torch torchvision",
+          .code = fmt::format(R"(import torchvision
+
+# RGB, each channel less ImageNet's mean and divided by its deviation.
+INPUTS = {{'images': torch.randn(2, 3, {0}, {0})}}
+OUTPUTS = ['logits']
+
+
+def make_model(weights):
+    model = torchvision.models.{1}(num_classes={2}{3})
+    model.load_state_dict(weights)
+    return model
+)",
+                              own.image_size, own.arch, num_classes, size)};
 }
 
 class ClassificationEvaluation final : public Evaluation {

@@ -50,7 +50,7 @@ std::vector<int64_t> least_cost_assignment(std::span<const double> cost, int64_t
 
 // The objects of one sample, on the CPU or the device of the predictions.
 struct Objects {
-  at::Tensor boxes;   // [N, 9], as in boxes.h
+  at::Tensor boxes;   // [N, 9], an object's boxes
   at::Tensor labels;  // [N] i64
 };
 
