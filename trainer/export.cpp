@@ -23,7 +23,6 @@
 #include "model/parameters.h"
 
 namespace ffkit {
-
 namespace {
 
 namespace fs = std::filesystem;

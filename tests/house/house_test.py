@@ -38,7 +38,7 @@ FOLDERS = {
                 'checkpoint', 'step', 'tasks/classification', 'tasks/bevformer/loss', 'tasks/bevformer/network',
                 'tasks/bevformer/data', 'tasks/bevformer/evaluation', 'tasks/bevformer',
                 'tasks/rootnet/network', 'tasks/rootnet/data', 'tasks/rootnet/evaluation', 'tasks/rootnet',
-                'tasks/gpt2/network', 'tasks/gpt2/parallel', 'tasks/gpt2/data', 'tasks/gpt2/evaluation', 'tasks/gpt2/generation', 'tasks/gpt2', ''],
+                'tasks/gpt2/network', 'tasks/gpt2/parallel', 'tasks/gpt2/data', 'tasks/gpt2/generation', 'tasks/gpt2', ''],
     'trainer/cuda': [''],
     'python/src': ['', 'convert'],
     'tools': [''],

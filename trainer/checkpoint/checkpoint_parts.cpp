@@ -21,7 +21,6 @@
 #include "base/json_text.h"
 
 namespace ffkit {
-
 namespace {
 
 int64_t product_of(const std::vector<int64_t>& sizes) {

@@ -31,7 +31,7 @@ std::string unread_note(const Weights& weights);
 bool holds_weights_alone(const std::filesystem::path& path);
 
 // Reads a file of torch.save(), a safetensors file, the files that an index names
-// (sharded_weights.h), or the weights of a checkpoint, also of one in parts, whichever it is. What
+// (foreign_weights.h), or the weights of a checkpoint, also of one in parts, whichever it is. What
 // DistributedDataParallel, torch.compile, FSDP and checkpoint_wrapper put before or into names is
 // taken off. `key` chooses one of several sets of tensors: a dict in a file of torch.save()
 // (find_state_dict), or those whose names begin with it, which is taken off. Throws as read_pth(),

@@ -22,7 +22,6 @@
 #include "base/make_error.h"
 
 namespace ffkit {
-
 namespace {
 
 const DeviceField& find_field(const DeviceBatch& batch, std::string_view name) {

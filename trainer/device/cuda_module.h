@@ -15,7 +15,7 @@ class Store;
 
 namespace ffkit {
 
-struct GpuAttentionKernels;  // ops/deformable_attention_call.h
+struct GpuAttentionKernels;  // ops/deformable_attention_threads.h
 
 class CudaModule {
  public:

@@ -18,7 +18,6 @@
 #include "launch/gpu_search.h"
 
 namespace ffkit {
-
 namespace {
 
 c10::Device gpu(int index, int num_visible) {
@@ -47,7 +46,7 @@ void choose_kernels(bool deterministic) {
   // What cuBLAS wants for it, read when it is first used.
   if (deterministic) setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
   at::Context& context = at::globalContext();
-  // Where there is no such kernel, libtorch throws (torch_errors.h). With warnings alone it would
+  // Where there is no such kernel, libtorch throws (with_torch_errors). With warnings alone it would
   // leave attention as it is, too.
   context.setDeterministicAlgorithms(deterministic, /*warn_only=*/false);
   context.setDeterministicCuDNN(deterministic);

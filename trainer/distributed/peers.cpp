@@ -11,7 +11,6 @@
 #include "distributed/communicator.h"
 
 namespace ffkit {
-
 namespace {
 
 namespace autograd = torch::autograd;

@@ -17,7 +17,6 @@
 #include "format/content_kind.h"
 
 namespace ffkit {
-
 namespace {
 
 namespace fs = std::filesystem;

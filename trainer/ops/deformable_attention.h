@@ -30,7 +30,7 @@ struct MapSize {
 // gradients for any number of threads. On a GPU, by kernels of our own where they were built
 // (-DFFKIT_CUDA_KERNELS), else by grid_sample(): either way the gradient of `value` is a sum whose
 // order, and so its last bits, differ from run to run. With libtorch's deterministic algorithms,
-// the kernels' gradient is the same in every run (deformable_value_gradient.h), and grid_sample()'s
+// the kernels' gradient is the same in every run (deformable_value_gradient), and grid_sample()'s
 // is refused by libtorch. Throws Error(invalid_argument) when shapes do not fit.
 at::Tensor deformable_attention(const at::Tensor& value, const std::vector<MapSize>& levels,
                                 const at::Tensor& locations, const at::Tensor& weights);

@@ -12,7 +12,6 @@
 #include <ATen/ops/zeros.h>
 
 namespace ffkit {
-
 namespace {
 
 std::vector<at::Tensor> gradients_of(const std::vector<NamedTensor>& parameters) {

@@ -19,7 +19,6 @@
 #include "optim/optimizer.h"
 
 namespace ffkit {
-
 namespace {
 
 // Tensors as libtorch's fused optimiser kernels take them: one list a role, in the order of the

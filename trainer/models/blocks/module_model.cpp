@@ -9,7 +9,6 @@
 #include "models/blocks/net.h"
 
 namespace ffkit {
-
 namespace {
 
 std::vector<NamedTensor> list(const torch::OrderedDict<std::string, at::Tensor>& dict) {

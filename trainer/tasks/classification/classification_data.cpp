@@ -16,7 +16,6 @@
 #include "model/model_registry.h"
 
 namespace ffkit {
-
 namespace {
 
 void add_split_options(OptionTable& t, ClassificationOptions& o) {

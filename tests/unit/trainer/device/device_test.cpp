@@ -3,7 +3,15 @@
 #include <ATen/Context.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "device/cuda_module.h"
 #include "expect_error.h"
+#include "temp_dir.h"
 
 namespace ffkit {
 namespace {
@@ -37,5 +45,44 @@ TEST(TorchErrors, SayWhichOperatorIsNotDeterministic) {
   context.setDeterministicAlgorithms(false, /*warn_only=*/false);
 }
 
+namespace fs = std::filesystem;
+
+constexpr char kAnswerVariable[] = "FFKIT_TEST_ANSWER_FILE";
+
+void something_here() {}
+
+fs::path own_folder() {
+  return library_folder(reinterpret_cast<const void*>(&something_here));
+}
+
+TEST(LibraryFolder, IsTheLibrarysForCodeInOne) {
+  const fs::path folder = library_folder(reinterpret_cast<const void*>(&std::printf));
+  EXPECT_TRUE(folder.is_absolute()) << folder;
+  EXPECT_TRUE(library_folder(&kAnswerVariable) == own_folder());
+  int local = 0;
+  EXPECT_TRUE(library_folder(&local).empty());
+}
+
+// Not a test of its own: what the next one runs.
+TEST(LibraryFolder, DISABLED_Answers) {
+  if (const char* answer = std::getenv(kAnswerVariable))
+    std::ofstream(answer) << own_folder().string();
+}
+
+TEST(LibraryFolder, IsTheProgramsWhenItIsStartedThroughPath) {
+  const fs::path program = fs::read_symlink("/proc/self/exe");
+  const testing::TempDir temp;
+  const std::string command = "cd '" + temp.path().string() + "' && PATH='" +
+                              program.parent_path().string() + "':\"$PATH\" " + kAnswerVariable +
+                              "=answer " + program.filename().string() +
+                              " --gtest_also_run_disabled_tests"
+                              " --gtest_filter=LibraryFolder.DISABLED_Answers >output";
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  std::ifstream file(temp.path() / "answer");
+  const std::string answer{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_EQ(fs::path(answer), program.parent_path());
+}
+
 }  // namespace
+
 }  // namespace ffkit

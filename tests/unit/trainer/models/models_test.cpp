@@ -22,7 +22,7 @@
 #include "model/model_registry.h"
 #include "models/blocks/image_model.h"
 #include "reference_python.h"
-#include "support/float64.h"
+#include "support/test_models.h"
 #include "temp_dir.h"
 
 namespace ffkit {

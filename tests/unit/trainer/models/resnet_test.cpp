@@ -13,7 +13,6 @@
 #include "expect_error.h"
 #include "model/model_registry.h"
 #include "models/blocks/image_model.h"
-#include "support/float64.h"
 #include "support/test_models.h"
 
 namespace ffkit {

@@ -17,7 +17,6 @@
 #include <vector>
 
 namespace ffkit {
-
 namespace {
 
 constexpr int64_t kNumCameras = 6;

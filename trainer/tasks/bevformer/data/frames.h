@@ -19,12 +19,12 @@ namespace ffkit {
 // windows of `length` frames. `is_bgr`: the network takes blue before red.
 std::vector<BevFrame> frames_of(const DeviceBatch& batch, int64_t length, bool is_bgr);
 
-// The objects in the last frame of each window, on the device of the batch: boxes as loss/boxes.h
-// has them.
+// The objects in the last frame of each window, on the device of the batch: boxes as code_boxes()
+// takes them.
 std::vector<Objects> objects_of(const DeviceBatch& batch, int64_t length);
 
 // Boxes [N, 9] as nuScenes' records have them (centre x, y, z, size l, w, h, yaw, velocity x, y) to
-// those of loss/boxes.h (z of the lower side, size w, l, h, the yaw of the published code: -yaw -
+// those of code_boxes() (z of the lower side, size w, l, h, the yaw of the published code: -yaw -
 // pi/2), and back.
 at::Tensor to_published_boxes(const at::Tensor& boxes);
 at::Tensor from_published_boxes(const at::Tensor& boxes);

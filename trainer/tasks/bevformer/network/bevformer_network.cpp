@@ -22,7 +22,6 @@
 #include "ops/deformable_conv.h"
 
 namespace ffkit {
-
 namespace {
 
 // Its parameters are named "conv.weight" and "conv.bias", as those of MMCV's ConvModule.

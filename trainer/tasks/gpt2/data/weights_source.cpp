@@ -18,7 +18,6 @@
 #include "tasks/gpt2/data/gpt2_data.h"
 
 namespace ffkit {
-
 namespace {
 
 // None where there is none, or one that ffkit does not read.

@@ -21,7 +21,6 @@
 #include "tasks/gpt2/parallel/gpt2_parts.h"
 
 namespace ffkit {
-
 namespace {
 
 using SettingsJson = nlohmann::ordered_json;

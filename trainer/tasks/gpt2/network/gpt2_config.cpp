@@ -14,7 +14,6 @@
 #include "base/make_error.h"
 
 namespace ffkit {
-
 namespace {
 
 using Gpt2Json = nlohmann::ordered_json;

@@ -16,7 +16,6 @@
 #include <utility>
 
 namespace ffkit {
-
 namespace {
 
 namespace autograd = torch::autograd;

@@ -16,7 +16,6 @@
 #include <utility>
 
 namespace ffkit {
-
 namespace {
 
 constexpr std::string_view kBlocks = "transformer.h.";

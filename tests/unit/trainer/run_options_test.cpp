@@ -1,0 +1,140 @@
+#include "run_options.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <fstream>
+
+#include <ffkit/trainer/classification.h>
+
+#include "expect_error.h"
+#include "support/world.h"
+#include "temp_dir.h"
+#include "text_file.h"
+
+namespace ffkit {
+namespace {
+
+// Of a run of four processes with two batches of 8 each.
+CheckpointInfo stored() {
+  CheckpointInfo info;
+  info.options.batch_size = 8;
+  info.options.accumulate = 2;
+  info.global_batch_size = 64;
+  return info;
+}
+
+TrainOptions resumed(const TrainOptions& options, int world_size, bool accept = false) {
+  return with_batch_of(stored(), "run/a.safetensors", options, world_size,
+                       {.accept_batch_change = accept});
+}
+
+TEST(ResumedBatch, KeepsThePicturesAStepWithOtherProcesses) {
+  const TrainOptions same = stored().options;
+  EXPECT_EQ(resumed(same, 4).global_batch_size, 0) << "nothing to say";
+  EXPECT_EQ(resumed(same, 2).resolved(2).batch_size, 16);
+  EXPECT_EQ(resumed(same, 8).resolved(8).batch_size, 4);
+  EXPECT_EQ(resumed(same, 2).resolved(2).global_batch_size, 64);
+}
+
+TEST(ResumedBatch, RefusesProcessesThatCannotShareIt) {
+  EXPECT_ERROR(resumed(stored().options, 3), invalid_argument);
+  EXPECT_EQ(resumed(stored().options, 3, true).resolved(3).global_batch_size, 48);
+}
+
+TEST(ResumedBatch, RefusesAnotherBatchUnlessItIsAccepted) {
+  TrainOptions o = stored().options;
+  o.batch_size = 16;
+  EXPECT_ERROR(resumed(o, 4), invalid_argument);
+  EXPECT_EQ(resumed(o, 4, true).resolved(4).global_batch_size, 128);
+  EXPECT_EQ(resumed(o, 2).resolved(2).batch_size, 16) << "as many in all";
+  o.global_batch_size = 32;
+  EXPECT_ERROR(resumed(o, 4), invalid_argument);
+  o.global_batch_size = 64;
+  EXPECT_EQ(resumed(o, 16).resolved(16).batch_size, 2);
+}
+
+TEST(OptionsFile, HasALineForEachOptionUnderItsNameOnTheCommandLine) {
+  TrainOptions o;
+  o.data = "/data/a set";
+  classification(o).crop_scale_min = 0.35;
+  o.work_dir = "/runs/a";
+  const std::string text = options_to_toml(o);
+  EXPECT_NE(text.find("\ndata = \"/data/a set\"\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\ncrop-scale = [0.35,1.0]\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\nadam-betas = [0.9,0.999]\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\ncolor-jitter = [0.0,0.0,0.0,0.0]\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\nlr-schedule = \"cosine\"\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\nchannels-last = true\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find('_'), std::string::npos) << text;
+  EXPECT_EQ(text.find("\"\""), std::string::npos) << text;  // no empty texts
+  EXPECT_EQ(text.find("work"), std::string::npos) << text;
+}
+
+TEST(OptionsFile, QuotesPathsSoThatTheyCanBeReadBack) {
+  TrainOptions o;
+  o.data = "/data/\"q\"";
+  EXPECT_NE(options_to_toml(o).find("\ndata = '/data/\"q\"'\n"), std::string::npos);
+  for (const char* path : {"/data/#1", "/data/\"it's\""}) {
+    o.data = path;
+    EXPECT_NE(options_to_toml(o).find("\n# data: give it by --data\n"), std::string::npos) << path;
+  }
+}
+
+TEST(OptionsFile, ReplacesWhatWasThere) {
+  const testing::TempDir temp;
+  std::ofstream(temp / "config.toml") << "old";
+  write_options_file(temp / "config.toml", TrainOptions{});
+  EXPECT_EQ(testing::read_file(temp / "config.toml"), options_to_toml({}));
+}
+
+// How many ranks of three a check ends with an error.
+template <typename Check>
+int ranks_that_fail(const Check& check) {
+  std::atomic<int> num_failed{0};
+  testing::run_world(3, [&](Communicator& world) {
+    try {
+      check(world);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::invalid_argument) << error.what();
+      ++num_failed;
+    }
+  });
+  return num_failed;
+}
+
+TEST(SameRun, AllProcessesHaveTheOptionsOfTheFirst) {
+  const auto with_seeds = [](uint64_t of_last, const std::vector<std::string>* given) {
+    return ranks_that_fail([=](Communicator& world) {
+      TrainOptions options;
+      options.data = "/data/of-rank-" + std::to_string(world.rank());  // may differ
+      options.seed = world.rank() == 2 ? of_last : 7;
+      check_same_options(world, options, given);
+    });
+  };
+  EXPECT_EQ(with_seeds(7, nullptr), 0);
+  EXPECT_EQ(with_seeds(8, nullptr), 3);
+  const std::vector<std::string> others = {"epochs"};
+  EXPECT_EQ(with_seeds(8, &others), 0) << "an option that nobody gave";
+  const std::vector<std::string> seed = {"seed"};
+  EXPECT_EQ(with_seeds(8, &seed), 3);
+}
+
+TEST(SameRun, AllProcessesHaveOneDataSetAndOneOrder) {
+  for (const bool is_same : {true, false}) {
+    const auto text_of = [=](const Communicator& world) {
+      return is_same || world.rank() != 1 ? std::string("one") : std::string("other");
+    };
+    EXPECT_EQ(ranks_that_fail([&](Communicator& world) {
+                check_same_data(world, text_of(world), "/data/set");
+              }),
+              is_same ? 0 : 3);
+    EXPECT_EQ(
+        ranks_that_fail([&](Communicator& world) { check_same_order(world, text_of(world)); }),
+        is_same ? 0 : 3);
+  }
+}
+
+}  // namespace
+
+}  // namespace ffkit
