@@ -4,8 +4,6 @@
 #include "step/training_step.h"
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/mm.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/rand.h>
 #include <gtest/gtest.h>
@@ -18,36 +16,12 @@
 
 #include <ffkit/trainer/batch_source.h>
 
-#include "device/cuda_module.h"
-#include "expect_error.h"
 #include "optim/optimizer.h"
 #include "support/fake_task.h"
 #include "support/world.h"
 
 namespace ffkit {
 namespace {
-
-TEST(HostScalar, IsTheNumberInBothTypes) {
-  EXPECT_EQ(HostScalar(at::full({}, 0.1, at::kDouble)).get(), 0.1);
-  EXPECT_EQ(HostScalar(at::full({}, 0.1, at::kFloat)).get(), double{0.1F});
-}
-
-// The number is computed behind a long product, and what the device gets afterwards does not change
-// it.
-TEST(HostScalar, WaitsForTheNumberOfAGpu) {
-  if (!cuda_is_available()) GTEST_SKIP() << "there is no GPU";
-  const c10::Device gpu(at::kCUDA, 0);
-  at::Tensor ones = at::ones({4096, 4096}, at::TensorOptions(gpu));
-  at::Tensor product = at::mm(ones, ones);
-  const HostScalar sum(product.mean());
-  for (int i = 0; i < 20; ++i) product = at::mm(product, ones) / 4096;
-  EXPECT_EQ(sum.get(), 4096);
-}
-
-TEST(CudaModule, SaysWhatToDoWithoutIt) {
-  if (cuda_is_available()) GTEST_SKIP() << "there is a GPU";
-  EXPECT_ERROR(cuda_module(), unsupported);
-}
 
 // Its loss is a number that it draws.
 class DrawingTask final : public testing::FakeTask {
@@ -149,5 +123,4 @@ TEST(TrainingStep, DrawsTheSameNumbersWhenAStepIsDoneAgain) {
 }
 
 }  // namespace
-
 }  // namespace ffkit
