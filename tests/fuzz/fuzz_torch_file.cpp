@@ -19,14 +19,15 @@ constexpr size_t kMostBytes = 64U << 20;
 void read_file(const std::string& path, const std::string& key) {
   std::map<std::string, std::vector<std::byte>> storages;
   size_t num_bytes = 0;
-  const ffkit::StateDict dict = ffkit::read_torch_file(
-      path, key, [&](const std::string& name, int64_t size) -> std::span<std::byte> {
-        num_bytes += static_cast<size_t>(size);
-        if (size < 0 || num_bytes > kMostBytes) std::abort();
-        std::vector<std::byte>& storage = storages[name];
-        storage.resize(static_cast<size_t>(size));
-        return storage;
-      });
+  const ffkit::StateDict dict =
+      ffkit::read_torch_file(ffkit::File::open_for_reading(path), key,
+                             [&](const std::string& name, int64_t size) -> std::span<std::byte> {
+                               num_bytes += static_cast<size_t>(size);
+                               if (size < 0 || num_bytes > kMostBytes) std::abort();
+                               std::vector<std::byte>& storage = storages[name];
+                               storage.resize(static_cast<size_t>(size));
+                               return storage;
+                             });
   for (const ffkit::StoredTensor& t : dict.tensors) {
     const std::vector<std::byte>& storage = storages.at(t.storage);
     int64_t last = t.offset;

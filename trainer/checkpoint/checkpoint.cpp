@@ -103,38 +103,14 @@ CheckpointInfo from_metadata(const fs::path& path, const std::map<std::string, s
   return info;
 }
 
-std::string describe_tensor(const at::Tensor& t) {
-  return fmt::format("{} [{}]", c10::toString(t.scalar_type()), fmt::join(t.sizes(), ", "));
-}
-
 const at::Tensor& find_matching(const fs::path& path,
                                 const std::unordered_map<std::string, at::Tensor>& stored,
                                 const NamedTensor& wanted) {
   const auto it = stored.find(wanted.name);
-  if (it == stored.end()) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("has no tensor '{}', which the run needs; is it of another model, "
-                            "--optimizer or --amp?",
-                            wanted.name),
-                {.path = path.string(), .subject = ErrorSubject::checkpoint});
-  }
-  if (it->second.scalar_type() != wanted.tensor.scalar_type() ||
-      it->second.sizes() != wanted.tensor.sizes()) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format("tensor '{}' is {}, but the model needs {}; is it of another model, "
-                    "or one with other options?",
-                    wanted.name, describe_tensor(it->second), describe_tensor(wanted.tensor)),
-        {.path = path.string(), .subject = ErrorSubject::checkpoint});
-  }
+  if (it == stored.end()) refuse_without_tensor(path, wanted.name);
+  require_same_tensor(path, wanted.name, {it->second.scalar_type(), it->second.sizes()},
+                      {wanted.tensor.scalar_type(), wanted.tensor.sizes()});
   return it->second;
-}
-
-void require_crc(const fs::path& path, const SafeTensors& contents) {
-  if (contents.is_checked) return;
-  throw Error(ErrorCode::corrupt,
-              "has no CRC-32C; the checkpoint is damaged or was rewritten by another program",
-              {.path = path.string(), .subject = ErrorSubject::checkpoint});
 }
 
 }  // namespace
@@ -217,14 +193,14 @@ bool is_checkpoint_metadata(const std::map<std::string, std::string>& metadata) 
   return metadata.contains(kVersionKey);
 }
 
-std::vector<NamedTensor> model_tensors(const fs::path& path) {
-  const std::string prefix =
-      read_checkpoint_info(path).options.ema_decay > 0 ? kAveragePrefix : kModelPrefix;
+std::vector<NamedTensor> model_tensors(const fs::path& path, const SafeTensorsReader& file) {
+  const CheckpointInfo info = from_metadata(file.path(), file.metadata());
+  const std::string prefix = info.options.ema_decay > 0 ? kAveragePrefix : kModelPrefix;
   std::vector<NamedTensor> all;
   if (is_in_parts(path)) {
     all = load_whole(path, prefix);
   } else {
-    SafeTensors contents = read_safetensors(path);
+    SafeTensors contents = file.read_all();
     require_crc(path, contents);
     all = std::move(contents.tensors);
   }

@@ -80,9 +80,10 @@ CheckpointInfo load_checkpoint(const std::filesystem::path& path,
 // Whether the metadata is that of a checkpoint, and not of a safetensors file of another kind.
 bool is_checkpoint_metadata(const std::map<std::string, std::string>& metadata);
 // The parameters and buffers of the model in a checkpoint, whole, under their names there: the
-// averaged ones of a run that kept an average, which are those that were validated. Throws
-// Error(corrupt) for a damaged one and one without a CRC.
-std::vector<NamedTensor> model_tensors(const std::filesystem::path& path);
+// averaged ones of a run that kept an average, which are those that were validated. `file`: its
+// metadata_file(). Throws Error(corrupt) for a damaged one and one without a CRC.
+std::vector<NamedTensor> model_tensors(const std::filesystem::path& path,
+                                       const SafeTensorsReader& file);
 // Reads all of it, and throws Error(corrupt) when it is damaged, or when a tensor holds NaN.
 void check_checkpoint(const std::filesystem::path& path);
 

@@ -219,11 +219,7 @@ class PartsReader {
  public:
   explicit PartsReader(const fs::path& path)
       : path_(path), manifest_(read_safetensors(path / kManifest)) {
-    if (!manifest_.is_checked) {
-      throw Error(ErrorCode::corrupt,
-                  "has no CRC-32C; the checkpoint is damaged or was rewritten by another program",
-                  {.path = (path / kManifest).string(), .subject = ErrorSubject::checkpoint});
-    }
+    require_crc(path / kManifest, manifest_);
     parts_ = parts_from_text(path / kManifest, manifest_.metadata);
     for (const NamedTensor& t : manifest_.tensors) {
       parts_.push_back(
@@ -231,6 +227,7 @@ class PartsReader {
     }
   }
 
+  const fs::path& path() const { return path_; }
   const std::vector<StoredPart>& parts() const { return parts_; }
 
   // Its type and shape.
@@ -279,11 +276,73 @@ class PartsReader {
   std::map<std::string, SafeTensorsReader> files_;
 };
 
-std::string type_and_shape_text(at::ScalarType type, at::IntArrayRef shape) {
-  return fmt::format("{} [{}]", c10::toString(type), fmt::join(shape, ", "));
+void load_from(PartsReader& reader, const std::vector<SharedTensor>& wanted) {
+  std::map<std::string, const SharedTensor*> by_name;
+  for (const SharedTensor& t : wanted) by_name.emplace(t.name, &t);
+  std::map<std::string, int64_t> num_found;  // numbers of each wanted tensor
+  // By file: each is opened once.
+  std::map<std::string, std::vector<std::pair<const StoredPart*, const SharedTensor*>>> copies;
+  for (const StoredPart& part : reader.parts()) {
+    const auto it = by_name.find(part.name);
+    if (it == by_name.end()) continue;
+    const SharedTensor& to = *it->second;
+    num_found.try_emplace(part.name, 0);
+    const bool is_other_shape = part.share.whole_shape != to.share.whole_shape;
+    if (!is_other_shape && !overlap(part.share, to.share)) continue;
+    require_same_tensor(reader.path(), part.name,
+                        {reader.description(part).scalar_type(), part.share.whole_shape},
+                        {to.tensor.scalar_type(), to.share.whole_shape});
+    copies[part.file].emplace_back(&part, &to);
+  }
+  for (const SharedTensor& t : wanted) {
+    if (!num_found.contains(t.name)) refuse_without_tensor(reader.path(), t.name);
+  }
+  for (const auto& [file, pairs] : copies) {
+    for (const auto& [part, to] : pairs)
+      num_found[part->name] += copy_share(reader.read(*part), part->share, to->tensor, to->share);
+  }
+  for (const SharedTensor& t : wanted) {
+    if (num_found[t.name] == t.share.num_elements()) continue;
+    throw Error(ErrorCode::corrupt,
+                fmt::format("its manifest lists {} of {} numbers of tensor '{}'; the checkpoint is "
+                            "damaged: take the one before it",
+                            num_found[t.name], t.share.num_elements(), t.name),
+                {.path = reader.path().string(), .subject = ErrorSubject::checkpoint});
+  }
 }
 
 }  // namespace
+
+std::string type_and_shape(at::ScalarType type, at::IntArrayRef shape) {
+  return fmt::format("{} [{}]", c10::toString(type), fmt::join(shape, ", "));
+}
+
+void refuse_without_tensor(const fs::path& path, const std::string& name) {
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("has no tensor '{}', which the run needs; is it of another model, "
+                          "--optimizer or --amp?",
+                          name),
+              {.path = path.string(), .subject = ErrorSubject::checkpoint});
+}
+
+void require_same_tensor(const fs::path& path, const std::string& name, const TypeAndShape& stored,
+                         const TypeAndShape& wanted) {
+  if (stored == wanted) return;
+  throw Error(
+      ErrorCode::invalid_argument,
+      fmt::format("tensor '{}' is {}, but the model needs {}; is it of another model, or one "
+                  "with other options?",
+                  name, type_and_shape(stored.first, stored.second),
+                  type_and_shape(wanted.first, wanted.second)),
+      {.path = path.string(), .subject = ErrorSubject::checkpoint});
+}
+
+void require_crc(const fs::path& path, const SafeTensors& contents) {
+  if (contents.is_checked) return;
+  throw Error(ErrorCode::corrupt,
+              "has no CRC-32C; the checkpoint is damaged or was rewritten by another program",
+              {.path = path.string(), .subject = ErrorSubject::checkpoint});
+}
 
 bool is_in_parts(const fs::path& path) {
   std::error_code error;
@@ -326,51 +385,7 @@ void write_parts(Communicator& communicator, const fs::path& path, const SafeTen
 
 void load_shares(const fs::path& path, const std::vector<SharedTensor>& wanted) {
   PartsReader reader(path);
-  const auto refuse = [&](const std::string& message) {
-    throw Error(ErrorCode::invalid_argument, message,
-                {.path = path.string(), .subject = ErrorSubject::checkpoint});
-  };
-  std::map<std::string, const SharedTensor*> by_name;
-  for (const SharedTensor& t : wanted) by_name.emplace(t.name, &t);
-  std::map<std::string, int64_t> num_found;  // numbers of each wanted tensor
-  // By file: each is opened once.
-  std::map<std::string, std::vector<std::pair<const StoredPart*, const SharedTensor*>>> copies;
-  for (const StoredPart& part : reader.parts()) {
-    const auto it = by_name.find(part.name);
-    if (it == by_name.end()) continue;
-    const SharedTensor& to = *it->second;
-    num_found.try_emplace(part.name, 0);
-    const bool is_other_shape = part.share.whole_shape != to.share.whole_shape;
-    if (!is_other_shape && !overlap(part.share, to.share)) continue;
-    const at::ScalarType type = reader.description(part).scalar_type();
-    if (is_other_shape || type != to.tensor.scalar_type()) {
-      refuse(
-          fmt::format("tensor '{}' is {}, but the model needs {}; is it of another model, or one "
-                      "with other options?",
-                      part.name, type_and_shape_text(type, part.share.whole_shape),
-                      type_and_shape_text(to.tensor.scalar_type(), to.share.whole_shape)));
-    }
-    copies[part.file].emplace_back(&part, &to);
-  }
-  for (const SharedTensor& t : wanted) {
-    if (num_found.contains(t.name)) continue;
-    refuse(
-        fmt::format("has no tensor '{}', which the run needs; is it of another model, "
-                    "--optimizer or --amp?",
-                    t.name));
-  }
-  for (const auto& [file, pairs] : copies) {
-    for (const auto& [part, to] : pairs)
-      num_found[part->name] += copy_share(reader.read(*part), part->share, to->tensor, to->share);
-  }
-  for (const SharedTensor& t : wanted) {
-    if (num_found[t.name] == t.share.num_elements()) continue;
-    throw Error(ErrorCode::corrupt,
-                fmt::format("its manifest lists {} of {} numbers of tensor '{}'; the checkpoint is "
-                            "damaged: take the one before it",
-                            num_found[t.name], t.share.num_elements(), t.name),
-                {.path = path.string(), .subject = ErrorSubject::checkpoint});
-  }
+  load_from(reader, wanted);
 }
 
 std::vector<NamedTensor> load_whole(const fs::path& path, const std::string& prefix) {
@@ -384,7 +399,7 @@ std::vector<NamedTensor> load_whole(const fs::path& path, const std::string& pre
     out.push_back({part.name, at::empty(part.share.whole_shape, type)});
     shares.push_back({part.name, out.back().tensor, TensorShare::of_all(part.share.whole_shape)});
   }
-  load_shares(path, shares);
+  load_from(reader, shares);
   return out;
 }
 

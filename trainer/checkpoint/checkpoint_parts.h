@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "distributed/communicator.h"
@@ -59,6 +60,16 @@ bool overlap(const TensorShare& a, const TensorShare& b);
 // Copies what both have; returns how many numbers. The tensors are those of the shares.
 int64_t copy_share(const at::Tensor& from, const TensorShare& from_share, const at::Tensor& to,
                    const TensorShare& to_share);
+
+// "Float [2, 3]", for messages.
+std::string type_and_shape(at::ScalarType type, at::IntArrayRef shape);
+// Errors of a checkpoint, of one file or in parts, whose tensors are not those of the run.
+[[noreturn]] void refuse_without_tensor(const std::filesystem::path& path, const std::string& name);
+using TypeAndShape = std::pair<at::ScalarType, at::IntArrayRef>;
+void require_same_tensor(const std::filesystem::path& path, const std::string& name,
+                         const TypeAndShape& stored, const TypeAndShape& wanted);
+// Throws Error(corrupt) unless it was there.
+void require_crc(const std::filesystem::path& path, const SafeTensors& contents);
 
 inline constexpr char kPartsSuffix[] = ".parts";
 

@@ -13,13 +13,13 @@
 #include <set>
 #include <unordered_map>
 #include <utility>
+#include <variant>
 
 #include <ffkit/base/error.h>
 
 #include "base/printable.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_parts.h"
-#include "files/checkpoint_errors.h"
 #include "files/foreign_weights.h"
 #include "files/pth.h"
 #include "files/safetensors.h"
@@ -103,18 +103,32 @@ void take_prefix(Weights& weights, std::string prefix) {
   change_names(weights, [&](std::string& name) { name.erase(0, prefix.size()); });
 }
 
-// One file of torch.save(), or a safetensors file. What `key` does not say of the file is left in
-// it.
-void append_file(const fs::path& file, std::string& key, Weights& weights) {
-  if (torch_form(file) != TorchForm::none) {
-    Pth pth = read_pth(file, key);
+// A file of torch.save(), or else a safetensors file or the manifest of a checkpoint in parts.
+using OpenWeights = std::variant<File, SafeTensorsReader>;
+
+OpenWeights open_weights(const fs::path& path) {
+  if (fs::is_directory(path)) return SafeTensorsReader(metadata_file(path));
+  File file = File::open_for_reading(path);
+  if (torch_form(file) != TorchForm::none) return OpenWeights(std::move(file));
+  return SafeTensorsReader(std::move(file));
+}
+
+bool is_checkpoint(const OpenWeights& file) {
+  const auto* tensors = std::get_if<SafeTensorsReader>(&file);
+  return tensors != nullptr && is_checkpoint_metadata(tensors->metadata());
+}
+
+// What `key` does not say of the file is left in it.
+void append_file(const OpenWeights& file, std::string& key, Weights& weights) {
+  if (const File* torch = std::get_if<File>(&file)) {
+    Pth pth = read_pth(*torch, key);
     key = std::move(pth.prefix);
     std::ranges::move(pth.tensors, std::back_inserter(weights.tensors));
     std::ranges::move(pth.unread, std::back_inserter(weights.unread));
     std::ranges::move(pth.notes, std::back_inserter(weights.notes));
     return;
   }
-  SafeTensors contents = read_safetensors(file);
+  SafeTensors contents = std::get<SafeTensorsReader>(file).read_all();
   std::ranges::move(contents.tensors, std::back_inserter(weights.tensors));
   std::ranges::move(contents.unread, std::back_inserter(weights.unread));
 }
@@ -122,7 +136,7 @@ void append_file(const fs::path& file, std::string& key, Weights& weights) {
 void append_shards(Weights& weights) {
   const WeightsIndex index = read_weights_index(weights.path);
   std::string no_key;
-  for (const fs::path& file : index.files) append_file(file, no_key, weights);
+  for (const fs::path& file : index.files) append_file(open_weights(file), no_key, weights);
   std::set<std::string> found;
   for (const NamedTensor& t : weights.tensors) found.insert(t.name);
   for (const UnreadTensor& t : weights.unread) found.insert(t.name);
@@ -132,16 +146,6 @@ void append_shards(Weights& weights) {
                                           file.filename().string(), printable(name)));
     }
   }
-}
-
-bool is_checkpoint(const fs::path& path) {
-  if (!fs::is_directory(path) && (is_weights_index(path) || torch_form(path) != TorchForm::none))
-    return false;
-  return is_checkpoint_metadata(read_safetensors_metadata(metadata_file(path)));
-}
-
-std::string type_and_shape(const at::Tensor& t) {
-  return fmt::format("{} [{}]", c10::toString(t.scalar_type()), fmt::join(t.sizes(), ", "));
 }
 
 // Whether `stored` is a head's weight or bias with another number of rows.
@@ -174,7 +178,8 @@ std::string unread_note(const Weights& weights) {
 }
 
 bool holds_weights_alone(const fs::path& path) {
-  return !fs::is_directory(path) && !is_checkpoint(path);
+  if (fs::is_directory(path)) return false;
+  return is_weights_index(path) || !is_checkpoint(open_weights(path));
 }
 
 namespace {
@@ -182,19 +187,22 @@ namespace {
 Weights read_weights_of(const fs::path& path, const std::string& key) {
   Weights weights{.path = path, .tensors = {}};
   std::string prefix = key;
-  if (is_checkpoint(path)) {
+  const bool is_in_one = fs::is_directory(path) || !is_weights_index(path);
+  const std::optional<OpenWeights> file =
+      is_in_one ? std::optional(open_weights(path)) : std::nullopt;
+  if (!file) {
+    append_shards(weights);
+  } else if (fs::is_directory(path) || is_checkpoint(*file)) {
     if (!key.empty()) {
       refuse_weights(weights,
                      "is a checkpoint of fftrain, which holds one model; leave --weights-key out");
     }
-    weights.tensors = model_tensors(path);
-  } else if (is_weights_index(path)) {
-    append_shards(weights);
+    weights.tensors = model_tensors(path, std::get<SafeTensorsReader>(*file));
   } else if (const std::optional<fs::path> index = index_of_shard(path)) {
     refuse_weights(
         weights, fmt::format("is one of the files of weights in shards; give {}", index->string()));
   } else {
-    append_file(path, prefix, weights);
+    append_file(*file, prefix, weights);
   }
   if (weights.tensors.empty() && !weights.unread.empty()) {
     refuse_weights(weights, fmt::format("tensor '{}' {}, which is not read here",
@@ -430,7 +438,8 @@ bool load_weights(const Weights& weights, const WeightRules& rules, Model& model
       refuse_weights(weights,
                      fmt::format("tensor '{}' is {}, but the model needs {}; is it of another {}, "
                                  "or of one with other options?",
-                                 target.name, type_and_shape(tensor), type_and_shape(target.tensor),
+                                 target.name, type_and_shape(tensor.scalar_type(), tensor.sizes()),
+                                 type_and_shape(target.tensor.scalar_type(), target.tensor.sizes()),
                                  rules.choice));
     }
     copies.emplace_back(target.tensor, tensor);

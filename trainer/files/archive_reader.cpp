@@ -3,11 +3,11 @@
 #include <archive.h>
 #include <archive_entry.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <memory>
 #include <string_view>
 
-#include "base/file/file.h"
 #include "base/make_error.h"
 
 namespace ffkit {
@@ -70,9 +70,8 @@ bool is_deflated(const Archive& archive) {
 
 }  // namespace
 
-void read_archive(const std::filesystem::path& path, ArchiveForm form,
+void read_archive(const File& opened, ArchiveForm form,
                   const std::function<std::span<std::byte>(const std::string&, int64_t)>& target) {
-  const File opened = File::open_for_reading(path);
   const ArchiveFile file{opened, form};
   const Archive archive(archive_read_new(), archive_read_free);
   if (form == ArchiveForm::tar) {
@@ -81,6 +80,7 @@ void read_archive(const std::filesystem::path& path, ArchiveForm form,
     // Not the streaming reader: it takes a file without its directory, that is, a cut one.
     archive_read_support_format_zip_seekable(archive.get());
   }
+  ::lseek(opened.fd(), 0, SEEK_SET);  // where the archive before it has left it
   if (archive_read_open_fd(archive.get(), opened.fd(), kBlockBytes) != ARCHIVE_OK)
     throw_archive_error(file, archive);
   int64_t num_left = opened.size();

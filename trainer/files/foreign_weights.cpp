@@ -119,8 +119,8 @@ std::string remedy_of(ContentKind kind) {
 
 }  // namespace
 
-void refuse_foreign_weights(const fs::path& path) {
-  const File file = File::open_for_reading(path);
+void refuse_foreign_weights(const File& file) {
+  const fs::path& path = file.path();
   std::array<std::byte, kContentHeadBytes> bytes{};
   const auto head = std::span(bytes).first(std::min(file.size(), std::ssize(bytes)));
   file.read_at(0, head);

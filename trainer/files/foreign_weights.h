@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "base/file/file.h"
+
 namespace ffkit {
 
 // The weights in a folder of Hugging Face's: model.safetensors, pytorch_model.bin, or the index of
@@ -27,9 +29,9 @@ WeightsIndex read_weights_index(const std::filesystem::path& path);
 // The index beside `path` that names it; nothing where it is no shard.
 std::optional<std::filesystem::path> index_of_shard(const std::filesystem::path& path);
 
-// Throws Error(unsupported) that says what `path`, which is neither a safetensors file nor one of
+// Throws Error(unsupported) that says what `file`, which is neither a safetensors file nor one of
 // torch.save(), is and what helps.
-[[noreturn]] void refuse_foreign_weights(const std::filesystem::path& path);
+[[noreturn]] void refuse_foreign_weights(const File& file);
 
 // Throws Error(not_found) that says what weights of other forms lie in the folder, where it knows
 // some.

@@ -15,10 +15,10 @@
 
 namespace ffkit {
 
-Pth read_pth(const std::filesystem::path& path, const std::string& key) {
+Pth read_pth(const File& file, const std::string& key) {
   std::map<std::string, at::Tensor> storages;
   StateDict dict = read_torch_file(
-      path, key, [&](const std::string& storage, int64_t num_bytes) -> std::span<std::byte> {
+      file, key, [&](const std::string& storage, int64_t num_bytes) -> std::span<std::byte> {
         at::Tensor& bytes = storages[storage] = at::empty({num_bytes}, at::kByte);
         return {static_cast<std::byte*>(bytes.mutable_data_ptr()), size_t(num_bytes)};
       });

@@ -9,6 +9,7 @@
 
 #include <ffkit/trainer/model.h>
 
+#include "base/file/file.h"
 #include "files/state_dict.h"
 
 namespace ffkit {
@@ -20,9 +21,9 @@ struct Pth {
   std::vector<std::string> notes;  // sentences on what was chosen and left out
 };
 
-// The state dict in `path` that `key` names (find_state_dict). On the CPU, with the strides of the
+// The state dict in `file` that `key` names (find_state_dict). On the CPU, with the strides of the
 // file: a tensor may be larger than the file. Throws as read_torch_file().
-Pth read_pth(const std::filesystem::path& path, const std::string& key = {});
+Pth read_pth(const File& file, const std::string& key = {});
 
 // Writes `path` atomically, replacing what was there: a dict of tensors that
 // torch.load(weights_only=True) gives back. Throws Error(io).

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstring>
 #include <optional>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -20,7 +21,6 @@
 #include "base/little_endian.h"
 #include "base/make_error.h"
 #include "base/printable.h"
-#include "files/checkpoint_errors.h"
 #include "files/foreign_weights.h"
 #include "files/torch_types.h"
 
@@ -75,11 +75,11 @@ std::string make_header(const fs::path& path, const SafeTensors& contents) {
   return text;
 }
 
-// Opens files, reads and parses the header. `header_text` gets what was parsed.
+// Reads and parses the header. `header_text` gets what was parsed.
 Json read_header(const File& file, std::string& header_text) {
   std::array<std::byte, 8> length_bytes;
   const int64_t file_bytes = file.size();
-  if (file_bytes == 0) refuse_foreign_weights(file.path());
+  if (file_bytes == 0) refuse_foreign_weights(file);
   if (file_bytes < 8)
     throw_corrupt_safetensors(file.path(), fmt::format("it has only {} bytes", file_bytes));
   file.read_at(0, length_bytes);
@@ -88,7 +88,7 @@ Json read_header(const File& file, std::string& header_text) {
   if (file_bytes > 8) file.read_at(8, first);
   const bool is_longer = length > uint64_t(file_bytes - 8);
   if (length < 2 || length > uint64_t(kMaxHeaderBytes) || (is_longer && first[0] != std::byte{'{'}))
-    refuse_foreign_weights(file.path());
+    refuse_foreign_weights(file);
   if (length > uint64_t(std::min(file_bytes - 8, kMaxHeaderBytes))) {
     throw_corrupt_safetensors(
         file.path(),
@@ -239,81 +239,91 @@ void write_safetensors(const fs::path& path, const SafeTensors& contents) {
   });
 }
 
-namespace {
-
-SafeTensors read_whole_safetensors(const fs::path& path) {
-  const File file = File::open_for_reading(path);
+struct SafeTensorsReader::Contents {
   std::string header_text;
-  const Json header = read_header(file, header_text);
-  SafeTensors contents{.tensors = {}, .metadata = parse_metadata(path, header)};
-  const int64_t data_begin = 8 + std::ssize(header_text);
-  for (const Entry& entry : parse_entries(path, header, file.size() - data_begin)) {
-    if (entry.dtype) {
-      contents.tensors.push_back({entry.name, read_tensor(file, data_begin, entry)});
-    } else {
-      contents.unread.push_back(
-          {entry.name, fmt::format("has the dtype '{}'", printable(entry.dtype_name))});
+  Json header;
+
+  int64_t data_begin() const { return 8 + std::ssize(header_text); }
+  // In the order of their numbers.
+  const std::vector<Entry>& entries(const File& file) {
+    if (!entries_) {
+      entries_ = parse_entries(file.path(), header, file.size() - data_begin());
+      for (const Entry& entry : *entries_) by_name_.emplace(entry.name, &entry);
     }
+    return *entries_;
   }
-  if (const auto crc = contents.metadata.find(kCrcKey); crc != contents.metadata.end()) {
-    check_crc(path, std::move(header_text), crc->second, contents.tensors);
-    contents.metadata.erase(crc);
-    contents.is_checked = true;
+  // Null where there is none, or one of a dtype that is not known here.
+  const Entry* find(const File& file, const std::string& name) {
+    entries(file);
+    const auto it = by_name_.find(name);
+    return it == by_name_.end() || !it->second->dtype ? nullptr : it->second;
   }
-  return contents;
+
+ private:
+  std::optional<std::vector<Entry>> entries_;
+  std::unordered_map<std::string_view, const Entry*> by_name_;
+};
+
+SafeTensorsReader::SafeTensorsReader(File file)
+    : file_(std::move(file)), contents_(std::make_unique<Contents>()) {
+  of_checkpoint(path(), [&] { contents_->header = read_header(file_, contents_->header_text); });
 }
+SafeTensorsReader::SafeTensorsReader(const fs::path& path)
+    : SafeTensorsReader(of_checkpoint(path, [&] { return File::open_for_reading(path); })) {}
 
-}  // namespace
+SafeTensorsReader::~SafeTensorsReader() = default;
+SafeTensorsReader::SafeTensorsReader(SafeTensorsReader&&) noexcept = default;
 
-SafeTensors read_safetensors(const fs::path& path) {
-  return of_checkpoint(path, [&] { return read_whole_safetensors(path); });
-}
-
-std::map<std::string, std::string> read_safetensors_metadata(const fs::path& path) {
-  return of_checkpoint(path, [&] {
-    std::string header_text;
-    const File file = File::open_for_reading(path);
-    auto metadata = parse_metadata(path, read_header(file, header_text));
+std::map<std::string, std::string> SafeTensorsReader::metadata() const {
+  return of_checkpoint(path(), [&] {
+    auto metadata = parse_metadata(path(), contents_->header);
     metadata.erase(kCrcKey);
     return metadata;
   });
 }
 
-struct SafeTensorsReader::Contents {
-  int64_t data_begin = 0;
-  std::unordered_map<std::string, Entry> entries;
-};
-
-SafeTensorsReader::SafeTensorsReader(const fs::path& path)
-    : file_(of_checkpoint(path, [&] { return File::open_for_reading(path); })),
-      contents_(std::make_unique<Contents>()) {
-  of_checkpoint(path, [&] {
-    std::string header_text;
-    const Json header = read_header(file_, header_text);
-    contents_->data_begin = 8 + std::ssize(header_text);
-    for (Entry& entry : parse_entries(path, header, file_.size() - contents_->data_begin)) {
-      if (entry.dtype) contents_->entries.emplace(entry.name, std::move(entry));
+SafeTensors SafeTensorsReader::read_all() const {
+  return of_checkpoint(path(), [&] {
+    SafeTensors out{.tensors = {}, .metadata = parse_metadata(path(), contents_->header)};
+    for (const Entry& entry : contents_->entries(file_)) {
+      if (entry.dtype) {
+        out.tensors.push_back({entry.name, read_tensor(file_, contents_->data_begin(), entry)});
+      } else {
+        out.unread.push_back(
+            {entry.name, fmt::format("has the dtype '{}'", printable(entry.dtype_name))});
+      }
     }
+    if (const auto crc = out.metadata.find(kCrcKey); crc != out.metadata.end()) {
+      check_crc(path(), contents_->header_text, crc->second, out.tensors);
+      out.metadata.erase(crc);
+      out.is_checked = true;
+    }
+    return out;
   });
 }
 
-SafeTensorsReader::~SafeTensorsReader() = default;
-SafeTensorsReader::SafeTensorsReader(SafeTensorsReader&&) noexcept = default;
-
 at::Tensor SafeTensorsReader::description(const std::string& name) const {
-  const auto it = contents_->entries.find(name);
-  if (it == contents_->entries.end()) return {};
-  return make_tensor(path(), it->second, at::kMeta);
+  return of_checkpoint(path(), [&] {
+    const Entry* entry = contents_->find(file_, name);
+    return entry == nullptr ? at::Tensor() : make_tensor(path(), *entry, at::kMeta);
+  });
 }
 
 at::Tensor SafeTensorsReader::read(const std::string& name) const {
-  const auto it = contents_->entries.find(name);
-  if (it == contents_->entries.end()) {
-    throw error_at(path(), ErrorCode::not_found, "holds no tensor '{}'", name)
-        .with_subject(ErrorSubject::checkpoint);
-  }
-  return of_checkpoint(path(),
-                       [&] { return read_tensor(file_, contents_->data_begin, it->second); });
+  return of_checkpoint(path(), [&] {
+    const Entry* entry = contents_->find(file_, name);
+    if (entry == nullptr)
+      throw error_at(path(), ErrorCode::not_found, "holds no tensor '{}'", name);
+    return read_tensor(file_, contents_->data_begin(), *entry);
+  });
+}
+
+SafeTensors read_safetensors(const fs::path& path) {
+  return SafeTensorsReader(path).read_all();
+}
+
+std::map<std::string, std::string> read_safetensors_metadata(const fs::path& path) {
+  return SafeTensorsReader(path).metadata();
 }
 
 }  // namespace ffkit

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include <ffkit/base/error.h>
 #include <ffkit/trainer/model.h>
 
 #include "base/file/file.h"
@@ -42,17 +43,21 @@ SafeTensors read_safetensors(const std::filesystem::path& path);
 // Only the metadata; the numbers are neither read nor checked.
 std::map<std::string, std::string> read_safetensors_metadata(const std::filesystem::path& path);
 
-// Reads single tensors of a file. Its CRC is not looked at: who writes such a file keeps a CRC of
-// each tensor elsewhere. Not thread-safe.
+// An open file, whose header is read once. Throws as read_safetensors(). Not thread-safe.
 class SafeTensorsReader {
  public:
-  // Reads the header. Throws as read_safetensors().
   explicit SafeTensorsReader(const std::filesystem::path& path);
+  explicit SafeTensorsReader(File file);
   ~SafeTensorsReader();
   SafeTensorsReader(SafeTensorsReader&&) noexcept;
 
   const std::filesystem::path& path() const { return file_.path(); }
-  // The type and shape of a tensor, without storage; undefined when there is none of this name.
+  // As read_safetensors_metadata(), and as read_safetensors().
+  std::map<std::string, std::string> metadata() const;
+  SafeTensors read_all() const;
+
+  // Of single tensors; the CRC of the file is not looked at: who reads them so keeps a CRC of each
+  // elsewhere. Type and shape, without storage; undefined when there is none of this name.
   at::Tensor description(const std::string& name) const;
   // Throws Error(io), Error(corrupt), and Error(not_found) when there is none of this name.
   at::Tensor read(const std::string& name) const;
@@ -62,5 +67,16 @@ class SafeTensorsReader {
   File file_;
   std::unique_ptr<Contents> contents_;
 };
+
+// Returns what `read` returns. Its Error is about the checkpoint or weights `path`, unless it says
+// what else it is about.
+template <typename Read>
+auto of_checkpoint(const std::filesystem::path& path, const Read& read) {
+  try {
+    return read();
+  } catch (const Error& error) {
+    throw error.within({.path = path.string(), .subject = ErrorSubject::checkpoint});
+  }
+}
 
 }  // namespace ffkit

@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/file/file.h"
 #include "base/little_endian.h"
 #include "base/make_error.h"
 #include "base/printable.h"
@@ -20,8 +19,6 @@
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr auto kValues = Pickle::Objects::as_values;
 // LONG1 of 10 bytes: 0x1950a86a20f9469cfc6c, then the end of its pickle.
@@ -98,13 +95,13 @@ struct ZipContents {
   }
 };
 
-PickleEntry read_pickle_entry(const fs::path& path) {
+PickleEntry read_pickle_entry(const File& file) {
   constexpr std::string_view kName = "data.pkl";
   constexpr std::string_view kOrder = "byteorder";
   std::optional<PickleEntry> found;
   std::array<std::byte, 3> byte_order{};
   ZipContents contents;
-  read_archive(path, ArchiveForm::zip,
+  read_archive(file, ArchiveForm::zip,
                [&](const std::string& name, int64_t num_bytes) -> std::span<std::byte> {
                  contents.look_at(name);
                  const size_t slash = name.rfind('/');
@@ -135,16 +132,16 @@ PickleEntry read_pickle_entry(const fs::path& path) {
   return std::move(*found);
 }
 
-StateDict read_zip_form(const fs::path& path, const std::string& key, const StorageTarget& target) {
-  const PickleEntry file = read_pickle_entry(path);
+StateDict read_zip_form(const File& file, const std::string& key, const StorageTarget& target) {
+  const PickleEntry entry = read_pickle_entry(file);
   Pickle pickle;
-  pickle.parse(file.bytes, kValues);
+  pickle.parse(entry.bytes, kValues);
   StateDict dict = find_state_dict(pickle, key);
   std::set<std::string> wanted;
   for (const StoredTensor& t : dict.tensors) wanted.insert(t.storage);
-  const std::string folder = file.folder + "data/";
+  const std::string folder = entry.folder + "data/";
   Storages storages;
-  read_archive(path, ArchiveForm::zip,
+  read_archive(file, ArchiveForm::zip,
                [&](const std::string& name, int64_t num_bytes) -> std::span<std::byte> {
                  if (!name.starts_with(folder)) return {};
                  const std::string storage = name.substr(folder.size());
@@ -152,7 +149,7 @@ StateDict read_zip_form(const fs::path& path, const std::string& key, const Stor
                  return storages[storage] = target(storage, num_bytes);
                });
   for (const StoredTensor& t : dict.tensors) check_place(t, storages);
-  if (file.is_big_endian) swap_all(dict, storages);
+  if (entry.is_big_endian) swap_all(dict, storages);
   return dict;
 }
 
@@ -283,11 +280,11 @@ struct TarEntries {
   std::vector<std::byte> pickle, storages, tensors;
 };
 
-TarEntries read_tar_entries(const fs::path& path) {
+TarEntries read_tar_entries(const File& file) {
   TarEntries entries;
   std::set<std::string> found;
   std::string first;
-  read_archive(path, ArchiveForm::tar,
+  read_archive(file, ArchiveForm::tar,
                [&](const std::string& name, int64_t num_bytes) -> std::span<std::byte> {
                  if (first.empty()) first = name;
                  for (const auto& [wanted, bytes] : {std::pair("pickle", &entries.pickle),
@@ -329,8 +326,8 @@ struct TarView {
   int64_t offset = 0;
 };
 
-StateDict read_tar_form(const fs::path& path, const std::string& key, const StorageTarget& target) {
-  const TarEntries entries = read_tar_entries(path);
+StateDict read_tar_form(const File& file, const std::string& key, const StorageTarget& target) {
+  const TarEntries entries = read_tar_entries(file);
   // Twice, because which are wanted is known only when their types are.
   std::map<std::string, const TorchType*> types;
   std::map<std::string, TarView> views;
@@ -387,8 +384,7 @@ StateDict read_tar_form(const fs::path& path, const std::string& key, const Stor
 
 }  // namespace
 
-TorchForm torch_form(const fs::path& path) {
-  const File file = File::open_for_reading(path);
+TorchForm torch_form(const File& file) {
   std::array<std::byte, kContentHeadBytes> bytes{};
   const auto head = std::span(bytes).first(std::min(file.size(), std::ssize(bytes)));
   file.read_at(0, head);
@@ -399,23 +395,22 @@ TorchForm torch_form(const fs::path& path) {
   return content_kind(head) == ContentKind::tar ? TorchForm::tar : TorchForm::none;
 }
 
-StateDict read_torch_file(const fs::path& path, const std::string& key,
-                          const StorageTarget& target) {
-  const TorchForm form = torch_form(path);
+StateDict read_torch_file(const File& file, const std::string& key, const StorageTarget& target) {
+  const TorchForm form = torch_form(file);
   try {
     switch (form) {
       case TorchForm::zip:
-        return read_zip_form(path, key, target);
+        return read_zip_form(file, key, target);
       case TorchForm::pickles:
-        return read_pickles_form(File::open_for_reading(path), key, target);
+        return read_pickles_form(file, key, target);
       case TorchForm::tar:
-        return read_tar_form(path, key, target);
+        return read_tar_form(file, key, target);
       case TorchForm::none:
         break;
     }
     refuse_torch("is no file of torch.save()");
   } catch (const Error& e) {
-    throw e.within({.path = path.string()});
+    throw e.within({.path = file.path().string()});
   }
 }
 

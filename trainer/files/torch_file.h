@@ -10,11 +10,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <span>
 #include <string>
 
+#include "base/file/file.h"
 #include "files/state_dict.h"
 
 namespace ffkit {
@@ -22,7 +22,7 @@ namespace ffkit {
 enum class TorchForm { none, zip, pickles, tar };
 // The form of a file by its first bytes, which do not tell another zip or tar from torch.save()'s.
 // Throws as File does.
-TorchForm torch_form(const std::filesystem::path& path);
+TorchForm torch_form(const File& file);
 
 // Memory for the numbers of a storage.
 using StorageTarget =
@@ -31,9 +31,8 @@ using StorageTarget =
 // The state dict that `key` names (find_state_dict). The numbers of each storage that one of its
 // tensors needs are read into what `target` gives, once and in this machine's byte order. Every
 // tensor lies within its storage. What is claimed of `target` is no more than the file can hold
-// (read_archive). Throws Error(not_found), Error(io), Error(corrupt), and Error(unsupported) for
-// what is no state dict.
-StateDict read_torch_file(const std::filesystem::path& path, const std::string& key,
-                          const StorageTarget& target);
+// (read_archive). Throws Error(io), Error(corrupt), and Error(unsupported) for what is no state
+// dict.
+StateDict read_torch_file(const File& file, const std::string& key, const StorageTarget& target);
 
 }  // namespace ffkit

@@ -135,10 +135,11 @@ TEST(Checkpoint, GivesTheAverageOfARunThatKeepsOne) {
   write_safetensors(temp / "last", snapshot(info, state));
   info.options.ema_decay = 0.5;
   write_safetensors(temp / "average", snapshot(info, state));
-  expect_equal(behind_prefix("", model_tensors(temp / "last")),
+  expect_equal(behind_prefix("", model_tensors(temp / "last", SafeTensorsReader(temp / "last"))),
                behind_prefix("model.", model_state(*last.model)));
-  expect_equal(behind_prefix("", model_tensors(temp / "average")),
-               behind_prefix("model.", model_state(*average.model)));
+  expect_equal(
+      behind_prefix("", model_tensors(temp / "average", SafeTensorsReader(temp / "average"))),
+      behind_prefix("model.", model_state(*average.model)));
 }
 
 TEST(Checkpoint, KeepsTheMemoryFormatOfTheModel) {

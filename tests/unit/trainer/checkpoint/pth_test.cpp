@@ -33,7 +33,8 @@ using testing::write_zip;
 
 std::map<std::string, at::Tensor> read(const fs::path& path) {
   std::map<std::string, at::Tensor> all;
-  for (const NamedTensor& t : read_pth(path).tensors) all.emplace(t.name, t.tensor);
+  for (const NamedTensor& t : read_pth(File::open_for_reading(path)).tensors)
+    all.emplace(t.name, t.tensor);
   return all;
 }
 
@@ -75,7 +76,7 @@ TEST(Pth, ReadsWhatItWrote) {
   const testing::TempDir temp;
   write_pth(temp / "f.pth", pth_sample());
   EXPECT_FALSE(fs::exists(temp / "f.pth.tmp"));
-  EXPECT_EQ(torch_form(temp / "f.pth"), TorchForm::zip);
+  EXPECT_EQ(torch_form(File::open_for_reading(temp / "f.pth")), TorchForm::zip);
   const auto back = read(temp / "f.pth");
   ASSERT_EQ(back.size(), pth_sample().size());
   for (const NamedTensor& want : pth_sample()) {
@@ -166,7 +167,7 @@ torch.save(m.state_dict(), 'protocol4.pth', pickle_protocol=4)
     EXPECT_EQ(linear.at("bias").sizes().vec(), (std::vector<int64_t>{3})) << name;
   }
   // Before torch 1.6.
-  EXPECT_EQ(torch_form(temp / "old.pth"), TorchForm::pickles);
+  EXPECT_EQ(torch_form(File::open_for_reading(temp / "old.pth")), TorchForm::pickles);
   const auto old = read(temp / "old.pth");
   ASSERT_EQ(old.size(), d.size());
   for (const auto& [name, tensor] : d) EXPECT_TRUE(old.at(name).equal(tensor)) << name;
@@ -176,10 +177,10 @@ torch.save(m.state_dict(), 'protocol4.pth', pickle_protocol=4)
     if (name == "complex64") continue;
     EXPECT_TRUE(tensor.to(at::kFloat).equal(at::tensor({0.F, 1.F, 3.F}))) << name;
   }
-  const Pth pth = read_pth(temp / "odd.pth");
+  const Pth pth = read_pth(File::open_for_reading(temp / "odd.pth"));
   ASSERT_EQ(pth.unread.size(), 2U);
   EXPECT_EQ(pth.unread[0].what, "is made by torch._utils._rebuild_sparse_tensor");
-  EXPECT_ERROR(read_pth(temp / "script.pt"), unsupported);
+  EXPECT_ERROR(read_pth(File::open_for_reading(temp / "script.pt")), unsupported);
 }
 
 TEST(Pth, ReadsASmallFile) {
@@ -193,7 +194,8 @@ TEST(Pth, RefusesHostilePickles) {
   const auto expect = [&](const std::string& pickle, ErrorCode code) {
     write_zip(temp / "f", pth_entries(pickle));
     const std::string path = temp / "f";
-    EXPECT_TRUE(testing::throws_error([&] { read_pth(path); }, code, {.path = path}));
+    EXPECT_TRUE(testing::throws_error([&] { read_pth(File::open_for_reading(path)); }, code,
+                                      {.path = path}));
   };
   const auto tensor = [](const PickledTensor& t) { return pickle_dict({{"w", t.bytes()}}); };
   constexpr int64_t kHuge = int64_t{1} << 62;
@@ -226,7 +228,7 @@ TEST(Pth, ChoosesAmongSeveralDicts) {
   const auto keys = [&](const std::vector<std::pair<std::string, std::string>>& dicts,
                         const std::string& key) {
     write_zip(temp / "f", pth_entries(pickle_dict(dicts)));
-    return read_pth(temp / "f", key);
+    return read_pth(File::open_for_reading(temp / "f"), key);
   };
   const std::string a = pickle_dict({{"a", PickledTensor{}.bytes()}});
   const std::string b = pickle_dict({{"b", PickledTensor{}.bytes()}});
@@ -274,21 +276,21 @@ TEST(Pth, ReadsTars) {
                        number(4) + pth_entries("")[2].second + whole("](K\x06K\x05K\x01K\x03ta")}};
   const auto write = [&] { testing::write_tar(temp / "f", entries); };
   write();
-  EXPECT_EQ(torch_form(temp / "f"), TorchForm::tar);
+  EXPECT_EQ(torch_form(File::open_for_reading(temp / "f")), TorchForm::tar);
   // A view of the storage from its second number on.
   EXPECT_TRUE(read(temp / "f").at("w").equal(at::tensor({2.F, 3.F}).view({1, 2})));
   entries[3].second.resize(entries[3].second.size() - 40);
   write();
-  EXPECT_THROW(read_pth(temp / "f"), Error);
+  EXPECT_THROW(read_pth(File::open_for_reading(temp / "f")), Error);
   entries.pop_back();
   write();
-  EXPECT_ERROR(read_pth(temp / "f"), unsupported);
+  EXPECT_ERROR(read_pth(File::open_for_reading(temp / "f")), unsupported);
 }
 
 TEST(Pth, RefusesOtherZips) {
   const testing::TempDir temp;
   write_zip(temp / "f", {{"a/readme", "text"}});
-  EXPECT_ERROR(read_pth(temp / "f"), unsupported);
+  EXPECT_ERROR(read_pth(File::open_for_reading(temp / "f")), unsupported);
   auto entries = pth_entries(pickle_dict({{"w", PickledTensor{}.bytes()}}));
   entries[1].second = "big";
   write_zip(temp / "f", entries);
@@ -297,12 +299,12 @@ TEST(Pth, RefusesOtherZips) {
   write_zip(temp / "f", entries);
   EXPECT_TRUE(read(temp / "f").at("w").equal(at::tensor({1.F, 2.F, 3.F, 4.F}).view({2, 2})));
   write_zip(temp / "f", {{"a/x.npy", "text"}});
-  EXPECT_ERROR(read_pth(temp / "f"), unsupported);
+  EXPECT_ERROR(read_pth(File::open_for_reading(temp / "f")), unsupported);
   write_zip(temp / "f", {{"a/x.pth", "text"}});
-  EXPECT_ERROR(read_pth(temp / "f"), unsupported);
+  EXPECT_ERROR(read_pth(File::open_for_reading(temp / "f")), unsupported);
   testing::write_file(temp / "f", "text");
-  EXPECT_ERROR(read_pth(temp / "f"), unsupported);
-  EXPECT_ERROR(read_pth(temp / "none"), not_found);
+  EXPECT_ERROR(read_pth(File::open_for_reading(temp / "f")), unsupported);
+  EXPECT_ERROR(read_pth(File::open_for_reading(temp / "none")), not_found);
 }
 
 TEST(Pth, NoticesEveryTruncation) {
@@ -311,7 +313,7 @@ TEST(Pth, NoticesEveryTruncation) {
   const std::string good = testing::read_file(temp / "f");
   for (size_t length = 0; length < good.size(); length += 7) {
     testing::write_file(temp / "bad", good.substr(0, length));
-    EXPECT_THROW(read_pth(temp / "bad"), Error) << length;
+    EXPECT_THROW(read_pth(File::open_for_reading(temp / "bad")), Error) << length;
   }
 }
 
@@ -326,7 +328,7 @@ TEST(Pth, NoticesAFlippedBitInTheNumbers) {
   ASSERT_NE(at, std::string::npos);
   bytes[at + 9] ^= 1;
   testing::write_file(temp / "f", bytes);
-  EXPECT_ERROR(read_pth(temp / "f"), corrupt);
+  EXPECT_ERROR(read_pth(File::open_for_reading(temp / "f")), corrupt);
 }
 
 // Any bytes end in tensors that can be looked at, or in an Error.

@@ -79,7 +79,8 @@ TEST(Weights, AreReadFromEveryKindOfFile) {
 TEST(Weights, AreWrittenAsSnapshots) {
   const testing::TempDir temp;
   write_weights(weights_of(weights_sample()), temp / "snapshot_19.pth.tar");
-  const std::vector<NamedTensor> stored = read_pth(temp / "snapshot_19.pth.tar").tensors;
+  const std::vector<NamedTensor> stored =
+      read_pth(File::open_for_reading(temp / "snapshot_19.pth.tar")).tensors;
   ASSERT_EQ(stored.size(), weights_sample().size());
   EXPECT_EQ(stored[0].name, "module." + weights_sample()[0].name);
   const Weights weights = read_weights(temp / "snapshot_19.pth.tar");
@@ -87,7 +88,8 @@ TEST(Weights, AreWrittenAsSnapshots) {
   EXPECT_TRUE(load_weights(weights, kRules, model, HeadPolicy::must_fit));
   EXPECT_TRUE(model.parameters()[0].tensor.equal(weights_sample()[0].tensor));
   write_weights(weights_of(weights_sample()), temp / "snapshot_0.pth.tar");  // the first epoch's
-  EXPECT_EQ(read_pth(temp / "snapshot_0.pth.tar").tensors.size(), weights_sample().size());
+  EXPECT_EQ(read_pth(File::open_for_reading(temp / "snapshot_0.pth.tar")).tensors.size(),
+            weights_sample().size());
   for (const char* name :
        {"snapshot_.pth.tar", "snapshot_x.pth.tar", "snapshot_-1.pth.tar", "a.tar"}) {
     EXPECT_ERROR(write_weights(weights_of(weights_sample()), temp / name), invalid_argument);
