@@ -123,7 +123,7 @@ ThroughputMeter time_training(Setting& s, Task& task, BatchSource& source) {
   EndlessSource batches(source);
   int64_t number = 0;
   std::optional<HostScalar> loss;
-  const double units = double(s.options.global_batch_size) * task.units_per_sample();
+  const double units = s.options.global_batch_size * task.units_per_sample();
   return time_steps(num_measured_steps(s.options), units, [&] {
     TrainingStep::Result step = *trained.step.run(batches, number++, s.options.lr);
     // As in training: of a GPU's steps the one before is waited for.
@@ -148,8 +148,7 @@ double time_loader(Setting& s, const Task& task, BatchSource& loader) {
     ++num_batches;
     seconds = std::chrono::duration<double>(Clock::now() - start).count();
   }
-  const double rate =
-      double(num_batches * s.options.batch_size) * task.units_per_sample() / seconds;
+  const double rate = num_batches * s.options.batch_size * task.units_per_sample() / seconds;
   return s.mesh.data().sum(std::vector<double>{rate})[0];
 }
 
@@ -169,7 +168,7 @@ double measure_model(const TrainOptions& options, BenchmarkMode mode, const Prog
       at::NoGradGuard no_grad;
       make_model(*task, s.options, s.communicator).set_training(false);
       const DeviceBatch batch = task->noise();
-      const double units = double(s.options.batch_size) * task->units_per_sample();
+      const double units = s.options.batch_size * task->units_per_sample();
       const ThroughputMeter meter = time_steps(num_measured_steps(options), units, [&] {
         const Autocast autocast(s.options.amp, s.communicator.device());
         task->forward(batch).sum().item<float>();

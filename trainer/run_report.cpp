@@ -46,7 +46,7 @@ ProgressState RunReport::progress(const CheckpointInfo& state, double loss, doub
           .loss = loss,
           .units_per_second = units_per_second,
           .wait_share = wait_share,
-          .seconds_left = rate > 0 ? double(steps_left) * length_.units_per_step / rate : 0,
+          .seconds_left = rate > 0 ? steps_left * length_.units_per_step / rate : 0,
           .units = task_.units};
 }
 

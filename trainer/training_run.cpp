@@ -74,7 +74,7 @@ RunLength TrainingRun::length() const {
           .steps_per_epoch = steps_per_epoch,
           .num_steps = num_steps,
           .samples_per_step = resolved_.global_batch_size,
-          .units_per_step = double(resolved_.global_batch_size) * task_->units_per_sample()};
+          .units_per_step = resolved_.global_batch_size * task_->units_per_sample()};
 }
 
 bool TrainingRun::ends_with_validation() const {
@@ -191,7 +191,7 @@ TrainSummary TrainingRun::run(const std::optional<WorkDir>& work_dir) {
   const int64_t steps_before = state_.epoch_steps;
   state_.epoch_steps = state_.loader.position / resolved_.global_batch_size;
   if (steps_before > 0 && steps_before != state_.epoch_steps)
-    state_.epoch_loss_sum *= double(state_.epoch_steps) / double(steps_before);
+    state_.epoch_loss_sum *= static_cast<double>(state_.epoch_steps) / steps_before;
   state_.steps_done = state_.epochs_done * length_.steps_per_epoch + state_.epoch_steps;
   checkpoints_.start(state_.steps_done);
   prepare_source(state_.epochs_done);
@@ -276,8 +276,7 @@ std::optional<EpochResult> TrainingRun::run_epoch(const std::optional<WorkDir>& 
   }
   take_losses(0);
   report_.end_epoch_window(state_, result.lr);
-  result.train_loss =
-      state_.epoch_steps > 0 ? state_.epoch_loss_sum / double(state_.epoch_steps) : 0;
+  result.train_loss = state_.epoch_steps > 0 ? state_.epoch_loss_sum / state_.epoch_steps : 0;
   const int64_t next_epoch = state_.epochs_done + 1;
   if (ends_with_validation()) {
     // A run that is ended during the validation goes on with just that.
@@ -332,7 +331,7 @@ void TrainingRun::update_average() {
   // As torchvision's reference training: weights that change as fast as in the warm-up are no use
   // to an average.
   const bool is_warming_up =
-      double(state_.steps_done) < num_warmup_steps(options_, length_.steps_per_epoch);
+      state_.steps_done < num_warmup_steps(options_, length_.steps_per_epoch);
   if (state_.steps_done == 0 || is_warming_up) {
     average_->reset();
   } else {

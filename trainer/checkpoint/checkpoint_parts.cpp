@@ -45,8 +45,8 @@ at::Tensor view_of(const at::Tensor& tensor, const TensorShare& share, const Ten
   at::Tensor view = tensor;
   for (size_t d = 0; d < box.begin.size(); ++d) {
     const int64_t within = common.begin[d] - box.begin[d];
-    view = view.narrow(int64_t(d), within + (int64_t(d) == share.dimension ? offset : 0),
-                       common.size[d]);
+    view =
+        view.narrow(d, within + (std::cmp_equal(d, share.dimension) ? offset : 0), common.size[d]);
   }
   return view;
 }
@@ -202,8 +202,8 @@ std::vector<StoredPart> list_parts(const fs::path& folder, const std::vector<dou
   std::vector<StoredPart> all;
   for (size_t rank = 0; rank < has_part.size(); ++rank) {
     if (has_part[rank] == 0) continue;
-    const fs::path file = part_file(folder, int(rank));
-    if (!fs::exists(file)) refuse_unshared(file, int(rank), 0);
+    const fs::path file = part_file(folder, rank);
+    if (!fs::exists(file)) refuse_unshared(file, rank, 0);
     for (StoredPart& part : parts_from_text(file, read_safetensors_metadata(file)))
       all.push_back(std::move(part));
   }

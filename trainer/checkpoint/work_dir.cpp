@@ -206,7 +206,7 @@ fs::path WorkDir::checkpoint_path(int64_t epoch, int64_t samples, bool in_parts)
 void WorkDir::prune(int64_t num_kept, int64_t best_epoch, const fs::path& kept) const {
   if (num_kept == 0) return;
   const std::vector<CheckpointFile> files = list_checkpoints(folder_);
-  for (size_t i = 0; i + size_t(num_kept) < files.size(); ++i) {
+  for (size_t i = 0; i + num_kept < files.size(); ++i) {
     if (files[i].epoch == best_epoch && files[i].samples == 0) continue;
     if (files[i].path == kept) continue;
     remove_checkpoint(files[i].path);

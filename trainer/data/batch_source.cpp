@@ -90,8 +90,8 @@ LoaderSource::LoaderSource(Dataset dataset, LoaderOptions options, int64_t limit
   const at::Tensor mean = at::empty({3, 1, 1}, at::kDouble);
   const at::Tensor deviation = at::empty({3, 1, 1}, at::kDouble);
   for (int64_t i = 0; i < 3; ++i) {
-    mean[i] = double(output.mean[i]);
-    deviation[i] = double(output.std[i]);
+    mean[i] = output.mean[i];
+    deviation[i] = output.std[i];
   }
   scale_ = (deviation * 255).reciprocal().to(device, at::kFloat);
   shift_ = (-mean / deviation).to(device, at::kFloat);

@@ -37,7 +37,7 @@ struct Synchronised : torch::autograd::Function<Synchronised> {
     const at::Tensor wide = x.scalar_type() == at::kDouble ? x : x.to(at::kFloat);
     const auto [own_var, own_mean] =
         at::var_mean(wide, at::IntArrayRef{0, 2, 3}, /*unbiased=*/false);
-    const at::Tensor own_count = at::full({1}, double(x.numel() / channels), own_mean.options());
+    const at::Tensor own_count = at::full({1}, x.numel() / channels, own_mean.options());
     const at::Tensor all =
         at::stack(communicator.all_gather(at::cat({own_mean, own_var, own_count}).contiguous()));
     // The variance of groups put together (Chan et al., "Updating Formulae and a Pairwise Algorithm
@@ -92,7 +92,7 @@ struct SynchronisedOnCuda : torch::autograd::Function<SynchronisedOnCuda> {
     const at::Tensor x = given.contiguous(given.suggest_memory_format());
     const int64_t channels = x.size(1);
     const auto [own_mean, own_invstd] = at::batch_norm_stats(x, eps);
-    const at::Tensor own_count = at::full({1}, double(x.numel() / channels), own_mean.options());
+    const at::Tensor own_count = at::full({1}, x.numel() / channels, own_mean.options());
     const at::Tensor all =
         at::stack(communicator.all_gather(at::cat({own_mean, own_invstd, own_count})));
     const at::Tensor counts = all.select(1, 2 * channels).contiguous();

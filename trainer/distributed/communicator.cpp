@@ -47,7 +47,7 @@ constexpr char kWaitingForOthers[] = "waiting for the other processes";
 constexpr size_t kBroadcastBytes = 250 << 20;  // at once, as PyTorch's DistributedDataParallel
 
 std::chrono::milliseconds timeout_of(const ProcessPlace& place) {
-  return std::chrono::milliseconds(int64_t(place.timeout_seconds * 1000));
+  return std::chrono::milliseconds(static_cast<int64_t>(place.timeout_seconds * 1000));
 }
 
 // With the network interfaces that GLOO_SOCKET_IFNAME names, as for PyTorch.
@@ -229,7 +229,7 @@ std::string Communicator::broadcast(const std::string& text) {
   if (rank() == 0) std::copy(text.begin(), text.end(), bytes.mutable_data_ptr<uint8_t>());
   broadcast(std::vector<at::Tensor>{bytes});
   const auto* data = reinterpret_cast<const char*>(bytes.const_data_ptr<uint8_t>());
-  return {data, size_t(size.item<int64_t>())};
+  return {data, static_cast<size_t>(size.item<int64_t>())};
 }
 
 void Communicator::sum(at::Tensor& tensor) {
@@ -336,9 +336,10 @@ DataParallel::DataParallel(Communicator& communicator, const Model& model) {
   impl_ = std::make_unique<Impl>(Impl{communicator, nullptr});
   impl_->reducer = make_reducer<c10d::Reducer>(
       parameters, std::move(buckets), communicator.impl().group,
-      std::vector<bool>(parameters.size(), false), int64_t(c10d::kDefaultBucketBytesCap),
+      std::vector<bool>(parameters.size(), false),
+      static_cast<int64_t>(c10d::kDefaultBucketBytesCap),
       /*find_unused_parameters=*/false, /*gradient_as_bucket_view=*/true, std::move(names),
-      int64_t(c10d::kDefaultFirstBucketBytes));
+      static_cast<int64_t>(c10d::kDefaultFirstBucketBytes));
 }
 
 DataParallel::~DataParallel() = default;

@@ -113,7 +113,7 @@ StorePtr open_tcp_store(const ProcessPlace& place, const HostAndPort& tcp, const
   c10d::TCPStoreOptions options;
   options.port = tcp.port;
   options.isServer = place.rank == 0 && !place.is_served;
-  options.numWorkers = size_t(place.world_size);
+  options.numWorkers = place.world_size;
   options.waitWorkers = false;  // come_together() does, and knows who has not come
   options.timeout = deadline.left();
   if (options.isServer && place.listening_socket >= 0)
@@ -201,7 +201,7 @@ std::string come_together(const ProcessPlace& place, c10d::Store& store, const D
     const size_t num_named = std::min(missing.size(), kMaxNamed);
     waited_for.set(fmt::format(
         "rank{} {}{} at {}", missing.size() == 1 ? "" : "s",
-        fmt::join(missing.begin(), missing.begin() + ptrdiff_t(num_named), ", "),
+        fmt::join(missing.begin(), missing.begin() + num_named, ", "),
         missing.size() > num_named ? fmt::format(" and {} more", missing.size() - num_named) : "",
         place.meeting_point));
   }
@@ -225,7 +225,7 @@ StorePtr meet_now(const ProcessPlace& place, WaitedFor& waited_for) {
   const auto own = c10::make_intrusive<c10d::PrefixStore>(place.key_prefix, store);
   const std::string name = come_together(place, *own, deadline, waited_for);
   store->setTimeout(
-      std::chrono::milliseconds(int64_t(std::min(place.timeout_seconds, 1e9) * 1000)));
+      std::chrono::milliseconds(static_cast<int64_t>(std::min(place.timeout_seconds, 1e9) * 1000)));
   return c10::make_intrusive<c10d::PrefixStore>(name, own);
 }
 

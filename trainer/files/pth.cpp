@@ -20,7 +20,7 @@ Pth read_pth(const File& file, const std::string& key) {
   StateDict dict = read_torch_file(
       file, key, [&](const std::string& storage, int64_t num_bytes) -> std::span<std::byte> {
         at::Tensor& bytes = storages[storage] = at::empty({num_bytes}, at::kByte);
-        return {static_cast<std::byte*>(bytes.mutable_data_ptr()), size_t(num_bytes)};
+        return {static_cast<std::byte*>(bytes.mutable_data_ptr()), static_cast<size_t>(num_bytes)};
       });
   Pth pth{.tensors = {},
           .unread = std::move(dict.unread),

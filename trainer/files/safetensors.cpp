@@ -86,10 +86,11 @@ Json read_header(const File& file, std::string& header_text) {
   const auto length = load_le<uint64_t>(length_bytes.data());
   std::array<std::byte, 1> first{std::byte{'{'}};
   if (file_bytes > 8) file.read_at(8, first);
-  const bool is_longer = length > uint64_t(file_bytes - 8);
-  if (length < 2 || length > uint64_t(kMaxHeaderBytes) || (is_longer && first[0] != std::byte{'{'}))
+  const bool is_longer = std::cmp_greater(length, file_bytes - 8);
+  if (length < 2 || std::cmp_greater(length, kMaxHeaderBytes) ||
+      (is_longer && first[0] != std::byte{'{'}))
     refuse_foreign_weights(file);
-  if (length > uint64_t(std::min(file_bytes - 8, kMaxHeaderBytes))) {
+  if (std::cmp_greater(length, std::min(file_bytes - 8, kMaxHeaderBytes))) {
     throw_corrupt_safetensors(
         file.path(),
         fmt::format("it says its header has {} bytes, but the file has {}", length, file_bytes));
@@ -146,7 +147,7 @@ Entry parse_entry(const fs::path& path, const std::string& name, const Json& jso
   const auto* dtype =
       std::ranges::find(kFileTypes, std::string_view(entry.dtype_name), &FileType::safetensors);
   if (dtype != kFileTypes.end() && !entry.dtype_name.empty()) entry.dtype = dtype->type;
-  int64_t num_bytes = entry.dtype ? int64_t(c10::elementSize(*entry.dtype)) : 1;
+  int64_t num_bytes = entry.dtype ? c10::elementSize(*entry.dtype) : 1;
   for (const int64_t extent : entry.shape) {
     if (extent < 0 || __builtin_mul_overflow(num_bytes, extent, &num_bytes))
       throw_impossible_shape(path, name, entry.shape);

@@ -59,14 +59,13 @@ void check_place(const StoredTensor& t, const Storages& storages) {
 
 void swap_bytes(std::span<std::byte> bytes, size_t word) {
   for (size_t at = 0; at + word <= bytes.size(); at += word)
-    std::reverse(bytes.begin() + ptrdiff_t(at), bytes.begin() + ptrdiff_t(at + word));
+    std::reverse(bytes.begin() + at, bytes.begin() + at + word);
 }
 
 void swap_all(const StateDict& dict, const Storages& storages) {
   std::set<std::string> done;
   for (const StoredTensor& t : dict.tensors) {
-    if (done.insert(t.storage).second)
-      swap_bytes(storages.at(t.storage), size_t(t.type->word_bytes));
+    if (done.insert(t.storage).second) swap_bytes(storages.at(t.storage), t.type->word_bytes);
   }
 }
 
@@ -184,7 +183,7 @@ class PickleStream {
       pickled_.resize(num_bytes);
       in_.read_at(at_, pickled_);
       try {
-        at_ += int64_t(pickle_.parse_first(pickled_, kValues));
+        at_ += pickle_.parse_first(pickled_, kValues);
         return pickle_;
       } catch (const Error& error) {
         const bool is_all = num_bytes == in_.size - at_ || most > kMostPickleBytes;

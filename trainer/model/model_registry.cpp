@@ -182,7 +182,7 @@ Rules efficientnet_of_timm() {
             const int squeeze = expands ? 2 : 1;  // the step of the squeeze, which is named above
             const int step = number(m, 3) - (number(m, 3) > squeeze ? 1 : 0);
             return fmt::format("blocks.{}.{}.{}.", number(m, 1, 1), m[2].str(),
-                               timm_part(expands, size_t(step), m[4] == "1"));
+                               timm_part(expands, step, m[4] == "1"));
           })};
 }
 
@@ -199,14 +199,14 @@ Rules mobilenet_v2_of_timm() {
           rule("^features\\.(\\d+)\\.conv\\.(\\d)\\.(\\d)\\.",
                [place](const Match& m) {
                  return fmt::format("{}{}.", place(number(m, 1)),
-                                    timm_part(number(m, 1) > 1, size_t(number(m, 2)), m[3] == "1"));
+                                    timm_part(number(m, 1) > 1, number(m, 2), m[3] == "1"));
                }),
           // The projection is no block of its own.
           rule("^features\\.(\\d+)\\.conv\\.(\\d)\\.", [place](const Match& m) {
             const bool expands = number(m, 1) > 1;
             const int first = expands ? 2 : 1;
             return fmt::format("{}{}.", place(number(m, 1)),
-                               timm_part(expands, size_t(first), number(m, 2) > first));
+                               timm_part(expands, first, number(m, 2) > first));
           })};
 }
 

@@ -126,7 +126,7 @@ std::map<std::string, double> lr_scales(const TuningRates& rates,
       const auto layer = is_behind       ? std::ssize(blocks) + 1
                          : block.empty() ? 0
                                          : std::ranges::find(blocks, block) - blocks.begin() + 1;
-      scales[parameters[i]] = std::pow(rates.layer_decay, double(std::ssize(blocks) + 1 - layer));
+      scales[parameters[i]] = std::pow(rates.layer_decay, std::ssize(blocks) + 1 - layer);
     }
   }
   if (rates.lr_head > 0) {

@@ -78,9 +78,8 @@ class ConvNext : public ClassifierNet {
     for (size_t i = 0; i < kConvNextStages.size(); ++i) {
       auto stage = std::make_shared<Chain>();
       for (int64_t j = 0; j < kConvNextStages[i].depth; ++j, ++block) {
-        stage->add(std::make_shared<Block>(
-            kConvNextStages[i].channels,
-            kConvNextStochasticDepth * double(block) / double(num_blocks - 1)));
+        stage->add(std::make_shared<Block>(kConvNextStages[i].channels,
+                                           kConvNextStochasticDepth * block / (num_blocks - 1)));
       }
       features_->add(stage);
       if (i + 1 == kConvNextStages.size()) break;

@@ -77,9 +77,8 @@ class EfficientNet : public ClassifierNet {
     for (const EfficientNetStage& s : kEfficientNetStages) {
       auto stage = std::make_shared<Chain>();
       for (int64_t i = 0; i < s.depth; ++i, ++block) {
-        stage->add(std::make_shared<MBConv>(
-            s, i == 0 ? s.in : s.out, i == 0 ? s.stride : 1,
-            kEfficientNetStochasticDepth * double(block) / double(num_blocks)));
+        stage->add(std::make_shared<MBConv>(s, i == 0 ? s.in : s.out, i == 0 ? s.stride : 1,
+                                            kEfficientNetStochasticDepth * block / num_blocks));
       }
       features_->add(stage);
     }
@@ -91,7 +90,7 @@ class EfficientNet : public ClassifierNet {
     classifier_->add(head);
     register_chains();
     initialise_convolutions(*this);
-    const double range = 1 / std::sqrt(double(shape.num_classes));
+    const double range = 1 / std::sqrt(shape.num_classes);
     nn::init::uniform_(head->weight, -range, range);
     nn::init::zeros_(head->bias);
   }

@@ -19,7 +19,7 @@ constexpr int64_t kTaps = kSide * kSide;
 
 // [n] where the taps of the pixels of a row or column have their middle, in pixels of the input.
 at::Tensor middles(int64_t n, int64_t stride, const at::TensorOptions& options) {
-  return at::arange(n, options) * double(stride);
+  return at::arange(n, options) * static_cast<double>(stride);
 }
 
 }  // namespace
@@ -34,7 +34,7 @@ DeformableConv::DeformableConv(int64_t in, int64_t out, int64_t stride) : stride
 }
 
 void DeformableConv::reset() {
-  const double bound = 1 / std::sqrt(double(weight_.size(1) * kTaps));
+  const double bound = 1 / std::sqrt(weight_.size(1) * kTaps);
   torch::nn::init::uniform_(weight_, -bound, bound);
   torch::nn::init::zeros_(conv_offset_->weight);
   torch::nn::init::zeros_(conv_offset_->bias);
@@ -57,9 +57,10 @@ at::Tensor DeformableConv::forward(const at::Tensor& x) {
   // A tap of a pixel is a query with one point and one head; its channels are what the convolution
   // multiplies.
   const int64_t queries = rows * columns * kTaps;
-  const at::Tensor locations =
-      at::stack({(column + 0.5) / double(width), (y + 0.5) / double(height)}, -1)
-          .reshape({batch, queries, 1, 1, 1, 2});
+  const at::Tensor locations = at::stack({(column + 0.5) / static_cast<double>(width),
+                                          (y + 0.5) / static_cast<double>(height)},
+                                         -1)
+                                   .reshape({batch, queries, 1, 1, 1, 2});
   const at::Tensor sampled = deformable_attention(x.flatten(2).transpose(1, 2).unsqueeze(2),
                                                   {{.height = height, .width = width}}, locations,
                                                   weights.reshape({batch, queries, 1, 1, 1}));

@@ -54,7 +54,7 @@ void DividedOptimizer::step(double lr) {
     pair.own.mutable_grad().reset();
     if (pair.parameter.dim() == 0) continue;  // all have updated it
     together.push_back(pair.parameter.detach());
-    bytes += int64_t(pair.parameter.nbytes());
+    bytes += pair.parameter.nbytes();
     if (bytes < kExchangedBytes) continue;
     exchange(together);
     together.clear();

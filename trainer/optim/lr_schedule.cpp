@@ -27,26 +27,26 @@ int64_t total_steps(const TrainOptions& o, int64_t steps_per_epoch) {
 }
 
 double num_warmup_steps(const TrainOptions& o, int64_t steps_per_epoch) {
-  return o.warmup_steps > 0 ? double(o.warmup_steps) : o.warmup_epochs * double(steps_per_epoch);
+  return o.warmup_steps > 0 ? o.warmup_steps : o.warmup_epochs * steps_per_epoch;
 }
 
 double learning_rate(const TrainOptions& o, int64_t steps_per_epoch, int64_t step) {
-  const auto total = double(total_steps(o, steps_per_epoch));
-  const auto s = double(step);
+  const double total = total_steps(o, steps_per_epoch);
+  const double s = step;
   if (o.lr_schedule == LrSchedule::onecycle) return one_cycle(o.lr, total, s);
   const double warmup = num_warmup_steps(o, steps_per_epoch);
   if (s < warmup) return o.lr * (o.warmup_start + (1 - o.warmup_start) * s / warmup);
   // A warm-up of the whole run leaves no steps for what comes after it.
   const double progress = total > warmup ? std::min(1.0, (s - warmup) / (total - warmup)) : 1.0;
   // The first step after the warm-up is StepLR's first one, as SequentialLR counts.
-  const int64_t steps_after = step - int64_t(std::ceil(warmup));
+  const int64_t steps_after = step - static_cast<int64_t>(std::ceil(warmup));
   const int64_t drop_every =
       o.lr_step_steps > 0 ? o.lr_step_steps : o.lr_step_epochs * steps_per_epoch;
   switch (o.lr_schedule) {
     case LrSchedule::polynomial:
       return o.lr_min + (o.lr - o.lr_min) * std::pow(1 - progress, o.lr_power);
     case LrSchedule::step:
-      return o.lr * std::pow(o.lr_gamma, double(steps_after / drop_every));
+      return o.lr * std::pow(o.lr_gamma, steps_after / drop_every);
     case LrSchedule::constant:
       return o.lr;
     case LrSchedule::cosine:

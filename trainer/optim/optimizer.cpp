@@ -16,7 +16,7 @@ std::vector<ParameterGroup> parameter_groups(std::vector<NamedTensor> parameters
                                              const ParameterSettings& settings) {
   std::vector<ParameterGroup> groups = {{.parameters = {}, .weight_decay = weight_decay}};
   if (!norm_decay) groups.push_back({.parameters = {}, .weight_decay = 0});
-  const auto num_plain = std::ptrdiff_t(groups.size());
+  const auto num_plain = std::ssize(groups);
   for (NamedTensor& p : parameters) {
     const bool is_decayed = norm_decay || p.tensor.dim() > 1;
     const ParameterSetting setting = settings ? settings(p) : ParameterSetting{};

@@ -77,7 +77,7 @@ void MetricsLog::add(const TrainMetrics& m) {
                               {"train/lr", m.lr},
                               {"train/" + units_ + "_per_second", m.units_per_second},
                               {"train/data_wait_share", m.data_wait_share},
-                              {"train/epoch", double(m.epoch)}});
+                              {"train/epoch", static_cast<double>(m.epoch)}});
 }
 
 void MetricsLog::add(const ValidationMetrics& m) {
@@ -111,7 +111,7 @@ void MetricsWindow::add_step(double num_units, double seconds, double wait_secon
 TrainMetrics MetricsWindow::take(int64_t step, int64_t epoch, double lr) {
   const TrainMetrics out{.step = step,
                          .epoch = epoch,
-                         .loss = loss_sum_ / double(num_steps_),
+                         .loss = loss_sum_ / num_steps_,
                          .lr = lr,
                          .units_per_second = seconds_ > 0 ? num_units_ / seconds_ : 0,
                          .data_wait_share = seconds_ > 0 ? wait_seconds_ / seconds_ : 0};

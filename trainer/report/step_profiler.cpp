@@ -48,9 +48,10 @@ std::map<std::string, OperatorTime> operator_times(
   std::map<std::pair<int, uint64_t>, std::vector<const profiler::KinetoEvent*>> threads;
   for (const profiler::KinetoEvent& e : events) {
     if (e.isAsync() || e.isHiddenEvent()) continue;
-    const uint64_t lane =
-        e.deviceType() == c10::DeviceType::CPU ? e.startThreadId() : uint64_t(e.deviceResourceId());
-    threads[{int(e.deviceType()), lane}].push_back(&e);
+    const uint64_t lane = e.deviceType() == c10::DeviceType::CPU
+                              ? e.startThreadId()
+                              : static_cast<uint64_t>(e.deviceResourceId());
+    threads[{static_cast<int>(e.deviceType()), lane}].push_back(&e);
   }
   std::map<std::string, OperatorTime> times;
   for (auto& [lane, list] : threads) {
@@ -85,10 +86,9 @@ std::string operator_table(const std::map<std::string, OperatorTime>& times, int
                                  "self ms", "total ms", "calls", num_steps);
   for (size_t i = 0; i < std::min(rows.size(), kMostRows); ++i) {
     const auto& [name, time] = rows[i];
-    text +=
-        fmt::format("{:>6.1f} % {:>12.3f} {:>12.3f} {:>8}  {}\n",
-                    100.0 * double(time.self_ns) / double(std::max<uint64_t>(1, all_ns)),
-                    double(time.self_ns) / 1e6, double(time.total_ns) / 1e6, time.num_calls, name);
+    text += fmt::format("{:>6.1f} % {:>12.3f} {:>12.3f} {:>8}  {}\n",
+                        100.0 * time.self_ns / std::max<uint64_t>(1, all_ns), time.self_ns / 1e6,
+                        time.total_ns / 1e6, time.num_calls, name);
   }
   return text;
 }

@@ -27,7 +27,7 @@ fs::path new_path(const fs::path& folder) {
   static_cast<void>(gethostname(host, sizeof(host) - 1));
   for (int n = 0;; ++n) {
     fs::path path = folder / fmt::format("events.out.tfevents.{:010}.{}.{}.{}",
-                                         int64_t(now_seconds()), host, getpid(), n);
+                                         static_cast<int64_t>(now_seconds()), host, getpid(), n);
     if (!fs::exists(path)) return path;
   }
 }
@@ -43,12 +43,12 @@ void put_fixed(std::string& out, T value) {
 enum WireType : uint8_t { kVarint = 0, kFixed64 = 1, kLengthDelimited = 2, kFixed32 = 5 };
 
 void put_varint(std::string& out, uint64_t value) {
-  for (; value >= 0x80; value >>= 7) out.push_back(char(uint8_t(value) | 0x80));
-  out.push_back(char(value));
+  for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>(value | 0x80));
+  out.push_back(static_cast<char>(value));
 }
 
 void put_key(std::string& out, int field, WireType type) {
-  put_varint(out, uint64_t(field) << 3 | type);
+  put_varint(out, static_cast<uint64_t>(field) << 3 | type);
 }
 
 void put_text(std::string& out, int field, std::string_view text) {
@@ -62,7 +62,7 @@ std::string begin_event(int64_t step) {
   put_key(event, 1, kFixed64);
   put_fixed(event, std::bit_cast<uint64_t>(now_seconds()));
   put_key(event, 2, kVarint);
-  put_varint(event, uint64_t(step));
+  put_varint(event, step);
   return event;
 }
 
@@ -97,7 +97,7 @@ void TensorboardWriter::write(int64_t step, const std::vector<Scalar>& scalars) 
     std::string value;
     put_text(value, 1, scalar.tag);
     put_key(value, 2, kFixed32);
-    put_fixed(value, std::bit_cast<uint32_t>(float(scalar.value)));
+    put_fixed(value, std::bit_cast<uint32_t>(static_cast<float>(scalar.value)));
     put_text(summary, 1, value);
   }
   std::string event = begin_event(step);
@@ -107,7 +107,7 @@ void TensorboardWriter::write(int64_t step, const std::vector<Scalar>& scalars) 
 
 void TensorboardWriter::append(const std::string& event) {
   std::string record;
-  put_fixed(record, uint64_t(event.size()));
+  put_fixed<uint64_t>(record, event.size());
   put_fixed(record, masked_crc(record));
   record += event;
   put_fixed(record, masked_crc(event));

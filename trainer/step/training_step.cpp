@@ -89,7 +89,8 @@ void TrainingStep::add(const DeviceBatch& batch, bool is_last) {
     waiting.emplace("waiting for the gradients of the other processes",
                     Waiting::kPatience + 4 * (std::chrono::steady_clock::now() - start));
   communicator_.with_peers("averaging gradients", [&] {
-    scaler_.scale(options_.accumulate > 1 ? loss / double(options_.accumulate) : loss).backward();
+    scaler_.scale(options_.accumulate > 1 ? loss / static_cast<double>(options_.accumulate) : loss)
+        .backward();
   });
   loss_sum_ = loss_sum_.defined() ? loss_sum_ + loss.detach() : loss.detach();
   ++num_batches_;
@@ -115,7 +116,7 @@ at::Tensor TrainingStep::end(double lr) {
     ++num_skipped_;
   }
   scaler_.update();
-  return loss_sum_ / double(num_batches_);
+  return loss_sum_ / static_cast<double>(num_batches_);
 }
 
 }  // namespace ffkit

@@ -70,7 +70,7 @@ void initialise_convolutions(nn::Module& net) {
 
 int64_t round_to_eights(int64_t channels) {
   const int64_t rounded = std::max(int64_t{8}, (channels + 4) / 8 * 8);
-  return double(rounded) < 0.9 * double(channels) ? rounded + 8 : rounded;
+  return rounded < 0.9 * channels ? rounded + 8 : rounded;
 }
 
 }  // namespace ffkit

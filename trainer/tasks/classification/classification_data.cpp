@@ -252,10 +252,9 @@ int64_t train_image_size(const TrainOptions& options, int64_t epoch) {
   if (o.progressive_size == 0 || epoch >= o.progressive_to) return o.image_size;
   if (epoch <= o.progressive_from) return o.progressive_size;
   const double progress =
-      double(epoch - o.progressive_from) / double(o.progressive_to - o.progressive_from);
-  const double size =
-      double(o.progressive_size) + progress * double(o.image_size - o.progressive_size);
-  const int64_t nearest = kStep * int64_t(std::llround(size / double(kStep)));
+      static_cast<double>(epoch - o.progressive_from) / (o.progressive_to - o.progressive_from);
+  const double size = o.progressive_size + progress * (o.image_size - o.progressive_size);
+  const int64_t nearest = kStep * std::llround(size / kStep);
   return std::clamp(nearest, o.progressive_size, o.image_size);
 }
 

@@ -96,10 +96,10 @@ Weighted read_lines(const std::string& file, const std::string& text) {
 at::Tensor balanced(size_t num_classes, const std::vector<int64_t>& labels) {
   std::vector<double> counts(num_classes);
   for (const int64_t label : labels) ++counts.at(label);
-  at::Tensor out = at::zeros({int64_t(num_classes)});
+  at::Tensor out = at::zeros({static_cast<int64_t>(num_classes)});
   auto* weight = out.mutable_data_ptr<float>();
   for (size_t i = 0; i < num_classes; ++i) {
-    if (counts[i] > 0) weight[i] = float(double(labels.size()) / (double(num_classes) * counts[i]));
+    if (counts[i] > 0) weight[i] = labels.size() / (num_classes * counts[i]);
   }
   return out;
 }
@@ -117,7 +117,7 @@ at::Tensor class_weights(const std::string& choice, const std::vector<std::strin
   auto* weight = out.mutable_data_ptr<float>();
   std::vector<bool> is_there(classes.size());
   for (const auto& [name, value] : weights) {
-    const auto found = size_t(std::ranges::find(classes, name) - classes.begin());
+    const size_t found = std::ranges::find(classes, name) - classes.begin();
     if (found == classes.size())
       refuse_file(choice, fmt::format("names the class '{}', which the data set does not have",
                                       printable(name)));
@@ -127,7 +127,7 @@ at::Tensor class_weights(const std::string& choice, const std::vector<std::strin
       refuse_file(choice, fmt::format("the weight of the class '{}' is {}, but must be 0 or more",
                                       printable(name), value));
     is_there[found] = true;
-    weight[found] = float(value);
+    weight[found] = static_cast<float>(value);
   }
   const auto missing = std::ranges::find(is_there, false);
   if (missing != is_there.end())
@@ -160,7 +160,7 @@ EvalResult AccuracyMeter::result() const {
   const at::Tensor sums = sums_.defined() ? sums_.cpu() : at::zeros({4}, at::kDouble);
   const double* sum = sums.const_data_ptr<double>();
   const double n = std::max(1.0, sum[0]);
-  return {.count = int64_t(sum[0]),
+  return {.count = static_cast<int64_t>(sum[0]),
           .metrics = {{"loss", sum[3] / n}, {"top1", sum[1] / n}, {"top5", sum[2] / n}}};
 }
 

@@ -88,7 +88,7 @@ class ClassificationEvaluation final : public Evaluation {
     rows_.insert(rows_.begin(), at::zeros({0, columns}, at::kDouble));
     all_ = predictions_of(peers.gather_rows(at::cat(rows_)));
     // Every process has to know it.
-    at::Tensor num_seen = at::full({1}, double(at::cat(rows_).size(0)), at::kDouble);
+    at::Tensor num_seen = at::full({1}, at::cat(rows_).size(0), at::kDouble);
     peers.sum(num_seen);
     if (result.count > 0) return result;
     return {.count = num_seen.item<int64_t>(), .no_metrics = "there are no labels"};
@@ -340,7 +340,7 @@ void register_classification_task(TaskRegistry& registry) {
            },
        .python_model =
            [](const TrainOptions& options, const TaskFacts& facts) {
-             return classification_python(options, int64_t(parse_classes(facts).size()));
+             return classification_python(options, std::ssize(parse_classes(facts)));
            },
        .make_options = [] { return std::make_unique<ClassificationOptions>(); }});
 }

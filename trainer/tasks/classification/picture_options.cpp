@@ -106,7 +106,7 @@ int64_t PictureOptions::resolved_eval_size() const {
 }
 
 int64_t PictureOptions::resolved_eval_resize() const {
-  return eval_resize > 0 ? eval_resize : std::llround(double(resolved_eval_size()) * 256.0 / 224.0);
+  return eval_resize > 0 ? eval_resize : std::llround(resolved_eval_size() * 256.0 / 224.0);
 }
 
 void describe_pictures(PictureOptions& options, OptionTable& table, int64_t epochs) {

@@ -71,8 +71,10 @@ struct ClassFigures {
   size_t taken_for = 0;                        // most often, of those that were wrong
   int64_t num_taken = 0;
 
-  Json accuracy() const { return pictures > 0 ? Json(double(right) / double(pictures)) : Json(); }
-  Json precision() const { return found > 0 ? Json(double(right) / double(found)) : Json(); }
+  Json accuracy() const {
+    return pictures > 0 ? Json(static_cast<double>(right) / pictures) : Json();
+  }
+  Json precision() const { return found > 0 ? Json(static_cast<double>(right) / found) : Json(); }
 };
 
 std::vector<ClassFigures> figures_of(const ConfusionMatrix& matrix) {
@@ -123,9 +125,11 @@ std::vector<Prediction> predictions_of(const std::vector<at::Tensor>& rows) {
     const int64_t k = (all.size(1) - kColumnsBefore) / 2;
     const auto* row = all.const_data_ptr<double>();
     for (int64_t i = 0; i < all.size(0); ++i, row += all.size(1)) {
-      Prediction& p = out.emplace_back(Prediction{int64_t(row[0]), int64_t(row[1]), row[2]});
+      Prediction& p = out.emplace_back(
+          Prediction{static_cast<int64_t>(row[0]), static_cast<int64_t>(row[1]), row[2]});
       for (int64_t j = 0; j < k; ++j)
-        p.top.emplace_back(int64_t(row[kColumnsBefore + j]), row[kColumnsBefore + k + j]);
+        p.top.emplace_back(static_cast<int64_t>(row[kColumnsBefore + j]),
+                           row[kColumnsBefore + k + j]);
     }
   }
   std::ranges::stable_sort(out, {}, &Prediction::record);
@@ -140,7 +144,7 @@ void write_predictions(const std::filesystem::path& file, const std::vector<Pred
   std::string text;
   if (is_csv) {
     text = "id,record,class,score,label,loss";
-    const auto k = std::min(size_t(kTop), classes.size());
+    const auto k = std::min<size_t>(kTop, classes.size());
     for (size_t i = 2; i <= k; ++i) text += fmt::format(",class_{0},score_{0}", i);
     text += "\n";
   }
@@ -157,7 +161,7 @@ ConfusionMatrix confusion_of(const std::vector<Prediction>& all,
                       .counts = std::vector<int64_t>(classes.size() * classes.size())};
   for (const Prediction& p : all) {
     if (p.label < 0) continue;
-    ++out.counts.at(size_t(p.label) * classes.size() + size_t(p.top.front().first));
+    ++out.counts.at(p.label * classes.size() + p.top.front().first);
   }
   return out;
 }

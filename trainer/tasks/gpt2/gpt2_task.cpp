@@ -81,13 +81,12 @@ class Gpt2Task final : public Task {
   }
   std::unique_ptr<BatchSource> validation_batches() override;
   DeviceBatch noise() override;
-  double units_per_sample() const override { return double(configured_context(own())); }
+  double units_per_sample() const override { return configured_context(own()); }
 
   Model& make_model() override {
     network_ = std::make_shared<Gpt2Network>(config_, peers_);
     model_ = std::make_unique<ModuleModel>(network_);
-    if (is_divided())
-      parts_.emplace(config_, int(own().tensor_parallel), int(own().pipeline_parallel));
+    if (is_divided()) parts_.emplace(config_, own().tensor_parallel, own().pipeline_parallel);
     return *model_;
   }
   void load_initial_weights() override {
@@ -237,7 +236,7 @@ at::Tensor Gpt2Task::loss(const DeviceBatch& batch) {
   std::optional<uint64_t> key;
   if (config_.dropout > 0) pass.dropout_key = key = next_dropout_key();
   const at::Tensor tokens = inputs_of(batch), targets = targets_of(batch);
-  double factor = 1 / double(targets.numel());
+  double factor = 1.0 / targets.numel();
   if (batch.has("counts")) {
     // The mean over all targets that count, on all processes.
     at::Tensor count = batch.field("counts").sum().to(at::kDouble).cpu().reshape({1});
@@ -249,8 +248,7 @@ at::Tensor Gpt2Task::loss(const DeviceBatch& batch) {
            factor;
   }
   std::vector<Gpt2Network::Pass> passes(own().micro_batches, pass);
-  for (size_t i = 0; key && i < passes.size(); ++i)
-    passes[i].dropout_key = key_of_parts({*key, uint64_t(i)});
+  for (size_t i = 0; key && i < passes.size(); ++i) passes[i].dropout_key = key_of_parts({*key, i});
   return staged_loss(*network_, tokens, targets, factor, passes, loss_scale_, &pipeline_time_);
 }
 
@@ -426,7 +424,7 @@ void register_gpt2_task(TaskRegistry& registry) {
            [](const TrainOptions& options) {
              std::vector<MeshDimension> dimensions;
              const auto add = [&](const char* name, int64_t size) {
-               if (size > 1) dimensions.push_back({.name = name, .size = int(size)});
+               if (size > 1) dimensions.push_back({.name = name, .size = static_cast<int>(size)});
              };
              add(kPipeline, gpt2(options).pipeline_parallel);
              add(kTensor, gpt2(options).tensor_parallel);

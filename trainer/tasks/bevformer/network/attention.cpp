@@ -33,7 +33,8 @@ nn::Linear uniform_linear(int64_t in, int64_t out) {
 at::Tensor sides(const std::vector<MapSize>& levels, const at::TensorOptions& options) {
   std::vector<double> numbers;
   for (const MapSize& level : levels) {
-    numbers.insert(numbers.end(), {double(level.width), double(level.height)});
+    numbers.insert(numbers.end(),
+                   {static_cast<double>(level.width), static_cast<double>(level.height)});
   }
   return at::tensor(numbers).to(options).reshape({-1, 2});
 }
@@ -54,7 +55,7 @@ SamplingLayers::SamplingLayers(const Size& size) : size_(size) {
   // around the query), with equal weights.
   nn::init::zeros_(sampling_offsets_->weight);
   const at::Tensor angles =
-      at::arange(size.heads).to(at::kFloat) * (2 * std::numbers::pi / double(size.heads));
+      at::arange(size.heads).to(at::kFloat) * (2 * std::numbers::pi / size.heads);
   const at::Tensor rays = at::stack({angles.cos(), angles.sin()}, -1);
   const at::Tensor steps = at::arange(1, size.points + 1).to(at::kFloat).reshape({1, 1, -1, 1});
   const at::Tensor square = rays / rays.abs().amax(-1, /*keepdim=*/true);

@@ -18,7 +18,7 @@ namespace {
 
 // [n] the middles of n equal parts of 0 .. 1.
 at::Tensor middles(int64_t n, const at::TensorOptions& options) {
-  return at::linspace(0.5, double(n) - 0.5, n, options) / double(n);
+  return at::linspace(0.5, n - 0.5, n, options) / static_cast<double>(n);
 }
 
 constexpr double kDegree = std::numbers::pi / 180;
@@ -57,8 +57,8 @@ CameraPoints project_pillars(const BevFormerConfig& config, const at::Tensor& li
           .reshape({lidar2img.size(0), lidar2img.size(1), 4, cells, config.pillar_points});
   const at::Tensor depth = seen.select(2, 2);
   const at::Tensor divisor = depth.clamp_min(kNearestDepth);
-  const at::Tensor x = seen.select(2, 0) / divisor / double(picture.width);
-  const at::Tensor y = seen.select(2, 1) / divisor / double(picture.height);
+  const at::Tensor x = seen.select(2, 0) / divisor / static_cast<double>(picture.width);
+  const at::Tensor y = seen.select(2, 1) / divisor / static_cast<double>(picture.height);
   return {.points = at::stack({x, y}, -1),
           .visible = (depth > kNearestDepth)
                          .logical_and(x > 0)
@@ -116,19 +116,18 @@ at::Tensor rotate_bev(const BevFormerConfig& config, const at::Tensor& bev,
   const auto motion = can_bus.accessor<double, 2>();
   for (int64_t b = 0; b < batch; ++b) {
     const double t = -motion[b][17] * kDegree;
-    const double middle_x = double(columns) / 2 - 0.5, middle_y = double(rows) / 2 - 0.5;
+    const double middle_x = columns / 2.0 - 0.5, middle_y = rows / 2.0 - 0.5;
     // The centre, measured from the middle of the map.
-    const double cx = config.rotation_center[0] - double(columns) / 2;
-    const double cy = config.rotation_center[1] - double(rows) / 2;
+    const double cx = config.rotation_center[0] - columns / 2.0;
+    const double cy = config.rotation_center[1] - rows / 2.0;
     for (int64_t i = 0; i < rows; ++i) {
       for (int64_t j = 0; j < columns; ++j) {
-        const double x = double(j) - middle_x - cx;
-        const double y = double(i) - middle_y - cy;
+        const double x = j - middle_x - cx;
+        const double y = i - middle_y - cy;
         // To the nearest, halves to even.
         const double column = std::nearbyint(std::cos(t) * x + std::sin(t) * y + cx + middle_x);
         const double row = std::nearbyint(-std::sin(t) * x + std::cos(t) * y + cy + middle_y);
-        const bool is_inside =
-            column >= 0 && row >= 0 && column < double(columns) && row < double(rows);
+        const bool is_inside = column >= 0 && row >= 0 && column < columns && row < rows;
         index[b][i * columns + j] =
             is_inside ? static_cast<int64_t>(row) * columns + static_cast<int64_t>(column) : -1;
       }

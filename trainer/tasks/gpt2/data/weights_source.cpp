@@ -96,7 +96,7 @@ void check_same_tokens(const std::filesystem::path& weights, const std::string& 
   if (!theirs || tokenizer.empty()) return;
   const text::Tokenizer own = text::Tokenizer::from_json(tokenizer);
   const int64_t both = std::min(theirs->vocabulary_size(), own.vocabulary_size());
-  for (uint32_t id = 0; id < uint32_t(both); ++id) {
+  for (uint32_t id = 0; id < both; ++id) {
     if (theirs->token_bytes(id) == own.token_bytes(id)) continue;
     throw error_at(source.file, ErrorCode::invalid_argument,
                    "its tokenizer's token {} is '{}', but that of the data is '{}'; convert the "

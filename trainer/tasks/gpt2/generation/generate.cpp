@@ -144,7 +144,7 @@ class Continuation {
   at::Tensor padded_prompts() const {
     const at::Tensor out = at::zeros({std::ssize(sequences_), longest_}, at::kLong);
     for (size_t b = 0; b < sequences_.size(); ++b) {
-      auto* row = out[int64_t(b)].mutable_data_ptr<int64_t>();
+      auto* row = out[b].mutable_data_ptr<int64_t>();
       std::ranges::copy(sequences_[b], row + longest_ - std::ssize(sequences_[b]));
     }
     return out.to(device_);
@@ -203,22 +203,23 @@ class Continuation {
   void choose(const at::Tensor& logits, int64_t step, at::Tensor& next) {
     for (size_t b = 0; b < sequences_.size(); ++b) {
       if (has_ended_[b]) continue;
-      const at::Tensor row = logits[int64_t(b)];
+      const at::Tensor row = logits[b];
       // A network may have more tokens than its tokenizer, so that their number is even.
-      const std::span own(row.mutable_data_ptr<float>(), size_t(tokenizer_.vocabulary_size()));
+      const std::span own(row.mutable_data_ptr<float>(),
+                          static_cast<size_t>(tokenizer_.vocabulary_size()));
       if (options_.repetition_penalty != 1)
         penalize_repetition(own, sequences_[b], options_.repetition_penalty);
       CounterRandom random(
-          {.seed = options_.seed, .epoch = step, .record_index = first_ + int64_t(b)},
+          {.seed = options_.seed, .epoch = step, .record_index = first_ + static_cast<int64_t>(b)},
           kGenerationStream);
-      next[int64_t(b)][0] = choice_.choose(own, random);
+      next[b][0] = choice_.choose(own, random);
     }
   }
 
   void take(const at::Tensor& next) {
     for (size_t b = 0; b < sequences_.size(); ++b) {
       if (has_ended_[b]) continue;
-      const auto token = uint32_t(next[int64_t(b)][0].item<int64_t>());
+      const auto token = static_cast<uint32_t>(next[b][0].item<int64_t>());
       sequences_[b].push_back(token);
       texts_[b].add(token, is_end(token));
       has_ended_[b] = is_end(token) || !texts_[b].stop().empty();
@@ -233,7 +234,7 @@ class Continuation {
     for (; options_.on_text && num_reported_ < texts_.size(); ++num_reported_) {
       const bool has_ended = has_ended_[num_reported_];
       const std::string_view text = texts_[num_reported_].text();
-      options_.on_text(size_t(first_) + num_reported_, text.substr(num_shown_), has_ended);
+      options_.on_text(first_ + num_reported_, text.substr(num_shown_), has_ended);
       num_shown_ = has_ended ? 0 : text.size();
       if (!has_ended) return;
     }
@@ -283,7 +284,7 @@ std::vector<uint32_t> prompt_tokens(const LoadedGpt2& loaded, const std::string&
 // People take the name of a token in a prompt for the token.
 void add_special_note(const text::Tokenizer& tokenizer, const std::vector<std::string>& prompts,
                       std::vector<std::string>& notes) {
-  for (uint32_t id = 0; id < uint32_t(tokenizer.vocabulary_size()); ++id) {
+  for (uint32_t id = 0; id < tokenizer.vocabulary_size(); ++id) {
     if (!tokenizer.is_special(id)) continue;
     const std::string_view name = tokenizer.token_bytes(id);
     const auto has_name = [&](const std::string& prompt) {
@@ -362,13 +363,12 @@ GenerateResult generate_texts(const GenerateOptions& options,
     GenerateResult result{.notes = loaded.settings.notes};
     add_prompt_notes(loaded.tokenizer, prompts, options.special_tokens, result.notes);
     const auto start = std::chrono::steady_clock::now();
-    for (size_t first = 0; first < prompts.size(); first += size_t(options.batch_size)) {
-      const size_t end = std::min(prompts.size(), first + size_t(options.batch_size));
+    for (size_t first = 0; first < prompts.size(); first += options.batch_size) {
+      const size_t end = std::min(prompts.size(), first + options.batch_size);
       Continuation continuation(loaded, options, device,
-                                {tokens.begin() + int64_t(first), tokens.begin() + int64_t(end)},
-                                int64_t(first));
-      for (GeneratedText& text : continuation.run(
-               {num_hidden.begin() + int64_t(first), num_hidden.begin() + int64_t(end)})) {
+                                {tokens.begin() + first, tokens.begin() + end}, first);
+      for (GeneratedText& text :
+           continuation.run({num_hidden.begin() + first, num_hidden.begin() + end})) {
         result.num_tokens += std::ssize(text.tokens);
         result.texts.push_back(std::move(text));
       }

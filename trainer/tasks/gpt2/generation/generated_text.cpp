@@ -16,7 +16,7 @@ void penalize_repetition(std::span<float> logits, std::span<const uint32_t> sequ
   for (const uint32_t token : tokens) {
     if (token >= logits.size()) continue;
     float& logit = logits[token];
-    logit = logit < 0 ? logit * float(penalty) : logit / float(penalty);
+    logit = logit < 0 ? logit * static_cast<float>(penalty) : logit / static_cast<float>(penalty);
   }
 }
 
@@ -39,7 +39,7 @@ int64_t NextToken::choose(std::span<const float> logits, CounterRandom& random) 
   const double largest = logits[order_[0]];
   double sum = 0;
   for (size_t i = 0; i < probabilities_.size(); ++i) {
-    probabilities_[i] = std::exp((double(logits[order_[i]]) - largest) / choice_.temperature);
+    probabilities_[i] = std::exp((logits[order_[i]] - largest) / choice_.temperature);
     sum += probabilities_[i];
   }
   if (choice_.top_p < 1) {

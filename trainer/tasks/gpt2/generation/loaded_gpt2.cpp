@@ -144,7 +144,7 @@ GenerationSettings read_generation_settings(const std::filesystem::path& folder,
   const std::vector<int64_t> ends = token_numbers(json, "eos_token_id", file);
   for (const int64_t id : ends) {
     if (is_token(id)) {
-      out.ends.push_back(uint32_t(id));
+      out.ends.push_back(static_cast<uint32_t>(id));
       continue;
     }
     out.notes.push_back(
@@ -159,7 +159,7 @@ GenerationSettings read_generation_settings(const std::filesystem::path& folder,
         tokenizer.token_bytes(tokenizer.end_of_text())));
   }
   const std::vector<int64_t> begin = token_numbers(json, "bos_token_id", file);
-  if (!begin.empty() && is_token(begin.front())) out.begin = uint32_t(begin.front());
+  if (!begin.empty() && is_token(begin.front())) out.begin = static_cast<uint32_t>(begin.front());
   for (std::string& note : setting_notes(json, options)) out.notes.push_back(std::move(note));
   for (std::string& note : out.notes) note = fmt::format("{}: {}", file.string(), note);
   return out;

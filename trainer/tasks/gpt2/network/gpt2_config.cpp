@@ -87,9 +87,8 @@ class Gpt2ConfigReader {
 }  // namespace
 
 double Gpt2Config::training_flops_per_token(int64_t context) const {
-  const double multiplied =
-      12.0 * double(layers) * double(width * width) + double(vocabulary * width);
-  return 6 * multiplied + 12.0 * double(layers) * double(width) * double(context);
+  const double multiplied = 12.0 * layers * (width * width) + vocabulary * width;
+  return 6 * multiplied + 12.0 * layers * width * context;
 }
 
 int64_t Gpt2Config::num_parameters() const {

@@ -116,7 +116,7 @@ at::Tensor affine_of_peers(const at::Tensor& x, const at::Tensor& weight, const 
 // What dropout outside attention and mlp is drawn from: other positions, other numbers.
 std::optional<uint64_t> key_of_positions(std::optional<uint64_t> key, const Gpt2Peers& peers) {
   if (!key || !peers.shares_positions) return key;
-  return key_of_parts({*key, 1 + uint64_t(peers.tensor->rank())});
+  return key_of_parts({*key, 1 + static_cast<uint64_t>(peers.tensor->rank())});
 }
 
 at::Tensor dropped(const at::Tensor& x, double probability, std::optional<uint64_t> key,
@@ -184,7 +184,7 @@ std::string part_problem(const Gpt2Config& config, int64_t tensor, int64_t pipel
 }
 
 void KeyValueCache::append(int64_t layer, at::Tensor& keys, at::Tensor& values) {
-  if (layers_.size() <= size_t(layer)) layers_.resize(size_t(layer) + 1);
+  if (std::ssize(layers_) <= layer) layers_.resize(layer + 1);
   Layer& own = layers_[layer];
   if (!own.keys.defined()) {
     std::vector<int64_t> shape = keys.sizes().vec();
@@ -220,7 +220,7 @@ struct Gpt2Network::Block : torch::nn::Module {
         int64_t layer)
       : config_(config), peers_(peers), tensor_(*peers.tensor), layer_(layer) {
     const int64_t e = config.width;
-    const double residual = kWeightDeviation / std::sqrt(2 * double(config.layers));
+    const double residual = kWeightDeviation / std::sqrt(2.0 * config.layers);
     const auto make = [&](const std::string& name, int64_t in, int64_t out, double deviation) {
       return std::make_shared<Affine>(maker.normal(name + ".weight", {in, out}, deviation),
                                       maker.zeros(name + ".bias", out));
@@ -262,8 +262,8 @@ struct Gpt2Network::Block : torch::nn::Module {
     std::optional<uint64_t> key;
     if (dropout > 0) {
       // Other heads on each process, other numbers.
-      key = key_of_parts(
-          {*pass.dropout_key, uint64_t(layer_), kInAttention + uint64_t(tensor_.rank())});
+      key = key_of_parts({*pass.dropout_key, static_cast<uint64_t>(layer_),
+                          kInAttention + static_cast<uint64_t>(tensor_.rank())});
     }
     const RandomSection section(x.device(), key);
     const at::Tensor out = at::scaled_dot_product_attention(
@@ -277,11 +277,11 @@ struct Gpt2Network::Block : torch::nn::Module {
     const at::Tensor a = affine_of_peers(attention(norm(x, *ln_1), pass, cache_layer),
                                          attn->c_proj->weight, attn->c_proj->bias, peers_);
     const std::optional<uint64_t> key = key_of_positions(pass.dropout_key, peers_);
-    x = x + dropped(a, config_.dropout, key, uint64_t(layer_), kAfterAttention);
+    x = x + dropped(a, config_.dropout, key, layer_, kAfterAttention);
     const at::Tensor inner =
         at::gelu(affine(norm(x, *ln_2), mlp->c_fc->weight, mlp->c_fc->bias), "tanh");
     const at::Tensor m = affine_of_peers(inner, mlp->c_proj->weight, mlp->c_proj->bias, peers_);
-    return x + dropped(m, config_.dropout, key, uint64_t(layer_), kAfterMlp);
+    return x + dropped(m, config_.dropout, key, layer_, kAfterMlp);
   }
 
   std::shared_ptr<Affine> ln_1, ln_2;
@@ -354,7 +354,7 @@ at::Tensor Gpt2Network::blocks(at::Tensor x, const Pass& pass) {
   for (size_t i = 0; i < transformer_->blocks.size(); ++i) {
     const std::shared_ptr<Block>& block = transformer_->blocks[i];
     if (!pass.recompute) {
-      x = block->forward(x, pass, int64_t(i));
+      x = block->forward(x, pass, i);
       continue;
     }
     x = recomputed([block, pass](const at::Tensor& in) { return block->forward(in, pass, 0); }, x,

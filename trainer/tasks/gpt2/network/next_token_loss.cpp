@@ -142,7 +142,8 @@ EvalResult TokenEvaluation::finish(Peers& peers) {
   peers.sum(sums_);
   const double count = sums_[1].item<double>();
   const double loss = sums_[0].item<double>() / count;
-  return {.count = int64_t(count), .metrics = {{"loss", loss}, {"perplexity", std::exp(loss)}}};
+  return {.count = static_cast<int64_t>(count),
+          .metrics = {{"loss", loss}, {"perplexity", std::exp(loss)}}};
 }
 
 }  // namespace ffkit

@@ -175,7 +175,7 @@ class Stage {
 }  // namespace
 
 double bubble_share(int64_t stages, int64_t micro_batches) {
-  return double(stages - 1) / double(micro_batches + stages - 1);
+  return static_cast<double>(stages - 1) / (micro_batches + stages - 1);
 }
 
 at::Tensor from_last_stage(const at::Tensor& number, const Gpt2Network& network) {
