@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <ffkit/base/error.h>
+#include <ffkit/base/option_names.h>
 #include <ffkit/trainer/task.h>
 #include <ffkit/trainer/trainer.h>
 
@@ -58,8 +59,8 @@ std::optional<EvalResult> validate_model(Task& task, Model& model, BatchSource& 
                                   std::isnan(result.value("loss")) ? "nan" : "inf");
   if (!result.diverged.empty()) return result;  // whose results nobody wants
   if (!result.no_metrics.empty() && files.results.empty()) {
-    throw Error(ErrorCode::invalid_argument,
-                result.no_metrics + "; --evaluate with --results FILE writes what is found in it");
+    throw error_of(ErrorCode::invalid_argument, "{}; {} with {} writes what is found in it",
+                   result.no_metrics, option_name("evaluate"), option_set("results", "FILE"));
   }
   on_rank_0(mesh.world(), [&] {
     if (!files.results.empty()) evaluation->write_results(files.results);
@@ -161,8 +162,8 @@ EvalResult evaluate_for(Purpose purpose, const TrainOptions& given, const fs::pa
     const TrainOptions options = with_task(given);
     const TaskEntry& task = TaskRegistry::instance().find(options.task_name());
     if (!output.results.empty() && task.results.empty()) {
-      throw error_of(ErrorCode::unsupported, "the task {} writes no results; leave --results out",
-                     task.name);
+      throw error_of(ErrorCode::unsupported, "the task {} writes no results; leave {} out",
+                     task.name, option_name("results"));
     }
     if (!output.results.empty() && options.data.are_several()) {
       throw error_of(ErrorCode::unsupported,

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <ffkit/base/error.h>
+#include <ffkit/base/option_names.h>
 #include <ffkit/trainer/task_registry.h>
 #include <ffkit/trainer/trainer.h>
 
@@ -149,8 +150,8 @@ PythonModel python_model(const fs::path& file, bool is_alone, const CheckpointIn
   if (!task.python_model) {
     throw error_at(file, ErrorCode::unsupported,
                    "no library of Python has the network of the task {}, so there is no script to "
-                   "load its weights; leave --script out",
-                   task.name);
+                   "load its weights; leave {} out",
+                   task.name, option_name("script"));
   }
   return task.python_model(info.options, info.facts);
 }
@@ -167,8 +168,8 @@ std::string use_names(const fs::path& file, bool is_alone, const CheckpointInfo&
   const TaskEntry& task = TaskRegistry::instance().find(info.options.task_name());
   if (!task.use_names_of) {
     throw error_at(file, ErrorCode::unsupported,
-                   "the network of the task {} has names in one library alone; leave --names out",
-                   task.name);
+                   "the network of the task {} has names in one library alone; leave {} out",
+                   task.name, option_name("names"));
   }
   return task.use_names_of(info.options, info.facts, options.names, tensors);
 }

@@ -7,10 +7,12 @@
 #include <string>
 #include <utility>
 
+#include <ffkit/base/option_names.h>
 #include <ffkit/trainer/measure.h>
 #include <ffkit/trainer/stop.h>
 #include <ffkit/trainer/task.h>
 
+#include "base/make_error.h"
 #include "device/device.h"
 #include "distributed/communicator.h"
 #include "distributed/mesh.h"
@@ -77,9 +79,9 @@ class EndlessSource final : public BatchSource {
       batch = source_.next();
     }
     if (!batch)
-      throw Error(
-          ErrorCode::invalid_argument,
-          "the training split has fewer samples than one batch; give a smaller --batch-size");
+      throw error_of(ErrorCode::invalid_argument,
+                     "the training split has fewer samples than one batch; give a smaller {}",
+                     option_name("batch_size"));
     return batch;
   }
   double wait_seconds() const override { return source_.wait_seconds(); }

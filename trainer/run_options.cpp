@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include <ffkit/base/error.h>
+#include <ffkit/base/option_names.h>
 #include <ffkit/trainer/task_registry.h>
 
 #include "base/file/durable_file.h"
@@ -63,17 +64,19 @@ TrainOptions with_batch_of(const CheckpointInfo& stored, const std::filesystem::
   if (!is_left_open && now != before) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("a step of its run takes {} {}, but these options make it {} with "
-                            "{}; give --global-batch-size {}, or --accept-batch-change "
-                            "to go on with {}",
-                            before, samples, now, processes_text(world_size), before, now),
+                            "{}; give {}, or {} to go on with {}",
+                            before, samples, now, processes_text(world_size),
+                            option_set("global_batch_size", std::to_string(before)),
+                            option_name("accept_batch_change"), now),
                 context);
   }
   if (before % shares != 0) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("a step of its run takes {} {}, which {} with {} "
                             "batches a step cannot share evenly; start another number of "
-                            "processes, or give --accept-batch-change to go on with {} a step",
-                            before, samples, processes_text(world_size), options.accumulate, now),
+                            "processes, or give {} to go on with {} a step",
+                            before, samples, processes_text(world_size), options.accumulate,
+                            option_name("accept_batch_change"), now),
                 context);
   }
   options.global_batch_size = before;
@@ -200,8 +203,9 @@ void check_same_order(Communicator& communicator, const std::string& order) {
                     ? ""
                     : fmt::format("rank {} takes its samples in the order '{}', and rank 0 in the "
                                   "order '{}': one reads from a store and the other does not; "
-                                  "give all processes --order shuffle, or --order windowed",
-                                  communicator.rank(), order, first));
+                                  "give all processes {}, or {}",
+                                  communicator.rank(), order, first, option_set("order", "shuffle"),
+                                  option_set("order", "windowed")));
 }
 
 }  // namespace ffkit

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include <ffkit/base/option_names.h>
 #include <ffkit/trainer/task.h>
 #include <ffkit/trainer/trainer.h>
 
@@ -173,10 +174,10 @@ void check_weights_key(const TrainOptions& options) {
   const OptionTables tables = option_tables(copy);
   const Option* backbone = tables.task.find("backbone-weights");
   if (backbone != nullptr && !backbone->text().empty()) return;
-  throw error_of(
-      ErrorCode::invalid_argument,
-      "--weights-key {} chooses in a file of weights, and there is none; give --pretrained{}",
-      options.weights_key, backbone != nullptr ? " or --backbone-weights" : "");
+  throw error_of(ErrorCode::invalid_argument,
+                 "{} chooses in a file of weights, and there is none; give {}{}",
+                 option_set("weights_key", options.weights_key), option_name("pretrained"),
+                 backbone != nullptr ? " or " + option_name("backbone_weights") : "");
 }
 
 }  // namespace
@@ -227,8 +228,8 @@ TrainSummary train_or_resume(const TrainOptions& given, const ProgressOutput& ou
     const TrainOptions options = with_task(given);
     GettingReady getting_ready;
     if (options.work_dir.empty()) {
-      throw Error(ErrorCode::invalid_argument,
-                  "to continue a run needs its work folder; give --work-dir");
+      throw error_of(ErrorCode::invalid_argument,
+                     "to continue a run needs its work folder; give {}", option_name("work_dir"));
     }
     Communicator communicator(place, prepare_device(options, place));
     const std::vector<std::string>* own = resume.given ? &*resume.given : nullptr;

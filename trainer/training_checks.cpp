@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include <ffkit/base/option_names.h>
+
 #include "base/make_error.h"
 #include "model/parameters.h"
 #include "training_run.h"
@@ -37,17 +39,16 @@ void TrainingRun::check_fits(const CheckpointInfo& stored,
   if (is_out_of_patience(stored, options_)) {
     throw error_at(checkpoint, ErrorCode::invalid_argument,
                    "its last {} validations were no better than that of epoch {}; give more "
-                   "--patience to go on",
-                   options_.patience, stored.best_epoch);
+                   "{} to go on",
+                   options_.patience, stored.best_epoch, option_name("patience"));
   }
   if (is_finished(stored, options_)) {
-    throw error_at(
-        checkpoint, ErrorCode::invalid_argument,
-        options_.steps > 0
-            ? fmt::format("its run has done {} of {} steps; give more --steps to go on",
-                          stored.steps_done, options_.steps)
-            : fmt::format("its run has done {} of {} epochs; give more --epochs to go on",
-                          stored.epochs_done, options_.epochs));
+    throw error_at(checkpoint, ErrorCode::invalid_argument,
+                   options_.steps > 0
+                       ? fmt::format("its run has done {} of {} steps; give more {} to go on",
+                                     stored.steps_done, options_.steps, option_name("steps"))
+                       : fmt::format("its run has done {} of {} epochs; give more {} to go on",
+                                     stored.epochs_done, options_.epochs, option_name("epochs")));
   }
 }
 
@@ -78,8 +79,8 @@ std::string TrainingRun::not_finite() {
 
 void TrainingRun::end_diverged(const std::string& what) {
   report_.clear_terminal();
-  throw error_of(ErrorCode::invalid_argument, "{}; try a smaller --lr or more --warmup-epochs{}",
-                 what, checkpoints_.put_aside());
+  throw error_of(ErrorCode::invalid_argument, "{}; try a smaller {} or more {}{}", what,
+                 option_name("lr"), option_name("warmup_epochs"), checkpoints_.put_aside());
 }
 
 }  // namespace ffkit

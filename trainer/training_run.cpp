@@ -8,6 +8,7 @@
 #include <cmath>
 #include <utility>
 
+#include <ffkit/base/option_names.h>
 #include <ffkit/trainer/stop.h>
 
 #include "base/make_error.h"
@@ -64,10 +65,9 @@ TrainingRun::TrainingRun(const TrainOptions& options, const ProgressOutput& outp
 RunLength TrainingRun::length() const {
   const int64_t steps_per_epoch = train_->num_batches() / options_.accumulate;
   if (steps_per_epoch == 0) {
-    throw dataset_error(
-        options_.data.string(), ErrorCode::invalid_argument,
-        "the training split has fewer {} than one step of {}; give a smaller --batch-size",
-        entry_.samples, resolved_.global_batch_size);
+    throw dataset_error(options_.data.string(), ErrorCode::invalid_argument,
+                        "the training split has fewer {} than one step of {}; give a smaller {}",
+                        entry_.samples, resolved_.global_batch_size, option_name("batch_size"));
   }
   const int64_t num_steps = total_steps(options_, steps_per_epoch);
   return {.num_epochs = (num_steps + steps_per_epoch - 1) / steps_per_epoch,

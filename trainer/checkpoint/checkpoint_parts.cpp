@@ -16,6 +16,7 @@
 
 #include <ffkit/base/crc32c.h>
 #include <ffkit/base/error.h>
+#include <ffkit/base/option_names.h>
 
 #include "base/file/file.h"
 #include "base/json_text.h"
@@ -192,8 +193,8 @@ void write_part(const fs::path& file, const std::vector<SharedTensor>& own) {
 [[noreturn]] void refuse_unshared(const fs::path& path, int writer, int reader) {
   throw Error(ErrorCode::io,
               fmt::format("rank {} made it where rank {} does not see it; give all processes the "
-                          "same --work-dir on a file system that their machines share",
-                          writer, reader),
+                          "same {} on a file system that their machines share",
+                          writer, reader, option_name("work_dir")),
               {.path = path.string(), .subject = ErrorSubject::checkpoint});
 }
 
@@ -320,8 +321,8 @@ std::string type_and_shape(at::ScalarType type, at::IntArrayRef shape) {
 void refuse_without_tensor(const fs::path& path, const std::string& name) {
   throw Error(ErrorCode::invalid_argument,
               fmt::format("has no tensor '{}', which the run needs; is it of another model, "
-                          "--optimizer or --amp?",
-                          name),
+                          "{} or {}?",
+                          name, option_name("optimizer"), option_name("amp")),
               {.path = path.string(), .subject = ErrorSubject::checkpoint});
 }
 

@@ -16,6 +16,7 @@
 #include <variant>
 
 #include <ffkit/base/error.h>
+#include <ffkit/base/option_names.h>
 
 #include "base/printable.h"
 #include "checkpoint/checkpoint.h"
@@ -95,10 +96,11 @@ void take_prefix(Weights& weights, std::string prefix) {
   std::erase_if(weights.tensors, is_other);
   std::erase_if(weights.unread, is_other);
   if (weights.tensors.empty()) {
-    refuse_weights(weights,
-                   fmt::format("has nothing of the name '{}', which --weights-key asks "
-                               "for; its names begin with {}",
-                               printable(prefix.substr(0, prefix.size() - 1)), some_of(begins)));
+    refuse_weights(
+        weights,
+        fmt::format("has nothing of the name '{}', which {} asks for; its names begin with {}",
+                    printable(prefix.substr(0, prefix.size() - 1)), option_name("weights_key"),
+                    some_of(begins)));
   }
   change_names(weights, [&](std::string& name) { name.erase(0, prefix.size()); });
 }
@@ -195,7 +197,8 @@ Weights read_weights_of(const fs::path& path, const std::string& key) {
   } else if (fs::is_directory(path) || is_checkpoint(*file)) {
     if (!key.empty()) {
       refuse_weights(weights,
-                     "is a checkpoint of fftrain, which holds one model; leave --weights-key out");
+                     fmt::format("is a checkpoint of fftrain, which holds one model; leave {} out",
+                                 option_name("weights_key")));
     }
     weights.tensors = model_tensors(path, std::get<SafeTensorsReader>(*file));
   } else if (const std::optional<fs::path> index = index_of_shard(path)) {
@@ -242,10 +245,12 @@ void write_weights(const Weights& weights, const fs::path& path) {
   const bool is_pth = path.extension() == ".pth" || path.extension() == ".pt" ||
                       path.filename() == "pytorch_model.bin";
   if (path.extension() == ".onnx") {
-    throw Error(ErrorCode::unsupported,
-                "ONNX is written by PyTorch in Python; give a name that ends in .pth and --script, "
-                "and run the script that is written beside it",
-                {.path = path.string(), .subject = ErrorSubject::destination});
+    throw Error(
+        ErrorCode::unsupported,
+        fmt::format("ONNX is written by PyTorch in Python; give a name that ends in .pth and {}, "
+                    "and run the script that is written beside it",
+                    option_name("script")),
+        {.path = path.string(), .subject = ErrorSubject::destination});
   }
   if (!is_pth && !snapshot && path.extension() != ".safetensors") {
     throw Error(ErrorCode::invalid_argument,
@@ -370,7 +375,7 @@ int64_t rows_of_head(const WeightRules& rules, const std::vector<NamedTensor>& t
 
 WeightRules backbone_rules(const std::string& name) {
   return {.name = "backbone of " + name,
-          .choice = "--arch",
+          .choice = option_name("arch"),
           .prepare = [](const std::string& /*file*/, std::vector<NamedTensor>& tensors) {
             std::erase_if(tensors, [](const NamedTensor& t) {
               const std::string dotted = '.' + t.name;

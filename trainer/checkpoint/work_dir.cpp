@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include <ffkit/base/error.h>
+#include <ffkit/base/option_names.h>
 
 #include "base/file/file.h"
 #include "checkpoint/checkpoint.h"
@@ -144,8 +145,8 @@ WorkDirLock::WorkDirLock(const fs::path& folder) : folder_(folder), is_new_(make
   }
   throw Error(ErrorCode::invalid_argument,
               fmt::format("{} is writing to this work folder; wait for its end, or give another "
-                          "--work-dir",
-                          in_use_by(hold.user, "another training")),
+                          "{}",
+                          in_use_by(hold.user, "another training"), option_name("work_dir")),
               {.path = folder.string(), .subject = ErrorSubject::destination});
 }
 
@@ -157,10 +158,11 @@ WorkDirLock::~WorkDirLock() {
 WorkDir WorkDir::create(const fs::path& folder) {
   make_folder(folder);
   if (!list_checkpoints(folder).empty() || fs::exists(folder / kMetricsName)) {
-    throw Error(ErrorCode::invalid_argument,
-                "the work folder holds a run already; continue it with --resume, or give an empty "
-                "--work-dir",
-                {.path = folder.string(), .subject = ErrorSubject::destination});
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("the work folder holds a run already; continue it with {}, or give an empty {}",
+                    option_name("resume"), option_name("work_dir")),
+        {.path = folder.string(), .subject = ErrorSubject::destination});
   }
   remove_unfinished_parts(folder);
   return WorkDir(folder);
@@ -177,8 +179,8 @@ WorkDir WorkDir::reopen(const fs::path& folder, const fs::path& checkpoint) {
     throw Error(
         ErrorCode::invalid_argument,
         fmt::format("the work folder holds a later checkpoint, {}; resume from that, or give "
-                    "an empty --work-dir",
-                    files.back().path.filename().string()),
+                    "an empty {}",
+                    files.back().path.filename().string(), option_name("work_dir")),
         {.path = folder.string(), .subject = ErrorSubject::destination});
   }
   remove_unfinished_parts(folder);

@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include <ffkit/base/machine.h>
+#include <ffkit/base/option_names.h>
 #include <ffkit/trainer/batch_source.h>
 #include <ffkit/trainer/pinned_allocator.h>
 
@@ -223,10 +224,10 @@ void require_a_step(const TrainOptions& options, const Dataset& train) {
   }
   if (num_samples >= options.global_batch_size) return;
   throw dataset_error(train.path(), ErrorCode::invalid_argument,
-                      "{} has {} {}, fewer than one step of {}; give a smaller --batch-size",
+                      "{} has {} {}, fewer than one step of {}; give a smaller {}",
                       options.data.are_several() ? "an epoch" : "the split", num_samples,
-                      options.data.are_several() ? "samples" : "records",
-                      options.global_batch_size);
+                      options.data.are_several() ? "samples" : "records", options.global_batch_size,
+                      option_name("batch_size"));
 }
 
 std::vector<std::string> mixture_notes(const TrainOptions& options, const Dataset& train,

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include <ffkit/base/error.h>
+#include <ffkit/base/option_names.h>
 #include <ffkit/trainer/launch.h>
 
 namespace ffkit {
@@ -75,8 +76,8 @@ CudaModule& cuda_module() {
   if (module == nullptr) {
     throw Error(ErrorCode::unsupported,
                 "NCCL needs libffkit_trainer_cuda.so, which was not built or cannot be opened; "
-                "build where the wheel of torch with CUDA "
-                "is installed, or give --dist-backend gloo");
+                "build where the wheel of torch with CUDA is installed, or give " +
+                    option_set("dist_backend", "gloo"));
   }
   return *module;
 }

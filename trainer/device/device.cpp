@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <string>
 
+#include <ffkit/base/option_names.h>
 #include <ffkit/trainer/process_memory.h>
 
 #include "base/make_error.h"
@@ -23,8 +24,8 @@ namespace {
 c10::Device gpu(int index, int num_visible) {
   if (index >= num_visible) {
     throw error_of(ErrorCode::not_found,
-                   "GPU {} was asked for, but this process sees {}; give another --device", index,
-                   num_visible);
+                   "GPU {} was asked for, but this process sees {}; give another {}", index,
+                   num_visible, option_name("device"));
   }
   const c10::Device device(c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(index));
   c10::impl::VirtualGuardImpl(c10::DeviceType::CUDA).setDevice(device);
@@ -74,12 +75,14 @@ c10::Device prepare_device(const TrainOptions& options, const ProcessPlace& plac
   }
   if (index < 0 || (name != "auto" && name != "cuda" && !name.starts_with(kNumbered))) {
     throw error_of(ErrorCode::invalid_argument,
-                   "there is no --device '{}'; there are auto, cpu, cuda and cuda:N", name);
+                   "there is no {} '{}'; there are auto, cpu, cuda and cuda:N",
+                   option_name("device"), name);
   }
   if (!cuda_is_available()) {
     const std::string why = why_no_gpu(process_environment());
-    throw error_of(ErrorCode::not_found, "--device {} was asked for, but {}; give --device cpu",
-                   name, why.empty() ? "libtorch sees no GPU" : why);
+    throw error_of(ErrorCode::not_found, "{} was asked for, but {}; give {}",
+                   option_set("device", name), why.empty() ? "libtorch sees no GPU" : why,
+                   option_set("device", "cpu"));
   }
   const int num_visible = c10::impl::VirtualGuardImpl(c10::DeviceType::CUDA).deviceCount();
   return gpu(

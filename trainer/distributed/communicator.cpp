@@ -20,6 +20,7 @@
 #include <torch/csrc/distributed/c10d/comm.hpp>
 #include <torch/csrc/distributed/c10d/reducer.hpp>
 
+#include <ffkit/base/option_names.h>
 #include <ffkit/trainer/stop.h>
 
 #include "base/make_error.h"
@@ -76,12 +77,13 @@ void find_interface(const ProcessPlace& place, c10d::ProcessGroupGloo::Options& 
 Communicator::Communicator(const ProcessPlace& place, c10::Device device)
     : place_(place), device_(device), world_rank_(place.rank) {
   if (!place.backend.empty() && place.backend != "gloo" && place.backend != "nccl") {
-    throw error_of(ErrorCode::invalid_argument,
-                   "there is no --dist-backend '{}'; there are gloo and nccl", place.backend);
+    throw error_of(ErrorCode::invalid_argument, "there is no {} '{}'; there are gloo and nccl",
+                   option_name("dist_backend"), place.backend);
   }
   if (place.backend == "nccl" && !device.is_cuda()) {
-    throw Error(ErrorCode::invalid_argument,
-                "--dist-backend nccl is for GPUs, and this process trains on the CPU; give gloo");
+    throw error_of(ErrorCode::invalid_argument,
+                   "{} is for GPUs, and this process trains on the CPU; give gloo",
+                   option_set("dist_backend", "nccl"));
   }
   if (is_alone()) return;
   // What goes wrong is said by our own errors; c10d would add a page of stack frames.

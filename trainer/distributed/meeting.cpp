@@ -23,6 +23,8 @@
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
+#include <ffkit/base/option_names.h>
+
 #include "base/make_error.h"
 #include "launch/meeting_point.h"
 
@@ -311,8 +313,8 @@ void cannot_meet(const ProcessPlace& place, const std::string& reason) {
                           reason.find("address already in use") != std::string::npos)) {
     throw error_of(ErrorCode::io,
                    "the port of {} is in use by another program; give another one by MASTER_PORT "
-                   "or --dist-init-method tcp://HOST:PORT",
-                   place.meeting_point);
+                   "or {}",
+                   place.meeting_point, option_set("dist_init_method", "tcp://HOST:PORT"));
   }
   throw error_of(
       ErrorCode::io,

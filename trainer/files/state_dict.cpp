@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <ffkit/base/error.h>
+#include <ffkit/base/option_names.h>
 
 #include "base/printable.h"
 
@@ -346,12 +347,13 @@ std::pair<const Candidate*, std::string> choose(const std::vector<Candidate>& al
     }
   }
   if (chosen == nullptr && !key.empty()) {
-    refuse_dict(fmt::format("has nothing of the name '{}', which --weights-key asks for, but {}",
-                            printable(key), listed(paths_of(all, nullptr))));
+    refuse_dict(fmt::format("has nothing of the name '{}', which {} asks for, but {}",
+                            printable(key), option_name("weights_key"),
+                            listed(paths_of(all, nullptr))));
   }
   if (chosen == nullptr) {
-    refuse_dict(fmt::format("holds several sets of tensors: {}; say which by --weights-key",
-                            listed(paths_of(all, nullptr))));
+    refuse_dict(fmt::format("holds several sets of tensors: {}; say which by {}",
+                            listed(paths_of(all, nullptr)), option_name("weights_key")));
   }
   return {chosen, key};
 }

@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include <ffkit/base/error.h>
+#include <ffkit/base/option_names.h>
 
 #include "base/make_error.h"
 
@@ -150,9 +151,10 @@ void zero_init_residual(const Model& model) {
     if (std::regex_match(p.name, match, pattern)) last.insert_or_assign(match[1].str(), p);
   }
   if (last.empty()) {
-    throw Error(ErrorCode::invalid_argument,
-                "the model has no residual blocks for --zero-init-residual; leave it out, or give "
-                "an --arch of the ResNet family");
+    throw error_of(
+        ErrorCode::invalid_argument,
+        "the model has no residual blocks for {}; leave it out, or give an {} of the ResNet family",
+        option_name("zero_init_residual"), option_name("arch"));
   }
   at::NoGradGuard no_grad;
   for (const auto& [block, p] : last) p.tensor.zero_();

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <ffkit/base/error.h>
+#include <ffkit/base/option_names.h>
 #include <ffkit/format/dataset.h>
 #include <ffkit/trainer/eval_result.h>
 #include <ffkit/trainer/task.h>
@@ -146,8 +147,8 @@ const TaskEntry& TaskRegistry::find_for(const Schema& schema, const std::string&
                    fmt::join(reasons, "; "));
   }
   throw error_at(path, ErrorCode::invalid_argument,
-                 "the tasks {} all train on such data; say with --task which one",
-                 fmt::join(fitting, ", "));
+                 "the tasks {} all train on such data; say with {} which one",
+                 fmt::join(fitting, ", "), option_name("task"));
 }
 
 std::vector<std::string> TaskRegistry::names() const {

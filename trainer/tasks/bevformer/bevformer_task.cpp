@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <ffkit/base/option_names.h>
 #include <ffkit/nuscenes/detection.h>
 #include <ffkit/nuscenes/selection.h>
 #include <ffkit/trainer/bevformer.h>
@@ -86,7 +87,7 @@ class BevFormerTask final : public Task {
   }
   std::vector<std::string> weight_notes() const override { return weight_notes_; }
   WeightRules weight_rules() const override {
-    return {.name = "bevformer_" + own().arch, .choice = "--arch"};
+    return {.name = "bevformer_" + own().arch, .choice = option_name("arch")};
   }
   ParameterSetting parameter_setting(const NamedTensor& parameter) const override {
     const bool is_backbone = parameter.name.starts_with(kBackbonePrefix);
@@ -143,8 +144,9 @@ std::unique_ptr<BatchSource> BevFormerTask::training_batches(int64_t epoch) {
   if (drawn.num_windows() < options().global_batch_size) {
     throw dataset_error(train_->keyframes.path(), ErrorCode::invalid_argument,
                         "the split has {} keyframes to train on, fewer than one step of {}; give a "
-                        "smaller --batch-size",
-                        drawn.num_windows(), options().global_batch_size);
+                        "smaller {}",
+                        drawn.num_windows(), options().global_batch_size,
+                        option_name("batch_size"));
   }
   LoaderOptions loader = keyframe_loader_options(options(), setting().place, setting().device,
                                                  *train_, *picture_size_, true);
@@ -179,7 +181,8 @@ std::unique_ptr<BatchSource> BevFormerTask::validation_batches() {
   if (train_ && !nuscenes::has_annotations(val_->keyframes)) {
     throw dataset_error(
         val_->keyframes.path(), ErrorCode::invalid_argument,
-        "has no annotations to validate against, as the test split; give another --val-split");
+        "has no annotations to validate against, as the test split; give another {}",
+        option_name("val_split"));
   }
   val_share_ = share_of_scenes(val_->keyframes, setting().place.rank, setting().place.world_size);
   if (val_share_.empty()) return std::make_unique<RepeatedBatch>(DeviceBatch{}, 0);

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <utility>
 
+#include <ffkit/base/option_names.h>
 #include <ffkit/image/transform_text.h>
 #include <ffkit/trainer/classification.h>
 
@@ -185,11 +186,11 @@ Dataset open_val(const TrainOptions& options) {
     const bool is_folder = !is_local(folder) || std::filesystem::is_directory(folder);
     if (error.code() != ErrorCode::not_found || !is_folder || !message.starts_with(prefix)) throw;
     message.erase(0, prefix.size());
-    throw Error(ErrorCode::not_found,
-                message +
-                    "; --val-split NAME validates another one, --val-share 0.1 a tenth of "
-                    "the training split",
-                error.context());
+    throw Error(
+        ErrorCode::not_found,
+        fmt::format("{}; {} validates another one, {} a tenth of the training split", message,
+                    option_set("val_split", "NAME"), option_set("val_share", "0.1")),
+        error.context());
   }
 }
 
@@ -217,9 +218,8 @@ std::optional<Dataset> open_to_predict(const TrainOptions& options) {
     if (!has_wanted && splits.size() > 1) {
       throw dataset_error(
           data, ErrorCode::invalid_argument,
-          "there is no split '{}'; the data set has {}; say with --val-split which one "
-          "is to be predicted",
-          wanted, fmt::join(splits, ", "));
+          "there is no split '{}'; the data set has {}; say with {} which one is to be predicted",
+          wanted, fmt::join(splits, ", "), option_name("val_split"));
     }
     split = has_wanted || splits.empty() ? wanted : splits.front();
   }

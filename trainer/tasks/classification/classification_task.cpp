@@ -14,6 +14,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <ffkit/base/option_names.h>
 #include <ffkit/trainer/classification.h>
 #include <ffkit/trainer/task.h>
 #include <ffkit/trainer/task_registry.h>
@@ -193,7 +194,7 @@ class ClassificationTask final : public Task {
     return {.name = entry_.name,
             .head = entry_.head,
             .rows = "classes",
-            .choice = "--arch",
+            .choice = option_name("arch"),
             .current_name = entry_.current_name};
   }
 

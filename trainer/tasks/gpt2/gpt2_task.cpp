@@ -14,6 +14,7 @@
 #include <optional>
 #include <utility>
 
+#include <ffkit/base/option_names.h>
 #include <ffkit/text/token_data.h>
 #include <ffkit/trainer/gpt2.h>
 #include <ffkit/trainer/module_model.h>
@@ -101,7 +102,7 @@ class Gpt2Task final : public Task {
       name_gpt2_tensors(file, tensors);
       if (own.resize_vocabulary) resize_gpt2_vocabulary(tensors, vocabulary);
     };
-    return {.name = "GPT-2 of these sizes", .choice = "--arch", .prepare = prepare};
+    return {.name = "GPT-2 of these sizes", .choice = option_name("arch"), .prepare = prepare};
   }
 
   const ParameterParts* parts() const override { return parts_ ? &*parts_ : nullptr; }
@@ -321,14 +322,15 @@ void Gpt2Task::check_mesh() const {
   const int64_t data = own().data_parallel, found = setting().place.world_size;
   if (data != 0 && data != found) {
     throw error_of(ErrorCode::invalid_argument,
-                   "--data-parallel {} x --pipeline-parallel {} x --tensor-parallel {} are {} "
-                   "processes, but {} were started; start as many",
-                   data, pipeline, tensor, data * pipeline * tensor, found * pipeline * tensor);
+                   "{} x {} x {} are {} processes, but {} were started; start as many",
+                   option_set("data_parallel", std::to_string(data)),
+                   option_set("pipeline_parallel", std::to_string(pipeline)),
+                   option_set("tensor_parallel", std::to_string(tensor)), data * pipeline * tensor,
+                   found * pipeline * tensor);
   }
   if (options().batch_size % own().micro_batches != 0) {
-    throw error_of(ErrorCode::invalid_argument,
-                   "a batch of {} cannot be divided into {} --micro-batches", options().batch_size,
-                   own().micro_batches);
+    throw error_of(ErrorCode::invalid_argument, "a batch of {} cannot be divided into {} {}",
+                   options().batch_size, own().micro_batches, option_name("micro_batches"));
   }
 }
 

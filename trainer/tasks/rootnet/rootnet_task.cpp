@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include <ffkit/base/option_names.h>
 #include <ffkit/pose/person_record.h>
 #include <ffkit/trainer/module_model.h>
 #include <ffkit/trainer/rootnet.h>
@@ -166,7 +167,7 @@ class RootNetTask final : public Task {
   }
   std::vector<std::string> weight_notes() const override { return weight_notes_; }
   WeightRules weight_rules() const override {
-    return {.name = "RootNet with " + own().arch, .choice = "--arch"};
+    return {.name = "RootNet with " + own().arch, .choice = option_name("arch")};
   }
 
   at::Tensor loss(const DeviceBatch& batch) override {
@@ -199,9 +200,9 @@ std::unique_ptr<BatchSource> RootNetTask::validation_batches() {
   if (train_) {
     const std::vector<int64_t> depths = val_->int_column(pose::person::kHasDepth);
     if (std::ranges::find(depths, 1) == depths.end()) {
-      throw dataset_error(
-          val_->path(), ErrorCode::invalid_argument,
-          "has no person whose depth is known to validate against; give another --val-split");
+      throw dataset_error(val_->path(), ErrorCode::invalid_argument,
+                          "has no person whose depth is known to validate against; give another {}",
+                          option_name("val_split"));
     }
   }
   return std::make_unique<LoaderSource>(

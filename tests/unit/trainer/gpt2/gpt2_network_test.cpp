@@ -15,6 +15,8 @@
 #include <map>
 #include <string>
 
+#include <ffkit/base/option_names.h>
+
 #include "distributed/communicator.h"
 #include "expect_error.h"
 #include "support/world.h"
@@ -291,10 +293,13 @@ TEST(Gpt2Network, GoesOnFromItsCache) {
 
 TEST(Gpt2Network, RefusesWhatCannotBeDivided) {
   EXPECT_ERROR(Gpt2Network({.heads = 5, .width = 16}), invalid_argument);
+  const auto shown = [](const std::string& text) {
+    return with_option_names(text, OptionStyle::command_line);
+  };
   EXPECT_EQ(
-      part_problem(kSmall, 3, 1),
+      shown(part_problem(kSmall, 3, 1)),
       "4 heads cannot be divided among 3 processes of --tensor-parallel; give a divisor of 4");
-  EXPECT_EQ(part_problem(kSmall, 1, 3),
+  EXPECT_EQ(shown(part_problem(kSmall, 1, 3)),
             "2 layers cannot be divided among 3 processes of --pipeline-parallel; give 2 or fewer");
   EXPECT_EQ(part_problem(kSmall, 2, 2), "");
 }

@@ -29,7 +29,7 @@ struct WeightRules {
   // The linear layer that is drawn anew if the file has another number of rows; empty: none.
   std::string head = {};
   std::string rows = "rows";     // what messages call the head's rows: "classes"
-  std::string choice = "model";  // what chooses the model, for messages: "--arch"
+  std::string choice = "model";  // what chooses the model, for messages: option_name("arch")
   // The present name of a tensor in an older file; empty: no name ever changed.
   std::function<std::string(const std::string& name)> current_name = {};
   // Turns the tensors of `file` into those of the model, with its names, before they are matched.

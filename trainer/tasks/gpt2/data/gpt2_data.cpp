@@ -8,6 +8,7 @@
 #include <chrono>
 #include <utility>
 
+#include <ffkit/base/option_names.h>
 #include <ffkit/text/token_data.h>
 #include <ffkit/trainer/gpt2.h>
 
@@ -126,9 +127,9 @@ Gpt2Config configured_network(const Gpt2Options& options, int64_t vocabulary) {
   config.dropout = options.dropout;
   if (options.norm_epsilon > 0) config.norm_epsilon = options.norm_epsilon;
   if (config.vocabulary < vocabulary) {
-    throw error_of(ErrorCode::invalid_argument,
-                   "--vocabulary {} is less than the data's {} tokens; give at least {}",
-                   config.vocabulary, vocabulary, vocabulary);
+    throw error_of(
+        ErrorCode::invalid_argument, "{} is less than the data's {} tokens; give at least {}",
+        option_set("vocabulary", std::to_string(config.vocabulary)), vocabulary, vocabulary);
   }
   const std::string problem = gpt2_problem(config);
   if (!problem.empty()) throw Error(ErrorCode::invalid_argument, problem);

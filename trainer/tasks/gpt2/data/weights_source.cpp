@@ -8,6 +8,7 @@
 #include <string_view>
 #include <tuple>
 
+#include <ffkit/base/option_names.h>
 #include <ffkit/text/tokenizer.h>
 
 #include "base/make_error.h"
@@ -58,15 +59,16 @@ void take_gpt2_settings(Gpt2Options& options, const std::filesystem::path& weigh
       is_in_parts(source.file)) {
     throw error_at(source.file, ErrorCode::unsupported,
                    "is in parts, which are read as they are; export it (fftrain --export) and take "
-                   "that with --resize-vocabulary");
+                   "that with {}",
+                   option_name("resize_vocabulary"));
   }
   if (!source.config) return;
   const double theirs = source.config->norm_epsilon;
   if (options.norm_epsilon != 0 && options.norm_epsilon != theirs) {
     throw error_at(source.file, ErrorCode::invalid_argument,
-                   "is of a network with a layer_norm_epsilon of {}, but --layer-norm-epsilon is "
-                   "{}; leave that option out",
-                   theirs, options.norm_epsilon);
+                   "is of a network with a layer_norm_epsilon of {}, but {} is {}; "
+                   "leave that option out",
+                   theirs, option_name("layer_norm_epsilon"), options.norm_epsilon);
   }
   if (theirs != Gpt2Config{}.norm_epsilon) options.norm_epsilon = theirs;
 }
@@ -84,9 +86,10 @@ void check_gpt2_config(const std::filesystem::path& weights, const Gpt2Config& c
         std::tuple("tokens", other.vocabulary, config.vocabulary)}) {
     const bool is_vocabulary = std::string_view(name) == "tokens";
     if (theirs == own || (is_vocabulary && any_vocabulary)) continue;
-    throw error_at(source.config_file, ErrorCode::invalid_argument,
-                   "is of a GPT-2 with {} {}, but the network here has {}{}", theirs, name, own,
-                   is_vocabulary ? "; --resize-vocabulary takes it" : "");
+    throw error_at(
+        source.config_file, ErrorCode::invalid_argument,
+        "is of a GPT-2 with {} {}, but the network here has {}{}", theirs, name, own,
+        is_vocabulary ? fmt::format("; {} takes it", option_name("resize_vocabulary")) : "");
   }
 }
 

@@ -17,6 +17,7 @@
 
 #include <ffkit/base/error.h>
 #include <ffkit/base/machine.h>
+#include <ffkit/base/option_names.h>
 #include <ffkit/text/tokenizer.h>
 #include <ffkit/trainer/generate.h>
 #include <ffkit/trainer/gpt2.h>
@@ -56,7 +57,7 @@ bool draws_from_some(const GenerateOptions& o) {
 }
 
 void check_options(const GenerateOptions& o) {
-  const auto require = [](bool holds, const char* name, const char* range) {
+  const auto require = [](bool holds, const char* name, const std::string& range) {
     if (!holds) refuse_generation(fmt::format("{} must be {}", name, range));
   };
   require(o.max_tokens >= 1, "max-tokens", "at least 1");
@@ -67,11 +68,13 @@ void check_options(const GenerateOptions& o) {
   require(o.repetition_penalty > 0 && std::isfinite(o.repetition_penalty), "repetition-penalty",
           "more than 0");
   require(std::ranges::none_of(o.stop, &std::string::empty), "stop", "a text that is not empty");
-  require(!o.hides_stop || !o.stop.empty(), "hide-stop", "off without --stop");
+  require(!o.hides_stop || !o.stop.empty(), "hide-stop", "off without " + option_name("stop"));
   if (o.temperature == 0.0 && draws_from_some(o)) {
     refuse_generation(
-        "--temperature 0 always takes the likeliest token, but --top-k and --top-p draw one; give "
-        "another --temperature, or leave them out");
+        fmt::format("{} always takes the likeliest token, but {} and {} draw one; give another {}, "
+                    "or leave them out",
+                    option_set("temperature", "0"), option_name("top_k"), option_name("top_p"),
+                    option_name("temperature")));
   }
   require(o.batch_size >= 1, "batch-size", "at least 1");
   require(o.tensor_parallel >= 1, "tensor-parallel", "at least 1");
@@ -275,7 +278,8 @@ std::vector<uint32_t> prompt_tokens(const LoadedGpt2& loaded, const std::string&
         "a prompt of {} tokens and {} more are longer than the network's {} positions; give {}",
         tokens.size(), max_tokens, config.positions,
         std::ssize(tokens) < config.positions
-            ? fmt::format("--max-tokens {} or fewer", config.positions - std::ssize(tokens))
+            ? option_set("max_tokens", std::to_string(config.positions - std::ssize(tokens))) +
+                  " or fewer"
             : "a shorter prompt"));
   }
   return tokens;
@@ -329,11 +333,11 @@ GenerateResult generate_texts(const GenerateOptions& options,
   return with_torch_errors([&] {
     check_options(options);
     if (options.tensor_parallel * options.pipeline_parallel != place.world_size) {
-      refuse_generation(fmt::format(
-          "--tensor-parallel {} x --pipeline-parallel {} are {} processes, but {} were started; "
-          "start as many",
-          options.tensor_parallel, options.pipeline_parallel,
-          options.tensor_parallel * options.pipeline_parallel, place.world_size));
+      refuse_generation(
+          fmt::format("{} x {} are {} processes, but {} were started; start as many",
+                      option_set("tensor_parallel", std::to_string(options.tensor_parallel)),
+                      option_set("pipeline_parallel", std::to_string(options.pipeline_parallel)),
+                      options.tensor_parallel * options.pipeline_parallel, place.world_size));
     }
     const at::NoGradGuard no_grad;
     TrainOptions mesh_options;

@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <ffkit/base/option_names.h>
 #include <ffkit/trainer/module_model.h>
 
 #include "base/file/file.h"
@@ -171,7 +172,8 @@ LoadedGpt2 load_gpt2(const GenerateOptions& options, const RunMesh& mesh, const 
   const bool is_run = source.run.has_value();
   if (is_run && !options.weights_key.empty()) {
     throw error_at(file, ErrorCode::invalid_argument,
-                   "is a checkpoint of fftrain, which holds one model; leave --weights-key out");
+                   "is a checkpoint of fftrain, which holds one model; leave {} out",
+                   option_name("weights_key"));
   }
   if (!source.config) {
     throw error_at(source.config_file, ErrorCode::not_found,
@@ -180,8 +182,8 @@ LoadedGpt2 load_gpt2(const GenerateOptions& options, const RunMesh& mesh, const 
   const Gpt2Config& config = *source.config;
   const std::string tokenizer = is_run ? Gpt2Facts::of(source.run->facts).tokenizer : "";
   if (is_run && tokenizer.empty() && options.tokenizer.empty()) {
-    throw error_at(file, ErrorCode::not_found,
-                   "its data had no tokenizer; give --tokenizer FOLDER");
+    throw error_at(file, ErrorCode::not_found, "its data had no tokenizer; give {}",
+                   option_set("tokenizer", "FOLDER"));
   }
   LoadedGpt2 loaded{.network = nullptr,
                     .tokenizer = !options.tokenizer.empty()
@@ -191,8 +193,8 @@ LoadedGpt2 load_gpt2(const GenerateOptions& options, const RunMesh& mesh, const 
   if (loaded.tokenizer.vocabulary_size() > config.vocabulary) {
     throw error_of(
         ErrorCode::invalid_argument,
-        "the tokenizer has {} tokens, but the network knows {}; give the network's own --tokenizer",
-        loaded.tokenizer.vocabulary_size(), config.vocabulary);
+        "the tokenizer has {} tokens, but the network knows {}; give the network's own {}",
+        loaded.tokenizer.vocabulary_size(), config.vocabulary, option_name("tokenizer"));
   }
   if (!is_run) {
     loaded.settings = read_generation_settings(file.parent_path(), loaded.tokenizer, options);

@@ -23,6 +23,7 @@
 #include <utility>
 
 #include <ffkit/base/error.h>
+#include <ffkit/base/option_names.h>
 
 #include "ops/recompute.h"
 #include "tasks/gpt2/network/next_token_loss.h"
@@ -166,19 +167,16 @@ Gpt2Share gpt2_share(const Gpt2Config& config, const Gpt2Peers& peers) {
 
 std::string part_problem(const Gpt2Config& config, int64_t tensor, int64_t pipeline) {
   if (config.heads % tensor != 0) {
-    return fmt::format(
-        "{} heads cannot be divided among {} processes of --tensor-parallel; give a divisor of {}",
-        config.heads, tensor, config.heads);
+    return fmt::format("{} heads cannot be divided among {} processes of {}; give a divisor of {}",
+                       config.heads, tensor, option_name("tensor_parallel"), config.heads);
   }
   if (config.layers < pipeline) {
-    return fmt::format(
-        "{} layers cannot be divided among {} processes of --pipeline-parallel; give {} or fewer",
-        config.layers, pipeline, config.layers);
+    return fmt::format("{} layers cannot be divided among {} processes of {}; give {} or fewer",
+                       config.layers, pipeline, option_name("pipeline_parallel"), config.layers);
   }
   if (config.vocabulary < tensor) {
-    return fmt::format(
-        "a vocabulary of {} cannot be divided among {} processes of --tensor-parallel",
-        config.vocabulary, tensor);
+    return fmt::format("a vocabulary of {} cannot be divided among {} processes of {}",
+                       config.vocabulary, tensor, option_name("tensor_parallel"));
   }
   return {};
 }

@@ -11,6 +11,8 @@
 #include <cmath>
 #include <exception>
 
+#include <ffkit/base/option_names.h>
+
 #include "base/make_error.h"
 #include "tasks/rootnet/data/rootnet_data.h"
 
@@ -105,7 +107,7 @@ EvalResult RootNetEvaluation::finish(Peers& peers) {
   if (sums[-1].item<double>() == 0) {
     throw dataset_error(split_.path(), ErrorCode::invalid_argument,
                         rows.size(0) == 0
-                            ? "no person was validated; give another --val-split"
+                            ? "no person was validated; give another " + option_name("val_split")
                             : "rank 0 could not compute the metric; its message says why");
   }
   EvalResult result{.count = rows.size(0), .metrics = {}};
