@@ -13,6 +13,7 @@
 #include "tasks/bevformer/network/attention.h"
 
 namespace ffkit {
+namespace {
 
 // AttentionLayer: what a layer of the encoder and one of the decoder consist of: two attentions and
 // a feed-forward network, a layer norm behind each. Who has it calls them in order.
@@ -42,8 +43,6 @@ struct AttentionLayer : torch::nn::Module {
  private:
   torch::nn::ModuleList norms_;
 };
-
-namespace {
 
 using EncoderLayer = AttentionLayer<TemporalSelfAttention, SpatialCrossAttention>;
 
