@@ -1,5 +1,5 @@
-// The options of a run: as its weights and its checkpoint want them, in config.toml, and the same on
-// all of its processes.
+// The options of a run: as its weights and its checkpoint want them, in config.toml, and the same
+// on all of its processes.
 #pragma once
 
 #include <filesystem>

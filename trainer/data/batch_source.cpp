@@ -14,8 +14,8 @@
 #include <ffkit/trainer/pinned_allocator.h>
 
 #include "base/make_error.h"
+#include "data/warning.h"
 #include "launch/waiting.h"
-#include "report/progress.h"
 
 namespace ffkit {
 

@@ -16,7 +16,7 @@
 
 #include "base/file/file.h"
 #include "base/make_error.h"
-#include "report/progress.h"
+#include "data/warning.h"
 
 namespace ffkit {
 namespace {

@@ -47,8 +47,8 @@ void choose_kernels(bool deterministic) {
   // What cuBLAS wants for it, read when it is first used.
   if (deterministic) setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
   at::Context& context = at::globalContext();
-  // Where there is no such kernel, libtorch throws (with_torch_errors). With warnings alone it would
-  // leave attention as it is, too.
+  // Where there is no such kernel, libtorch throws (with_torch_errors). With warnings alone it
+  // would leave attention as it is, too.
   context.setDeterministicAlgorithms(deterministic, /*warn_only=*/false);
   context.setDeterministicCuDNN(deterministic);
   context.setBenchmarkCuDNN(!deterministic);

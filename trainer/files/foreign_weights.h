@@ -1,6 +1,6 @@
 // Weights as other programs keep them: in folders and in several files (transformers' large models:
-// model.safetensors.index.json, or pytorch_model.bin.index.json, names the file of each tensor), and
-// in forms that are not read here, each called by its name.
+// model.safetensors.index.json, or pytorch_model.bin.index.json, names the file of each tensor),
+// and in forms that are not read here, each called by its name.
 #pragma once
 
 #include <filesystem>

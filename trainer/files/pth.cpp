@@ -1,3 +1,5 @@
+#include "files/pth.h"
+
 #include <ATen/core/Dict.h>
 #include <ATen/core/ivalue.h>
 #include <ATen/core/jit_type.h>

@@ -1,7 +1,5 @@
-// What a run shows of itself while it goes on: its speed, a line on a terminal, warnings.
+// What a run shows of itself while it goes on: its speed, and a line on a terminal.
 #pragma once
-
-#include <fmt/format.h>
 
 #include <cstdint>
 #include <cstdio>
@@ -11,8 +9,8 @@
 
 namespace ffkit {
 
-// ThroughputMeter: the speed of training. The first kWarmupSteps steps are left out: they fill pools
-// and caches. Not thread-safe.
+// ThroughputMeter: the speed of training. The first kWarmupSteps steps are left out: they fill
+// pools and caches. Not thread-safe.
 class ThroughputMeter {
  public:
   static constexpr int64_t kWarmupSteps = 5;
@@ -68,10 +66,5 @@ class LiveProgress {
   std::FILE* terminal_;
   TerminalLine line_;
 };
-
-// Whatever fftrain prints elsewhere: a run that sees other records than it was given says so.
-inline void warn_on_stderr(const std::string& sentence) {
-  fmt::print(stderr, "fftrain: warning: {}\n", sentence);
-}
 
 }  // namespace ffkit

@@ -54,8 +54,8 @@ inline void add_test_models() {
   (void)is_added;
 }
 
-// For comparing with numbers that were printed elsewhere: in float64, the processor's kernels agree.
-// Turns the parameters and buffers of `model` into float64.
+// Turns the parameters and buffers of `model` into float64, in which the processor's kernels agree
+// with numbers that were printed elsewhere.
 inline void compute_in_float64(const Model& model) {
   std::vector<NamedTensor> tensors = model.parameters();
   for (const NamedTensor& buffer : model.buffers()) tensors.push_back(buffer);

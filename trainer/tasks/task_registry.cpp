@@ -1,64 +1,16 @@
-#include <ATen/ops/cat.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
-#include <ffkit/base/error.h>
 #include <ffkit/base/option_names.h>
-#include <ffkit/format/dataset.h>
 #include <ffkit/trainer/eval_result.h>
-#include <ffkit/trainer/task.h>
 #include <ffkit/trainer/task_registry.h>
-#include <ffkit/trainer/trainer.h>
 
 #include "base/make_error.h"
-#include "optim/gradients.h"
 
 namespace ffkit {
-
-at::Tensor part_of(const at::Tensor& whole, const TensorCut& cut) {
-  if (cut.runs.empty()) return whole;
-  std::vector<at::Tensor> pieces;
-  for (const TensorCut::Run& run : cut.runs)
-    pieces.push_back(whole.narrow(cut.dimension, run.begin, run.count));
-  return pieces.size() == 1 ? pieces[0] : at::cat(pieces, cut.dimension);
-}
-
-void Evaluation::write_results(const std::filesystem::path& file) {
-  throw Error(ErrorCode::unsupported, "the task writes no results", {.path = file.string()});
-}
-
-std::string Evaluation::write_confusion(const std::filesystem::path& file) {
-  throw Error(ErrorCode::unsupported, "the task has no classes", {.path = file.string()});
-}
-
-std::unique_ptr<BatchSource> Task::prediction_batches() {
-  throw Error(ErrorCode::unsupported, "the task predicts nothing but what it validates");
-}
-
-void Task::set_facts(const TaskFacts& /*facts*/) {}
-
-std::string Task::misfit(const TrainOptions& /*stored*/, const TaskFacts& stored_facts) const {
-  const TaskFacts own = facts();
-  for (const auto& [name, text] : own) {
-    const auto stored = stored_facts.find(name);
-    if (stored == stored_facts.end() || stored->second != text)
-      return fmt::format("its {} are not those of the data set {}", name, options().data.string());
-  }
-  return {};
-}
-
-TaskFacts Task::facts_of_weights(const std::vector<NamedTensor>& /*weights*/,
-                                 const std::filesystem::path& /*file*/) {
-  return facts();
-}
-
-at::Tensor Task::gradient_norm(const std::vector<NamedTensor>& parameters) {
-  return ffkit::gradient_norm(parameters);
-}
 
 bool EvalResult::has_value(std::string_view name) const {
   for (const auto& [own, value] : metrics) {
@@ -155,36 +107,6 @@ std::vector<std::string> TaskRegistry::names() const {
   std::vector<std::string> names;
   for (const auto& entry : entries_) names.push_back(entry->name);
   return names;
-}
-
-namespace {
-
-// Of the first data set, whose task is the others' too. Nothing when there is no such split.
-std::optional<Dataset> find_split(const TrainOptions& options, const char* split) {
-  try {
-    return Dataset::open(options.data.folders().front().path, split,
-                         {.max_record_bytes = options.max_record_bytes});
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::not_found) throw;
-    return std::nullopt;
-  }
-}
-
-}  // namespace
-
-TrainOptions with_task(TrainOptions options) {
-  const TaskRegistry& tasks = TaskRegistry::instance();
-  if (options.task.empty() && !options.dummy && !options.data.empty()) {
-    // nuScenes' small version has splits of other names.
-    for (const char* split : {"train", "val", "mini_train", "mini_val"}) {
-      const std::optional<Dataset> found = find_split(options, split);
-      if (!found) continue;
-      options.task = tasks.find_for(found->schema(), found->path().string()).name;
-      break;
-    }
-  }
-  options.task = tasks.find(options.task_name()).name;
-  return options;
 }
 
 }  // namespace ffkit
