@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include <ffkit/converter/sources.h>
+#include <ffkit/sources/transcode.h>
 
 #include "converter/input/source_error.h"
 #include "converter/places/place.h"

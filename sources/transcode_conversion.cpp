@@ -2,8 +2,8 @@
 #include <vector>
 
 #include <ffkit/base/option_names.h>
-#include <ffkit/converter/sources.h>
 #include <ffkit/sources/registry.h>
+#include <ffkit/sources/transcode.h>
 
 #include "base/make_error.h"
 

@@ -5,8 +5,8 @@
 #include <charconv>
 #include <optional>
 
-#include <ffkit/converter/sources.h>
 #include <ffkit/image/dct_picture.h>
+#include <ffkit/sources/transcode.h>
 
 #include "base/errors_only.h"
 #include "base/make_error.h"

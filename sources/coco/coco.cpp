@@ -8,7 +8,7 @@
 #include <utility>
 
 #include <ffkit/base/option_names.h>
-#include <ffkit/converter/sources.h>
+#include <ffkit/sources/coco.h>
 
 #include "base/errors_only.h"
 #include "base/fnv.h"

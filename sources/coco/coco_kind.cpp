@@ -6,7 +6,8 @@
 
 #include <ffkit/base/option_names.h>
 #include <ffkit/converter/source_kind.h>
-#include <ffkit/converter/sources.h>
+#include <ffkit/sources/coco.h>
+#include <ffkit/sources/persons.h>
 
 #include "base/make_error.h"
 #include "converter/input/names.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <ffkit/converter/sources.h>
+#include <ffkit/sources/coco.h>
 
 namespace ffkit {
 

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include <ffkit/converter/sources.h>
+#include <ffkit/sources/demo.h>
 
 #include "converter/input/splitmix.h"
 #include "demo/demo_painter.h"

@@ -3,7 +3,7 @@
 
 #include <ffkit/base/option_names.h>
 #include <ffkit/converter/source_kind.h>
-#include <ffkit/converter/sources.h>
+#include <ffkit/sources/demo.h>
 
 #include "demo/demo_painter.h"
 #include "demo_nuscenes/root_writer.h"

@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include <ffkit/base/option_names.h>
-#include <ffkit/converter/sources.h>
 #include <ffkit/pose/person_record.h>
+#include <ffkit/sources/demo.h>
 
 #include "base/make_error.h"
 #include "converter/input/sample_arrays.h"

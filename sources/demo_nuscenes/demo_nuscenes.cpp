@@ -9,7 +9,8 @@
 #include <system_error>
 
 #include <ffkit/base/option_names.h>
-#include <ffkit/converter/sources.h>
+#include <ffkit/sources/demo.h>
+#include <ffkit/sources/nuscenes.h>
 
 #include "base/file/file.h"
 #include "base/make_error.h"

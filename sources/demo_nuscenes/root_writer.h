@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include <ffkit/converter/sources.h>
+#include <ffkit/sources/demo.h>
 
 namespace ffkit::nuscenes::demo {
 

@@ -2,7 +2,7 @@
 #include <string>
 
 #include <ffkit/converter/source_kind.h>
-#include <ffkit/converter/sources.h>
+#include <ffkit/sources/folder.h>
 
 #include "converter/input/names.h"
 

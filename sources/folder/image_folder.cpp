@@ -4,7 +4,7 @@
 #include <set>
 
 #include <ffkit/base/option_names.h>
-#include <ffkit/converter/sources.h>
+#include <ffkit/sources/folder.h>
 
 #include "converter/input/dangling_link.h"
 #include "converter/input/input_file.h"

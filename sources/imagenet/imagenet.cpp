@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include <ffkit/base/option_names.h>
-#include <ffkit/converter/sources.h>
+#include <ffkit/sources/imagenet.h>
 
 #include "archives/parallel_io.h"
 #include "archives/tar_index.h"

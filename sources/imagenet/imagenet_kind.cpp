@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include <ffkit/converter/source_kind.h>
-#include <ffkit/converter/sources.h>
+#include <ffkit/sources/imagenet.h>
 
 #include "converter/input/names.h"
 

@@ -12,7 +12,7 @@
 
 #include <ffkit/base/machine.h>
 #include <ffkit/base/option_names.h>
-#include <ffkit/converter/sources.h>
+#include <ffkit/sources/jsonl.h>
 
 #include "archives/tar_index.h"
 #include "base/errors_only.h"

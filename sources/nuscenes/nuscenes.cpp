@@ -9,9 +9,9 @@
 #include <system_error>
 
 #include <ffkit/base/option_names.h>
-#include <ffkit/converter/sources.h>
 #include <ffkit/nuscenes/classes.h>
 #include <ffkit/nuscenes/record.h>
+#include <ffkit/sources/nuscenes.h>
 
 #include "archives/parallel_io.h"
 #include "base/fnv.h"

@@ -5,8 +5,8 @@
 #include <ffkit/base/error.h>
 #include <ffkit/base/option_names.h>
 #include <ffkit/converter/source_kind.h>
-#include <ffkit/converter/sources.h>
 #include <ffkit/nuscenes/classes.h>
+#include <ffkit/sources/nuscenes.h>
 
 #include "converter/input/names.h"
 

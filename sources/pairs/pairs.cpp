@@ -4,7 +4,7 @@
 #include <span>
 #include <utility>
 
-#include <ffkit/converter/sources.h>
+#include <ffkit/sources/pairs.h>
 
 #include "base/errors_only.h"
 #include "base/fnv.h"

@@ -4,7 +4,7 @@
 
 #include <ffkit/base/option_names.h>
 #include <ffkit/converter/source_kind.h>
-#include <ffkit/converter/sources.h>
+#include <ffkit/sources/pairs.h>
 
 namespace ffkit {
 namespace {

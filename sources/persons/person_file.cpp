@@ -6,7 +6,7 @@
 #include <array>
 
 #include <ffkit/base/option_names.h>
-#include <ffkit/converter/sources.h>
+#include <ffkit/sources/persons.h>
 
 #include "converter/input/source_error.h"
 #include "persons/person_json.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <ffkit/converter/sources.h>
+#include <ffkit/sources/persons.h>
 
 #include "persons/person_file.h"
 

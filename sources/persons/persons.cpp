@@ -9,8 +9,8 @@
 #include <vector>
 
 #include <ffkit/base/option_names.h>
-#include <ffkit/converter/sources.h>
 #include <ffkit/pose/person_record.h>
+#include <ffkit/sources/persons.h>
 
 #include "archives/parallel_io.h"
 #include "base/errors_only.h"

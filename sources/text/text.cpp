@@ -5,7 +5,7 @@
 #include <utility>
 
 #include <ffkit/base/option_names.h>
-#include <ffkit/converter/sources.h>
+#include <ffkit/sources/text.h>
 #include <ffkit/text/token_data.h>
 
 #include "base/errors_only.h"

@@ -5,7 +5,7 @@
 
 #include <ffkit/base/option_names.h>
 #include <ffkit/converter/source_kind.h>
-#include <ffkit/converter/sources.h>
+#include <ffkit/sources/text.h>
 
 namespace ffkit {
 

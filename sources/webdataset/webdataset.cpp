@@ -9,7 +9,7 @@
 #include <utility>
 
 #include <ffkit/base/option_names.h>
-#include <ffkit/converter/sources.h>
+#include <ffkit/sources/webdataset.h>
 
 #include "archives/parallel_io.h"
 #include "base/errors_only.h"

@@ -2,7 +2,7 @@
 #include <optional>
 
 #include <ffkit/converter/source_kind.h>
-#include <ffkit/converter/sources.h>
+#include <ffkit/sources/webdataset.h>
 
 namespace ffkit {
 namespace {

@@ -17,7 +17,7 @@
 #include <thread>
 #include <vector>
 
-#include <ffkit/converter/sources.h>
+#include <ffkit/sources/webdataset.h>
 
 #include "converter/output/gather.h"
 #include "expect_error.h"

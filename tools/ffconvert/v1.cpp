@@ -9,8 +9,8 @@
 #include <ffkit/base/option_names.h>
 #include <ffkit/base/option_table.h>
 #include <ffkit/converter/progress_bar.h>
-#include <ffkit/converter/sources.h>
 #include <ffkit/converter/v1.h>
+#include <ffkit/sources/transcode.h>
 
 #include "base/make_error.h"
 #include "commands.h"

@@ -17,11 +17,11 @@
 #include <ffkit/base/option_table.h>
 #include <ffkit/converter/convert.h>
 #include <ffkit/converter/merge.h>
-#include <ffkit/converter/sources.h>
 #include <ffkit/converter/v1.h>
 #include <ffkit/format/dataset.h>
 #include <ffkit/loader/permutation.h>
 #include <ffkit/sources/registry.h>
+#include <ffkit/sources/transcode.h>
 
 #include "bindings.h"
 #include "convert/python_source.h"

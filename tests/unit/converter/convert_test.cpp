@@ -6,8 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include <ffkit/converter/convert.h>
-#include <ffkit/converter/sources.h>
 #include <ffkit/format/dataset.h>
+#include <ffkit/sources/demo.h>
+#include <ffkit/sources/folder.h>
+#include <ffkit/sources/jsonl.h>
 #include <ffkit/sources/registry.h>
 
 #include "expect_error.h"

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include <ffkit/converter/image_storage.h>
-#include <ffkit/converter/sources.h>
 #include <ffkit/image/dct_picture.h>
 #include <ffkit/image/image_codec.h>
 #include <ffkit/image/image_resizer.h>
 #include <ffkit/image/orientation.h>
+#include <ffkit/sources/nuscenes.h>
 #include <ffkit/sources/registry.h>
 
 #include "encode_for_test.h"

@@ -10,12 +10,13 @@
 #include <ffkit/base/error.h>
 #include <ffkit/converter/convert.h>
 #include <ffkit/converter/image_storage.h>
-#include <ffkit/converter/sources.h>
 #include <ffkit/format/dataset.h>
 #include <ffkit/format/record.h>
 #include <ffkit/image/dct_picture.h>
 #include <ffkit/image/image_codec.h>
 #include <ffkit/image/image_resizer.h>
+#include <ffkit/sources/demo.h>
+#include <ffkit/sources/folder.h>
 
 #include "encode_for_test.h"
 #include "expect_error.h"

@@ -12,8 +12,9 @@
 
 #include <ffkit/converter/convert.h>
 #include <ffkit/converter/merge.h>
-#include <ffkit/converter/sources.h>
 #include <ffkit/format/dataset.h>
+#include <ffkit/sources/folder.h>
+#include <ffkit/sources/transcode.h>
 
 #include "expect_error.h"
 #include "fake_source.h"

@@ -7,9 +7,10 @@
 #include <string>
 
 #include <ffkit/converter/convert.h>
-#include <ffkit/converter/sources.h>
 #include <ffkit/converter/v1.h>
 #include <ffkit/format/dataset_writer.h>
+#include <ffkit/sources/coco.h>
+#include <ffkit/sources/transcode.h>
 
 #include "expect_error.h"
 #include "fake_source.h"

@@ -5,8 +5,8 @@
 
 #include <ffkit/converter/convert.h>
 #include <ffkit/converter/merge.h>
-#include <ffkit/converter/sources.h>
 #include <ffkit/format/dataset.h>
+#include <ffkit/sources/jsonl.h>
 
 #include "expect_error.h"
 #include "fake_source.h"

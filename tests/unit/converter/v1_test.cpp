@@ -7,10 +7,10 @@
 
 #include <ffkit/converter/convert.h>
 #include <ffkit/converter/merge.h>
-#include <ffkit/converter/sources.h>
 #include <ffkit/converter/v1.h>
 #include <ffkit/format/dataset_writer.h>
 #include <ffkit/format/unfinished.h>
+#include <ffkit/sources/transcode.h>
 
 #include "expect_error.h"
 #include "shared_data.h"

@@ -14,9 +14,9 @@
 #include <nlohmann/json.hpp>
 
 #include <ffkit/converter/convert.h>
-#include <ffkit/converter/sources.h>
 #include <ffkit/nuscenes/detection_results.h>
 #include <ffkit/nuscenes/record.h>
+#include <ffkit/sources/nuscenes.h>
 
 #include "expect_error.h"
 #include "nuscenes/make_nuscenes.h"

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include <ffkit/converter/convert.h>
-#include <ffkit/converter/sources.h>
 #include <ffkit/loader/loader.h>
 #include <ffkit/nuscenes/geometry.h>
 #include <ffkit/nuscenes/loading.h>
+#include <ffkit/sources/demo.h>
 
 #include "sources/demo_nuscenes/scene.h"
 #include "temp_dir.h"

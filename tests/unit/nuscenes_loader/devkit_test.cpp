@@ -5,9 +5,9 @@
 #include <map>
 
 #include <ffkit/converter/convert.h>
-#include <ffkit/converter/sources.h>
 #include <ffkit/loader/loader.h>
 #include <ffkit/nuscenes/loading.h>
+#include <ffkit/sources/nuscenes.h>
 
 #include "nuscenes/nuscenes_expected.h"
 #include "temp_dir.h"

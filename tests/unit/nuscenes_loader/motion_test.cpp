@@ -14,10 +14,10 @@
 #include <vector>
 
 #include <ffkit/converter/convert.h>
-#include <ffkit/converter/sources.h>
 #include <ffkit/loader/loader.h>
 #include <ffkit/nuscenes/loading.h>
 #include <ffkit/nuscenes/windows.h>
+#include <ffkit/sources/nuscenes.h>
 
 #include "collect_epoch.h"
 #include "expect_error.h"

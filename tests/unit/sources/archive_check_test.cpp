@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include <ffkit/converter/sources.h>
+#include <ffkit/sources/imagenet.h>
 
 #include "expect_error.h"
 #include "pictures.h"

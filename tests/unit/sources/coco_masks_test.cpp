@@ -6,8 +6,8 @@
 
 #include <filesystem>
 
-#include <ffkit/converter/sources.h>
 #include <ffkit/image/image_codec.h>
+#include <ffkit/sources/coco.h>
 
 #include "expect_error.h"
 #include "image/codec/mask_decoder.h"

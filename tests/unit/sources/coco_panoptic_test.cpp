@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <optional>
 
-#include <ffkit/converter/sources.h>
 #include <ffkit/image/image_codec.h>
+#include <ffkit/sources/coco.h>
 
 #include "expect_error.h"
 #include "pictures.h"

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <optional>
 
-#include <ffkit/converter/sources.h>
+#include <ffkit/sources/coco.h>
 
 #include "expect_error.h"
 #include "pictures.h"

@@ -13,8 +13,9 @@
 #include <nlohmann/json.hpp>
 
 #include <ffkit/converter/convert.h>
-#include <ffkit/converter/sources.h>
 #include <ffkit/nuscenes/splits.h>
+#include <ffkit/sources/demo.h>
+#include <ffkit/sources/nuscenes.h>
 #include <ffkit/sources/registry.h>
 
 #include "expect_error.h"

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <set>
 
-#include <ffkit/converter/sources.h>
 #include <ffkit/image/image_codec.h>
+#include <ffkit/sources/demo.h>
 
 #include "expect_error.h"
 #include "sources/demo/demo_painter.h"

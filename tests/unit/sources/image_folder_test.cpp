@@ -5,7 +5,7 @@
 #include <chrono>
 #include <filesystem>
 
-#include <ffkit/converter/sources.h>
+#include <ffkit/sources/folder.h>
 
 #include "expect_error.h"
 #include "pictures.h"

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <ffkit/converter/sources.h>
+#include <ffkit/sources/imagenet.h>
 
 #include "expect_error.h"
 #include "meta_mat_builder.h"

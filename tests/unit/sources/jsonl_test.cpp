@@ -4,8 +4,8 @@
 #include <optional>
 
 #include <ffkit/converter/convert.h>
-#include <ffkit/converter/sources.h>
 #include <ffkit/format/dataset.h>
+#include <ffkit/sources/jsonl.h>
 
 #include "expect_error.h"
 #include "record_of.h"

@@ -14,8 +14,8 @@
 #include <nlohmann/json.hpp>
 
 #include <ffkit/converter/convert.h>
-#include <ffkit/converter/sources.h>
 #include <ffkit/format/dataset.h>
+#include <ffkit/sources/nuscenes.h>
 
 #include "nuscenes/nuscenes_root.h"
 #include "tar_builder.h"

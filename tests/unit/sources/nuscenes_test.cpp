@@ -15,10 +15,10 @@
 #include <ffkit/base/error.h>
 #include <ffkit/converter/convert.h>
 #include <ffkit/converter/merge.h>
-#include <ffkit/converter/sources.h>
 #include <ffkit/format/dataset.h>
 #include <ffkit/nuscenes/classes.h>
 #include <ffkit/nuscenes/record.h>
+#include <ffkit/sources/nuscenes.h>
 
 #include "sha256.h"
 #include "shared_data.h"

@@ -5,7 +5,7 @@
 
 #include <ffkit/converter/convert.h>
 #include <ffkit/converter/source_kind.h>
-#include <ffkit/converter/sources.h>
+#include <ffkit/sources/pairs.h>
 
 #include "encode_for_test.h"
 #include "expect_error.h"

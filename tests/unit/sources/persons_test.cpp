@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <ffkit/converter/sources.h>
 #include <ffkit/pose/person_record.h>
+#include <ffkit/sources/persons.h>
 
 #include "expect_error.h"
 #include "pictures.h"

@@ -7,8 +7,8 @@
 
 #include <ffkit/converter/convert.h>
 #include <ffkit/converter/merge.h>
-#include <ffkit/converter/sources.h>
 #include <ffkit/format/dataset.h>
+#include <ffkit/sources/text.h>
 #include <ffkit/text/token_data.h>
 
 #include "expect_error.h"

@@ -6,12 +6,12 @@
 #include <filesystem>
 
 #include <ffkit/converter/convert.h>
-#include <ffkit/converter/sources.h>
 #include <ffkit/format/dataset.h>
 #include <ffkit/format/dataset_writer.h>
 #include <ffkit/format/shard_writer.h>
 #include <ffkit/image/dct_picture.h>
 #include <ffkit/image/image_codec.h>
+#include <ffkit/sources/transcode.h>
 
 #include "encode_for_test.h"
 #include "expect_error.h"

@@ -4,8 +4,8 @@
 #include <zlib.h>
 
 #include <ffkit/converter/convert.h>
-#include <ffkit/converter/sources.h>
 #include <ffkit/format/dataset.h>
+#include <ffkit/sources/webdataset.h>
 
 #include "expect_error.h"
 #include "pictures.h"

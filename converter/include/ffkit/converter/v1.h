@@ -1,5 +1,6 @@
 // FFRecord v1 (FORMAT.md, "Version 1"): data sets written as files of the predecessor. Reading them
-// is Dataset::open's business, and open_datasets() in sources.h is the Source to convert them from.
+// is Dataset::open's business, and open_datasets() in sources/transcode.h is the Source to convert
+// them from.
 //
 //   DST/<split>.ffr/  PART_00000.ffr, PART_00001.ffr ..., by V1Writer
 //   DST/meta.pkl      of ImageNet's payload: the classes, and the labels of the training split

@@ -10,10 +10,14 @@
 
 #include <ffkit/converter/convert.h>
 #include <ffkit/converter/merge.h>
-#include <ffkit/converter/sources.h>
 #include <ffkit/converter/v1.h>
 #include <ffkit/format/dataset.h>
+#include <ffkit/sources/demo.h>
+#include <ffkit/sources/folder.h>
+#include <ffkit/sources/jsonl.h>
 #include <ffkit/sources/registry.h>
+#include <ffkit/sources/transcode.h>
+#include <ffkit/sources/webdataset.h>
 
 #include "expect_error.h"
 #include "fake_source.h"
