@@ -21,7 +21,7 @@
 #include <ffkit/format/schema.h>
 
 #include "archives/tar_index.h"
-#include "rows/read_bytes.h"
+#include "files/file_window.h"
 
 namespace ffkit {
 

@@ -1,9 +1,276 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include <ffkit/base/option_names.h>
 #include <ffkit/converter/source_kind.h>
+#include <ffkit/image/image_codec.h>
 #include <ffkit/sources/row_sources.h>
 
+#include "archives/parallel_io.h"
+#include "base/printable.h"
+#include "beton/beton_file.h"
+#include "converter/input/source_error.h"
+#include "converter/places/place.h"
+#include "files/shard_files.h"
+#include "rows/file_rows.h"
 #include "rows/row_source.h"
 
 namespace ffkit {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// FFCV names no ending; its pages and its ImageNet scripts have these two.
+ShardNames beton_names() {
+  const ShardNames beton = names_ending_in(".beton");
+  const ShardNames ffcv = names_ending_in(".ffcv");
+  return {.stem =
+              [beton, ffcv](const std::string& name) {
+                std::optional<std::string> stem = beton.stem(name);
+                return stem ? stem : ffcv.stem(name);
+              },
+          .noun = ".beton or .ffcv files",
+          .example = "train.beton"};
+}
+
+bool has_bytes(BetonType type) {
+  return type != BetonType::real && type != BetonType::integer;
+}
+
+class BetonRows final : public FileRows {
+ public:
+  BetonRows(const fs::path& path, const RowOptions& options)
+      : FileRows("beton", path,
+                 {.max_row_bytes = options.max_sample_bytes,
+                  .temporary_folder = options.temporary_folder,
+                  .cancel = options.cancel}) {
+    ShardListing listing = find_shards(path, beton_names());
+    notes_ = std::move(listing.notes);
+    for (ShardSplit& split : listing.splits) {
+      const size_t num_files = split.files.size();
+      const size_t number =
+          add_split(split.name, split.is_training, FileGroup(std::move(split.files)));
+      open_files(number, num_files);
+    }
+    require_equal_fields();
+    add_columns();
+    for (size_t split = 0; split < files_.size(); ++split) {
+      first_row_.emplace_back();
+      int64_t num_rows = 0;
+      for (const BetonFile& file : files_[split]) {
+        first_row_.back().push_back(num_rows);
+        num_rows += file.num_samples();
+        add_rows(split, ranges_of(file));
+      }
+    }
+    note_pictures();
+  }
+
+  void read(size_t split, int64_t row, std::span<RowValue> values,
+            SampleBuffers& buffers) const override {
+    const std::vector<int64_t>& first = first_row_.at(split);
+    const auto number =
+        static_cast<size_t>(std::ranges::upper_bound(first, row) - first.begin()) - 1;
+    const BetonFile& file = files_[split][number];
+    const std::vector<BetonField>& fields = file.fields();
+    int64_t num_bytes = 0;
+    for (size_t i = 0; i < fields.size(); ++i) {
+      try {
+        const BetonValue value = file.value(row - first[number], i);
+        num_bytes += value.data.num_bytes;
+        if (num_bytes > this->options().max_row_bytes) {
+          throw error_of(
+              ErrorCode::unsupported,
+              "has more than the {} bytes that a sample may have; take it away, or raise "
+              "the limit with {}",
+              this->options().max_row_bytes, option_name("max_sample_bytes"));
+        }
+        set_value(split, number, fields[i], value, values[i], buffers);
+      } catch (const Error& error) {
+        if (error.code() == ErrorCode::io) throw;
+        throw error.with_message(
+            fmt::format("column '{}': {}", columns_[i].field.name, error.message()));
+      }
+    }
+  }
+
+ private:
+  void open_files(size_t split, size_t num_files) {
+    std::vector<std::optional<BetonFile>> opened(num_files);
+    std::vector<std::optional<Error>> errors(num_files);
+    parallel_io(num_files, [&](size_t i) {
+      try {
+        const auto read = [&](int64_t offset, std::span<std::byte> out) {
+          read_file(split, i, offset, out);
+        };
+        opened[i].emplace(files(split).paths()[i], file_bytes(split, i), read);
+      } catch (const Error& error) {
+        errors[i] = error;
+      }
+    });
+    std::vector<BetonFile>& files = files_.emplace_back();
+    for (size_t i = 0; i < num_files; ++i) {
+      if (errors[i]) throw *errors[i];
+      files.push_back(std::move(*opened[i]));
+    }
+  }
+
+  void require_equal_fields() const {
+    const BetonFile& first = files_[0][0];
+    for (size_t split = 0; split < files_.size(); ++split) {
+      for (size_t i = 0; i < files_[split].size(); ++i) {
+        if (files_[split][i].fields() == first.fields()) continue;
+        throw source_error(files(split).paths()[i], ErrorCode::unsupported,
+                           "has other fields than {}; convert them one by one",
+                           files(0).paths()[0].string());
+      }
+    }
+  }
+
+  void add_columns() {
+    for (const BetonField& field : files_[0][0].fields()) {
+      Field column{.name = unused_name(utf8_of(field.name))};
+      switch (field.type) {
+        case BetonType::real:
+          column.type = FieldType::scalar;
+          column.dtype = DType::f64;
+          break;
+        case BetonType::integer:
+          column.type = FieldType::scalar;
+          column.dtype = DType::i64;
+          break;
+        case BetonType::image:
+          column.type = FieldType::image;
+          break;
+        case BetonType::bytes:
+          break;
+        case BetonType::json:
+          column.type = FieldType::string;
+          break;
+        case BetonType::array:
+        case BetonType::tensor:
+          column.type = FieldType::tensor;
+          column.dtype = field.dtype;
+          break;
+      }
+      columns_.push_back({.field = std::move(column)});
+    }
+  }
+
+  // FFCV cuts names to 16 bytes, and then two may be equal.
+  std::string unused_name(const std::string& name) {
+    const auto is_used = [&](const std::string& candidate) {
+      return candidate.empty() || std::ranges::any_of(columns_, [&](const RowColumn& column) {
+               return column.field.name == candidate;
+             });
+    };
+    if (!is_used(name)) return name;
+    std::string found;
+    for (int number = 2; is_used(found); ++number) {
+      found = fmt::format("{}_{}", name.empty() ? "field" : name, number);
+    }
+    notes_.push_back(fmt::format("{}: field number {} is called '{}', as {}", shown_place(path()),
+                                 columns_.size() + 1, found,
+                                 name.empty() ? "it has no name" : "another one has its name"));
+    return found;
+  }
+
+  // From the first of a sample's bytes to the last: FFCV writes them side by side. What is damaged
+  // is told when it is read.
+  std::vector<FileRange> ranges_of(const BetonFile& file) {
+    std::vector<FileRange> ranges;
+    ranges.reserve(static_cast<size_t>(file.num_samples()));
+    for (int64_t sample = 0; sample < file.num_samples(); ++sample) {
+      FileRange all;
+      for (size_t i = 0; i < file.fields().size(); ++i) {
+        if (!has_bytes(file.fields()[i].type)) continue;
+        try {
+          const BetonValue value = file.value(sample, i);
+          num_raw_ += value.is_raw ? 1 : 0;
+          extend(all, value.data);
+        } catch (const Error&) {
+          ++num_damaged_;
+        }
+      }
+      ranges.push_back(all);
+    }
+    return ranges;
+  }
+
+  static void extend(FileRange& all, const FileRange& range) {
+    if (range.num_bytes == 0) return;
+    if (all.num_bytes == 0) {
+      all = range;
+      return;
+    }
+    const int64_t end = std::max(all.offset + all.num_bytes, range.offset + range.num_bytes);
+    all.offset = std::min(all.offset, range.offset);
+    all.num_bytes = end - all.offset;
+  }
+
+  void note_pictures() {
+    if (num_raw_ > 0) {
+      notes_.push_back(
+          fmt::format("{}: {} picture{} raw pixels, and stored as PPM: without a loss, "
+                      "of the same size",
+                      shown_place(path()), num_raw_, num_raw_ == 1 ? " is" : "s are"));
+    }
+    if (num_damaged_ > 0) {
+      notes_.push_back(fmt::format("{}: {} value{} damaged; the samples are bad ones",
+                                   shown_place(path()), num_damaged_,
+                                   num_damaged_ == 1 ? " is" : "s are"));
+    }
+  }
+
+  void set_value(size_t split, size_t number, const BetonField& field, const BetonValue& value,
+                 RowValue& out, SampleBuffers& buffers) const {
+    if (field.type == BetonType::real || field.type == BetonType::integer) {
+      return out.set_scalar(value.bits);
+    }
+    const std::span<std::byte> bytes = buffers.bytes(static_cast<size_t>(value.data.num_bytes));
+    read_file(split, number, value.data.offset, bytes);
+    switch (field.type) {
+      case BetonType::array:
+      case BetonType::tensor:
+        return out.set_tensor({field.dtype, field.shape, bytes});
+      case BetonType::json: {
+        // The writer puts a zero behind the text.
+        const auto end = std::ranges::find(bytes, std::byte{0});
+        return out.set_bytes(bytes.first(static_cast<size_t>(end - bytes.begin())));
+      }
+      case BetonType::image:
+        if (value.is_raw) {
+          std::vector<std::byte>& ppm = buffers.array();
+          encode_ppm({.data = reinterpret_cast<const uint8_t*>(bytes.data()),
+                      .width = value.width,
+                      .height = value.height,
+                      .stride = 3 * value.width},
+                     ppm);
+          return out.set_bytes(ppm);
+        }
+        return out.set_bytes(bytes);
+      default:
+        return out.set_bytes(bytes);
+    }
+  }
+
+  std::vector<std::vector<BetonFile>> files_;    // by split
+  std::vector<std::vector<int64_t>> first_row_;  // by split and file
+  int64_t num_raw_ = 0;
+  int64_t num_damaged_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Source> open_beton(const fs::path& path, const RowOptions& options) {
+  return make_row_source(std::make_unique<BetonRows>(path, options), options);
+}
 
 SourceKind beton_kind() {
   return {.name = "beton",

@@ -14,14 +14,12 @@
 #include "base/fnv.h"
 #include "coco/coco_file.h"
 #include "coco/coco_listing.h"
-#include "coco/coco_pictures.h"
-#include "coco/coco_segmentation.h"
+#include "coco/coco_masks.h"
 #include "converter/input/listed_source.h"
 #include "converter/input/sample_arrays.h"
 #include "converter/input/source_error.h"
 #include "converter/places/place.h"
 #include "pictures/image_sample.h"
-#include "pictures/mask_file.h"
 
 namespace ffkit {
 namespace {

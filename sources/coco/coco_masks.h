@@ -7,10 +7,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include <ffkit/converter/image_storage.h>
+
+#include "coco/coco_file.h"
+#include "converter/input/input_file.h"
 
 namespace ffkit {
 
@@ -34,5 +38,40 @@ std::vector<int64_t> run_lengths_of_text(std::string_view text);
 // other. Nothing for an empty list. Throws Error(invalid_argument) for what is no segmentation of a
 // picture of `size`.
 std::vector<PixelRun> runs_of_segmentation(simdjson::dom::element segmentation, PixelSize size);
+
+// The segmentations of a picture's annotations, read again from their file: as JSON, and painted.
+
+// A JSON array with the 'segmentation' of each annotation of the picture, null for those without.
+// Throws Error(corrupt) when `annotations` is no longer what `file` was read from.
+std::string segmentation_json(const InputFile& annotations, const CocoFile& file, size_t picture);
+
+struct CocoMaskKinds {
+  bool semantic = false;
+  bool instances = false;
+  bool runs = false;
+  bool is_wide = false;  // ids of categories have 16 bits
+
+  bool any() const { return semantic || instances || runs; }
+};
+
+// PNGs of one channel, empty where they were not asked for.
+struct CocoMasks {
+  std::vector<std::byte> semantic;   // the category's id of each pixel; 0: none
+  std::vector<std::byte> instances;  // of 16 bits: k + 1 of the annotation k of annotations_of()
+  // Of each annotation of annotations_of(), where asked for: [begin, end) of its pixels, counted
+  // along the rows, one pair behind the other.
+  std::vector<std::vector<uint32_t>> runs;
+  int64_t num_without = 0;  // annotations that have no segmentation
+};
+
+// Annotations are painted one over the other: crowds first, then the others, each in the order of
+// the file. Throws as segmentation_json(), and Error(invalid_argument) with the annotation's id for
+// a segmentation that is none, or of another size.
+CocoMasks paint_coco_masks(const InputFile& annotations, const CocoFile& file, size_t picture,
+                           PixelSize size, const CocoMaskKinds& kinds);
+
+// Throws Error(unsupported) where the categories' ids of `file` cannot be the numbers of pixels, 1
+// to 65535. Returns whether they need 16 bits.
+bool require_ids_for_masks(const CocoFile& file, const std::filesystem::path& annotations);
 
 }  // namespace ffkit

@@ -1,12 +1,18 @@
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <ffkit/base/option_names.h>
 #include <ffkit/converter/source_kind.h>
+#include <ffkit/image/image_codec.h>
 #include <ffkit/sources/demo.h>
 
 #include "demo/demo_painter.h"
-#include "demo_nuscenes/root_writer.h"
+#include "demo/demo_parts.h"
+#include "pictures/image_sample.h"
 
 namespace ffkit {
 
@@ -22,86 +28,132 @@ void describe(DemoOptions& options, OptionTable& table) {
       .set_range(0, 100'000'000);
 }
 
-void describe(DemoNuScenesOptions& options, OptionTable& table) {
-  table.add("scenes", options.num_train_scenes, "Number of training scenes").set_range(1, 700);
-  table
-      .add("val-scenes", options.num_val_scenes,
-           "Number of validation scenes; 0: no validation split")
-      .set_range(0, 150);
-  table.add("frames", options.num_keyframes, "Number of keyframes of a scene, half a second apart")
-      .set_range(2, 100);
-  table
-      .add("root", options.root,
-           "A new or empty folder that keeps the files in the official layout")
-      .set_stored(false)
-      .set_default("a temporary folder below TMPDIR");
+std::map<std::string, std::string> DemoPictures::facts(size_t) const {
+  return {{"kind", "demo"}, {"demo_seed", std::to_string(seed_)}, {"size", std::to_string(size_)}};
+}
+
+std::map<std::string, std::string> DemoPictures::options() const {
+  return manifest_options(storer_.storage());
+}
+
+std::string DemoPictures::describe(size_t split, int64_t index) const {
+  return fmt::format("demo: {}/{}", infos_.at(split).name, id(index));
+}
+
+std::optional<std::string> DemoPictures::listed_id(size_t, int64_t index) const {
+  return id(index);
+}
+
+SplitMix DemoPictures::random(size_t split, int64_t index) const {
+  // Hashed, since nearby states of SplitMix give overlapping sequences.
+  const auto number = 2 * static_cast<uint64_t>(index) + static_cast<uint64_t>(split);
+  return SplitMix(SplitMix(seed_).next() ^ SplitMix(number).next());
+}
+
+std::span<std::byte> DemoPictures::encode(const std::vector<uint8_t>& pixels,
+                                          SampleBuffers& buffers) const {
+  const auto side = static_cast<int>(size_);
+  const std::vector<std::byte> jpeg =
+      encode_jpeg({.data = pixels.data(), .width = side, .height = side, .stride = 3 * side});
+  const std::span<std::byte> image = buffers.bytes(jpeg.size());
+  std::copy(jpeg.begin(), jpeg.end(), image.begin());
+  return image;
 }
 
 namespace {
 
+class DemoSource : public DemoPictures {
+ public:
+  DemoSource(const DemoOptions& options, uint64_t seed)
+      : DemoPictures(options, seed), num_classes_(options.num_classes) {
+    check_options(options);
+    for (int64_t label = 0; label < num_classes_; ++label) {
+      classes_.push_back(fmt::format("class{:04}", label));
+      class_names_.push_back(demo_class_name(label));
+    }
+  }
+
+  Schema schema() const override { return image_classification_schema(); }
+
+  void read(size_t split, int64_t index, RecordBuilder& record,
+            SampleBuffers& buffers) const override {
+    SplitMix drawn = random(split, index);
+    const std::span<std::byte> image =
+        encode(paint_demo_picture(label(index), size_, drawn), buffers);
+    set_image_sample(record, image, label(index), buffers.text(id(index)), describe(split, index),
+                     storer_, buffers);
+  }
+
+ private:
+  int64_t label(int64_t index) const { return index % num_classes_; }
+  std::string id(int64_t index) const override {
+    return fmt::format("class{:04}/{:08}.jpg", label(index), index);
+  }
+
+  const int64_t num_classes_;
+};
+
+constexpr const char* kPictures = "pictures";
+
 class DemoKind final : public SourceOptions {
  public:
   void describe(OptionTable& table) override {
-    table
-        .add(
-            "kind", kind_,
-            "What is made. pictures: pictures of classes; nuscenes: scenes of driving in nuScenes' "
-            "layout, with six cameras and a lidar, for detectors; pose: figures of people before "
-            "a known camera, for RootNet")
-        .set_choices({"pictures", "nuscenes", "pose"});
+    std::string what = "What is made. pictures: pictures of classes";
+    std::vector<std::string> kinds = {kPictures};
+    for (const DemoPart& part : demo_parts()) {
+      what += fmt::format("; {}: {}", part.name, part.what);
+      kinds.emplace_back(part.name);
+      parts_.push_back({part.name, part.options()});
+    }
+    table.add("kind", kind_, what).set_choices(kinds);
     ffkit::describe(pictures_, table);
     table.find("size")->set_unset(0, "64; of pose 128; of nuscenes 320");
-    table.group("Driving that is made (" + option_set("kind", "nuscenes") + ")");
-    ffkit::describe(driving_, table);
+    for (const Part& part : parts_) part.options->describe(table);
   }
 
   void check(const OptionTable& table) const override {
     const std::string why = "has no effect with " + option_set("kind", kind_) + "; leave it out";
-    if (kind_ == "pose") table.refuse({"classes"}, why);
-    if (kind_ != "nuscenes") return table.refuse({"scenes", "val-scenes", "frames", "root"}, why);
-    table.refuse({"classes", "images", "val-images"}, why);
-    nuscenes::demo::validate(driving());
+    if (const DemoPartOptions* made = part_made()) made->check(table, why, pictures_);
+    for (const Part& part : parts_) {
+      if (part.name != kind_) part.options->refuse(table, why);
+    }
   }
 
-  bool keeps_order() const override { return kind_ == "nuscenes"; }
+  bool keeps_order() const override {
+    const DemoPartOptions* made = part_made();
+    return made != nullptr && made->keeps_order();
+  }
 
   std::unique_ptr<Source> open(const SourceArguments& arguments) const override {
-    if (kind_ == "nuscenes") {
-      DemoNuScenesOptions options = driving();
-      if (arguments.is_dry_run) options.root.clear();
-      options.images = arguments.images;
-      return make_demo_nuscenes(options, arguments.conversion);
-    }
-    if (kind_ == "pose") {
-      return make_demo_pose({.num_train = pictures_.num_train,
-                             .num_val = pictures_.num_val,
-                             .size = size_or(DemoPoseOptions().size),
-                             .images = arguments.images},
-                            arguments.conversion);
-    }
+    if (const DemoPartOptions* made = part_made()) return made->open(arguments, pictures_);
     DemoOptions options = pictures_;
-    options.size = size_or(DemoOptions().size);
+    if (options.size == 0) options.size = DemoOptions().size;
     options.images = arguments.images;
     return make_demo(options, arguments.conversion);
   }
 
  private:
-  int64_t size_or(int64_t size_of_kind) const {
-    return pictures_.size != 0 ? pictures_.size : size_of_kind;
+  struct Part {
+    std::string name;
+    std::unique_ptr<DemoPartOptions> options;
+  };
+
+  // Null for pictures of classes.
+  const DemoPartOptions* part_made() const {
+    const auto part = std::ranges::find(parts_, kind_, &Part::name);
+    return part == parts_.end() ? nullptr : part->options.get();
   }
 
-  DemoNuScenesOptions driving() const {
-    DemoNuScenesOptions options = driving_;
-    options.width = size_or(options.width);
-    return options;
-  }
-
-  std::string kind_ = "pictures";
+  std::string kind_ = kPictures;
   DemoOptions pictures_{.size = 0};  // 0: the size is the kind's default
-  DemoNuScenesOptions driving_;
+  std::vector<Part> parts_;
 };
 
 }  // namespace
+
+std::unique_ptr<Source> make_demo(const DemoOptions& options, const ConvertOptions& conversion) {
+  return std::make_unique<DemoSource>(options, conversion.seed);
+}
 
 SourceKind demo_kind() {
   return {.name = "demo",

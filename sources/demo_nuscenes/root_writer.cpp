@@ -23,9 +23,8 @@
 #include "converter/input/cancel.h"
 #include "converter/input/splitmix.h"
 #include "converter/input/thread_limit.h"
-#include "demo_nuscenes/camera_painter.h"
-#include "demo_nuscenes/lidar_scanner.h"
 #include "demo_nuscenes/root_tables.h"
+#include "demo_nuscenes/sensors.h"
 
 namespace ffkit::nuscenes::demo {
 namespace {

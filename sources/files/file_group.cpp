@@ -1,9 +1,12 @@
 #include "files/file_group.h"
 
 #include <exception>
+#include <system_error>
 
 #include "archives/parallel_io.h"
+#include "converter/input/input_file.h"
 #include "converter/input/source_error.h"
+#include "storage/stores/object_store.h"
 
 namespace ffkit {
 
@@ -26,6 +29,43 @@ std::vector<FileStamp> stamps_of_objects(const std::vector<std::filesystem::path
     if (error) std::rethrow_exception(error);
   }
   return stamps;
+}
+
+namespace fs = std::filesystem;
+
+FilesOfSplit listed_split(const ShardSplit& split) {
+  FilesOfSplit listed{.name = split.name, .is_training = split.is_training};
+  std::vector<FileStamp> stamps;
+  if (is_address(split.files.front())) {
+    stamps = stamps_of_objects(split.files);
+  } else {
+    stamps.reserve(split.files.size());
+    for (const fs::path& path : split.files) {
+      std::error_code missing;
+      stamps.push_back(stamp_of(path, missing));
+      if (!missing) continue;
+      throw source_io_error(path, "cannot be opened", missing.value());
+    }
+  }
+  listed.files.reserve(split.files.size());
+  for (size_t i = 0; i < stamps.size(); ++i) {
+    listed.files.push_back({split.files[i], stamps[i].num_bytes, stamps[i].modified_ns});
+  }
+  return listed;
+}
+
+FileListing file_listing(ShardListing listing) {
+  FileListing files{.notes = std::move(listing.notes)};
+  files.splits.reserve(listing.splits.size());
+  for (const ShardSplit& split : listing.splits) files.splits.push_back(listed_split(split));
+  return files;
+}
+
+std::vector<fs::path> paths_of(const GroupOfFiles& group) {
+  std::vector<fs::path> paths;
+  paths.reserve(group.files.size());
+  for (const SourceFile& file : group.files) paths.push_back(file.path);
+  return paths;
 }
 
 }  // namespace ffkit

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "files/decompressed_files.h"
 #include "files/file_group.h"
-#include "files/spool.h"
 
 namespace ffkit {
 

@@ -7,7 +7,9 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ffkit {
@@ -35,5 +37,15 @@ FolderLayout find_folder_layout(const std::filesystem::path& path,
 
 // "'a', 'b' and 7 more", for messages.
 std::string some_names(const std::vector<std::string>& names);
+
+// val_annotations.txt of tiny-imagenet: the classes of its validation pictures, which lie in one
+// folder.
+
+// Lines "val_0.JPEG<tab>n03444034<tab>0<tab>32<tab>44<tab>62", the picture, its class and a box,
+// which may be missing. Returns the class of each picture. `origin` stands for the file in
+// messages; throws Error(corrupt) naming the line for anything else and for a picture that is there
+// twice.
+std::map<std::string, std::string> parse_val_annotations(std::string_view text,
+                                                         const std::string& origin);
 
 }  // namespace ffkit

@@ -9,9 +9,8 @@
 #include <ffkit/base/option_names.h>
 
 #include "archives/parallel_io.h"
-#include "converter/input/input_file.h"
 #include "converter/input/source_error.h"
-#include "imagenet/md5.h"
+#include "files/file_hash.h"
 
 namespace ffkit {
 namespace {
@@ -40,6 +39,19 @@ std::string check_archive(const std::filesystem::path& path, std::span<const Arc
 }
 
 }  // namespace
+
+std::string md5_of(const InputFile& file) {
+  const auto read = [&file](int64_t offset, std::span<std::byte> out) {
+    file.read_at(offset, out);
+  };
+  try {
+    return hash_of_file("md5", file.size(), read).value();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unsupported) throw;
+    throw source_error(file.path(), ErrorCode::unsupported,
+                       "OpenSSL does not compute MD5 on this machine");
+  }
+}
 
 std::span<const ArchiveSum> imagenet_archive_sums() {
   return kImageNetSums;

@@ -7,7 +7,14 @@
 #include <string_view>
 #include <vector>
 
+#include "converter/input/input_file.h"
+
 namespace ffkit {
+
+// The MD5 sum (RFC 1321) of the whole file as 32 hexadecimal digits. Reads it once, from the
+// beginning to the end. Throws Error(io) and Error(corrupt) as InputFile::read_at() does, and
+// Error(unsupported) where OpenSSL is set up to refuse MD5.
+std::string md5_of(const InputFile& file);
 
 struct ArchiveSum {
   std::string_view name;  // of the file

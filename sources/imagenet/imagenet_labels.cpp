@@ -12,7 +12,7 @@
 #include "converter/input/input_file.h"
 #include "converter/input/source_error.h"
 #include "imagenet/imagenet_classes.h"
-#include "imagenet/kaggle_lists.h"
+#include "imagenet/imagenet_lists.h"
 
 namespace ffkit {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "imagenet/devkit.h"
 #include "imagenet/imagenet_layout.h"
+#include "imagenet/imagenet_lists.h"
 #include "pictures/image_source.h"
 
 namespace ffkit {

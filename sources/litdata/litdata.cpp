@@ -1,6 +1,6 @@
 // Chunks of LitData (litdata/streaming/writer.py and item_loader.py).
 //
-//   chunk  u32 n │ u32 offsets[n + 1] │ samples; or frames of zstd (framed_chunk.h); or an Arrow
+//   chunk  u32 n │ u32 offsets[n + 1] │ samples; or frames of zstd (compressed_chunk.h); or an Arrow
 //          table behind offsets of nothing (arrow_chunk.h)
 //   sample u32 sizes[leaves] │ leaves, one behind the other; of a TokensLoader: one leaf alone
 
@@ -24,10 +24,8 @@
 #include "converter/input/source_error.h"
 #include "converter/places/place.h"
 #include "litdata/arrow_chunk.h"
-#include "litdata/framed_chunk.h"
-#include "litdata/litdata_config.h"
+#include "litdata/compressed_chunk.h"
 #include "litdata/litdata_format.h"
-#include "litdata/zstd_sample.h"
 #include "rows/indexed_rows.h"
 #include "rows/row_source.h"
 #include "rows/stored_values.h"

@@ -10,6 +10,8 @@
 
 #include <ffkit/format/schema.h>
 
+#include "rows/indexed_rows.h"
+
 namespace ffkit {
 
 enum class LitDataKind : uint8_t {
@@ -51,5 +53,22 @@ void add_json_real(double value, std::string& out);
 
 // A value of the format "json" as JSON text. Throws Error(corrupt).
 std::string litdata_json(std::string_view bytes);
+
+// What a LitData index says of all chunks of a data set.
+
+// How the samples of a chunk are compressed, beside chunks that are compressed as files.
+enum class InChunk : uint8_t { plain, frames, samples };
+
+struct LitDataConfig {
+  std::vector<std::string> formats;
+  std::vector<std::string> names;
+  std::string compression;  // "zstd:4"; empty: none
+  InChunk in_chunk = InChunk::plain;
+  bool are_tokens = false;  // written for a TokensLoader
+  bool operator==(const LitDataConfig&) const = default;
+};
+
+// Of the index's member "config". Throws IndexValue::error() of what is not read.
+LitDataConfig read_litdata_config(const IndexValue& config);
 
 }  // namespace ffkit

@@ -22,12 +22,11 @@
 #include "base/printable.h"
 #include "converter/input/source_error.h"
 #include "converter/places/place.h"
+#include "files/file_window.h"
 #include "lmdb/lmdb_file.h"
 #include "lmdb/lmdb_members.h"
-#include "lmdb/lmdb_places.h"
 #include "lmdb/lmdb_values.h"
 #include "rows/file_rows.h"
-#include "rows/file_window.h"
 #include "rows/row_source.h"
 #include "storage/stores/object_store.h"
 

@@ -1,8 +1,352 @@
-#include <ffkit/converter/source_kind.h>
+// MDS, the format of MosaicML Streaming (streaming/base/format/mds/ is its reader).
+//
+//   shard  u32 n │ u32 offsets[n + 1] │ its configuration in JSON │ samples
+//   sample u32 sizes, of columns without a fixed one │ values, one behind the other
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <charconv>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include <ffkit/base/option_names.h>
+#include <ffkit/converter/source_kind.h>
+#include <ffkit/sources/row_sources.h>
+
+#include "base/errors_only.h"
+#include "base/make_error.h"
+#include "converter/input/source_error.h"
+#include "converter/places/place.h"
+#include "files/file_group.h"
+#include "files/file_hash.h"
+#include "mds/mds_encoding.h"
+#include "rows/indexed_rows.h"
 #include "rows/row_source.h"
+#include "rows/stored_values.h"
 
 namespace ffkit {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct MdsColumn {
+  std::string name;
+  std::string encoding;
+  int64_t num_bytes = 0;  // 0: each value says how many
+  bool operator==(const MdsColumn&) const = default;
+};
+
+std::string_view mds_text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+template <typename T>
+T number_in(std::span<const std::byte> bytes) {
+  const std::string_view text = mds_text(bytes);
+  T value{};
+  const auto [end, error] = std::from_chars(text.begin(), text.end(), value);
+  if (error == std::errc::result_out_of_range) {
+    throw error_of(ErrorCode::unsupported, "is {}, which is more than 64 bits hold",
+                   text.substr(0, 40));
+  }
+  if (error != std::errc() || end != text.end()) {
+    throw error_of(ErrorCode::corrupt, "is '{}', and no number", text.substr(0, 40));
+  }
+  return value;
+}
+
+std::vector<MdsColumn> columns_of(const IndexValue& shard) {
+  const auto names = shard.at("column_names").list();
+  const auto encodings = shard.at("column_encodings").list();
+  const auto sizes = shard.at("column_sizes").list();
+  if (names.size() != encodings.size() || names.size() != sizes.size()) {
+    throw shard.error(ErrorCode::corrupt,
+                      fmt::format("has {} names of columns, {} encodings and {} sizes; write the "
+                                  "index again",
+                                  names.size(), encodings.size(), sizes.size()));
+  }
+  std::vector<MdsColumn> columns;
+  columns.reserve(names.size());
+  for (size_t i = 0; i < names.size(); ++i) {
+    columns.push_back({.name = names[i].text(),
+                       .encoding = encodings[i].text(),
+                       .num_bytes = sizes[i].is_null() ? 0 : sizes[i].count()});
+  }
+  return columns;
+}
+
+void require_mds(const IndexFile& index) {
+  if (index.root().find("chunks")) {
+    throw index.root().error(ErrorCode::unsupported,
+                             "is an index of LitData; convert the folder as the kind 'litdata'");
+  }
+}
+
+void require_shard(const IndexValue& shard) {
+  const int64_t version = shard.at("version").count();
+  const std::string format = shard.at("format").text();
+  if (version != 2 || format != "mds") {
+    throw shard.error(
+        ErrorCode::unsupported,
+        fmt::format("is of the format '{}', version {}; mds, version 2, is read, so write it "
+                    "with a newer MosaicML Streaming, or with its MDSWriter",
+                    format, version));
+  }
+}
+
+IndexedFile file_of(const fs::path& folder, const IndexValue& shard) {
+  require_shard(shard);
+  const IndexValue raw = shard.at("raw_data");
+  IndexedFile file{.path = folder / raw.at("basename").relative_path(),
+                   .num_rows = shard.at("samples").count(),
+                   .num_bytes = raw.at("bytes").count()};
+  if (const auto hashes = raw.find("hashes")) file.hashes = hashes->texts();
+  const auto zip = shard.find("zip_data");
+  if (!zip) return file;
+  file.compressed = folder / zip->at("basename").relative_path();
+  const std::string compression = shard.at("compression").text();
+  const std::string name = compression.substr(0, compression.find(':'));
+  if (name != "zstd" && name != "gz" && name != "bz2") {
+    file.refused_compression = fmt::format(
+        "is compressed by '{}', which is not read; read the folder once with MosaicML's "
+        "StreamingDataset(local=...), which leaves decompressed shards there",
+        name);
+  }
+  return file;
+}
+
+class MdsRows final : public IndexedRows {
+ public:
+  MdsRows(const fs::path& path, const RowOptions& options) : IndexedRows("mds", path, options) {
+    for (const IndexedFolder& folder : find_indexed_folders(path, "MosaicML Streaming", notes_)) {
+      if (options.group != nullptr && options.group->split != folder.split) continue;
+      read_index(folder, options);
+    }
+    set_columns(options);
+    keep_found(options.group, columns_);
+    note_hashes(options.check_hashes);
+  }
+
+ protected:
+  void parse(std::span<const std::byte> row, std::span<RowValue> values,
+             SampleBuffers& buffers) const override {
+    for_each_cell(row, [&](size_t column, std::span<const std::byte> cell) {
+      const std::optional<size_t>& position = positions_[column];
+      if (!position) return;
+      try {
+        decode(column, cell, values[*position], buffers);
+      } catch (const Error& error) {
+        if (is_out_of_memory(error)) throw;
+        throw error.with_message(
+            fmt::format("column '{}': {}", mds_columns_[column].name, error.message()));
+      }
+    });
+  }
+
+ private:
+  // Of all files, or of those of a group.
+  static bool is_taken(const IndexedFile& file, const std::set<fs::path>& taken) {
+    return taken.empty() || taken.contains(file.path) ||
+           (file.compressed && taken.contains(*file.compressed));
+  }
+
+  void read_index(const IndexedFolder& folder, const RowOptions& options) {
+    std::set<fs::path> taken;
+    if (options.group != nullptr) {
+      for (fs::path& path : paths_of(*options.group)) taken.insert(std::move(path));
+    }
+    const IndexFile index(folder.folder);
+    std::vector<IndexedFile> files;
+    require_mds(index);
+    for (const IndexValue& shard : index.root().at("shards").list()) {
+      IndexedFile file = file_of(folder.folder, shard);
+      std::vector<MdsColumn> columns = columns_of(shard);
+      if (!has_columns_) mds_columns_ = columns;
+      has_columns_ = true;
+      if (columns != mds_columns_) {
+        throw shard.error(ErrorCode::unsupported,
+                          "has other columns than the first shard; convert the folders with equal "
+                          "columns one by one");
+      }
+      if (!is_taken(file, taken)) continue;
+      for (const auto& [algorithm, digits] : file.hashes) ++num_hashes_[algorithm];
+      files.push_back(std::move(file));
+    }
+    add_indexed_split(folder, index, files);
+  }
+
+  void note_hashes(bool are_checked) {
+    std::vector<std::string> checked;
+    std::vector<std::string> others;
+    for (const auto& [algorithm, count] : num_hashes_) {
+      const bool is_checked = are_checked && is_known_hash(algorithm);
+      (is_checked ? checked : others)
+          .push_back(fmt::format("{} of {} shard{}", algorithm, count, count == 1 ? "" : "s"));
+    }
+    const std::string where = shown_place(path());
+    if (!checked.empty()) {
+      notes_.push_back(fmt::format("{}: hashes in index.json were compared: {}", where,
+                                   fmt::join(checked, ", ")));
+    }
+    if (!others.empty()) {
+      notes_.push_back(fmt::format(
+          "{}: hashes in index.json are not checked: {}; sizes and tables of samples are{}", where,
+          fmt::join(others, ", "),
+          are_checked ? ""
+                      : fmt::format(" ({} reads all shards to compare them)",
+                                    option_name("check_hashes"))));
+    }
+    if (are_checked && num_hashes_.empty()) {
+      notes_.push_back(fmt::format("{}: there are no hashes in index.json to compare", where));
+    }
+  }
+
+  void set_columns(const RowOptions& options) {
+    std::vector<RefusedColumn> refused;
+    for (const MdsColumn& column : mds_columns_) {
+      MdsEncoding encoding = parse_mds_encoding(column.encoding);
+      encoding.field.name = column.name;
+      encodings_.push_back(std::move(encoding));
+      if (encodings_.back().kind == MdsKind::refused) {
+        refused.push_back({column.name, encodings_.back().refusal});
+      }
+    }
+    refuse(refused, options);
+    for (size_t i = 0; i < encodings_.size(); ++i) {
+      MdsEncoding& encoding = encodings_[i];
+      positions_.emplace_back();
+      if (encoding.kind == MdsKind::refused) continue;
+      if (encoding.kind == MdsKind::array && !encoding.dtype) {
+        encoding.field.dtype = first_dtype(i, options);
+        notes_.push_back(fmt::format(
+            "{}: the column '{}' does not say what its arrays are of; they are {}, as in the first "
+            "sample",
+            shown_place(path()), mds_columns_[i].name, to_string(encoding.field.dtype)));
+      }
+      if (encoding.kind == MdsKind::pillow || encoding.kind == MdsKind::pillow_list) {
+        notes_.push_back(fmt::format("{}: the column '{}' {}", shown_place(path()),
+                                     mds_columns_[i].name, kPillowStored));
+      }
+      positions_[i] = columns_.size();
+      columns_.push_back({.field = encoding.field});
+    }
+  }
+
+  // Of the arrays in a column, by the first sample that can be read.
+  DType first_dtype(size_t column, const RowOptions& options) const {
+    if (const auto* const found = found_before<std::vector<RowColumn>>(options.group)) {
+      for (const RowColumn& before : *found) {
+        if (before.field.name == mds_columns_[column].name) return before.field.dtype;
+      }
+    }
+    return by_first_row([&](std::span<const std::byte> row, SampleBuffers&) {
+      DType dtype = DType::u8;
+      for_each_cell(row, [&](size_t i, std::span<const std::byte> cell) {
+        if (i == column) dtype = mds_array_dtype(StoredBytes(cell).number<uint8_t>());
+      });
+      return dtype;
+    });
+  }
+
+  template <typename Use>
+  void for_each_cell(std::span<const std::byte> row, const Use& use) const {
+    StoredBytes from(row);
+    std::vector<uint64_t> sizes;
+    sizes.reserve(mds_columns_.size());
+    for (const MdsColumn& column : mds_columns_) {
+      sizes.push_back(column.num_bytes > 0 ? static_cast<uint64_t>(column.num_bytes)
+                                           : from.number<uint32_t>());
+    }
+    for (size_t i = 0; i < sizes.size(); ++i) use(i, from.take(sizes[i]));
+    from.require_end();
+  }
+
+  void decode(size_t column, std::span<const std::byte> cell, RowValue& value,
+              SampleBuffers& buffers) const {
+    const MdsEncoding& encoding = encodings_[column];
+    value.is_null = false;
+    switch (encoding.kind) {
+      case MdsKind::plain:
+        return value.set_bytes(cell);
+      case MdsKind::number:
+        value.bits = stored_scalar(cell, size_of(encoding.field.dtype));
+        return;
+      case MdsKind::text_integer:
+        return value.set_scalar(number_in<int64_t>(cell));
+      case MdsKind::text_real:
+        return value.set_scalar(number_in<double>(cell));
+      case MdsKind::pillow:
+        return value.set_bytes(stored_pillow(cell, buffers));
+      case MdsKind::array:
+        return value.set_tensor(array_in(encoding, cell));
+      case MdsKind::jpeg_array:
+        value.items = stored_items(cell);
+        return;
+      case MdsKind::picture_list:
+      case MdsKind::pillow_list: {
+        StoredBytes list(cell);
+        (void)list.number<uint32_t>();  // room for features that there are not yet
+        value.items = stored_items(list.rest());
+        if (encoding.kind == MdsKind::picture_list) return;
+        for (std::span<const std::byte>& item : value.items) item = stored_pillow(item, buffers);
+        return;
+      }
+      case MdsKind::refused:
+        return;
+    }
+  }
+
+  static TensorView array_in(const MdsEncoding& encoding, std::span<const std::byte> cell) {
+    StoredBytes from(cell);
+    const DType dtype = encoding.dtype ? *encoding.dtype : mds_array_dtype(from.number<uint8_t>());
+    if (dtype != encoding.field.dtype) {
+      throw error_of(ErrorCode::unsupported,
+                     "is an array of {}, and those before are of {}; convert them to one type",
+                     to_string(dtype), to_string(encoding.field.dtype));
+    }
+    if (encoding.shape) return stored_tensor(dtype, *encoding.shape, from.rest());
+    const auto head = from.number<uint8_t>();
+    const size_t side_bytes = size_t{1} << (head % 4);
+    std::vector<int64_t> shape(head / 4);
+    for (int64_t& side : shape) side = static_cast<int64_t>(from.unsigned_number(side_bytes));
+    return stored_tensor(dtype, std::move(shape), from.rest());
+  }
+
+  bool has_columns_ = false;
+  std::map<std::string, int64_t> num_hashes_;  // by algorithm
+  std::vector<MdsColumn> mds_columns_;
+  std::vector<MdsEncoding> encodings_;            // of mds_columns_
+  std::vector<std::optional<size_t>> positions_;  // of mds_columns_ in columns_
+};
+
+}  // namespace
+
+std::unique_ptr<Source> open_mds(const fs::path& path, const RowOptions& options) {
+  return make_row_source(std::make_unique<MdsRows>(path, options), options);
+}
+
+FileListing mds_files(const fs::path& path, const RowOptions& /*options*/) {
+  const PlacesListed listed;
+  FileListing all;
+  for (const IndexedFolder& folder : find_indexed_folders(path, "MosaicML Streaming", all.notes)) {
+    const IndexFile index(folder.folder);
+    require_mds(index);
+    std::vector<IndexedFile> files;
+    for (const IndexValue& shard : index.root().at("shards").list()) {
+      files.push_back(file_of(folder.folder, shard));
+    }
+    all.splits.push_back(listed_files(folder, files));
+    if (all.splits.back().files.empty()) {
+      throw source_error(index.path(), ErrorCode::not_found,
+                         "lists no samples; give a folder that has some");
+    }
+  }
+  return all;
+}
+
 namespace {
 
 class MdsKindOptions final : public RowSourceOptions<open_mds, mds_files> {

@@ -18,7 +18,12 @@
 namespace ffkit {
 
 // The beginning of `value` as JSON, for messages.
-std::string json_excerpt(simdjson::dom::element value);
+inline std::string json_excerpt(simdjson::dom::element value) {
+  constexpr size_t kMaxBytes = 60;
+  std::string text = simdjson::minify(value);
+  if (text.size() > kMaxBytes) text.replace(kMaxBytes, std::string::npos, "...");
+  return text;
+}
 
 // `value` as a T; real types take numbers that they have room for, integer types only integers in
 // their range.
@@ -50,11 +55,33 @@ T json_number(simdjson::dom::element value) {
 }
 
 // `value` as an integer; takes reals without a fraction too, 500.0, which Python holds equal.
-int64_t json_whole_number(simdjson::dom::element value);
+inline int64_t json_whole_number(simdjson::dom::element value) {
+  double real = 0;
+  // Within +-2^53, where each real stands for one integer. is_double() would be true of integers
+  // too.
+  if (value.type() == simdjson::dom::element_type::DOUBLE &&
+      value.get_double().get(real) == simdjson::SUCCESS && std::abs(real) <= 0x1p53 &&
+      std::trunc(real) == real) {
+    return static_cast<int64_t>(real);
+  }
+  return json_number<int64_t>(value);
+}
 
 // The shape of an array of arrays ..., by its first elements: [[1, 2, 3], [4, 5, 6]] gives 2, 3.
 // Empty for what is no array.
-std::vector<int64_t> json_shape(simdjson::dom::element value);
+inline std::vector<int64_t> json_shape(simdjson::dom::element value) {
+  std::vector<int64_t> shape;
+  simdjson::dom::array array;
+  while (value.get_array().get(array) == simdjson::SUCCESS) {
+    // Not size(), which stops counting at 2^24.
+    int64_t num_items = 0;
+    for ([[maybe_unused]] const simdjson::dom::element item : array) ++num_items;
+    shape.push_back(num_items);
+    if (num_items == 0) break;
+    value = *array.begin();
+  }
+  return shape;
+}
 
 // Appends the numbers of `value`, whose shape must be `shape`, to `out` in row-major order.
 template <typename T>

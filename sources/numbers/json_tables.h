@@ -1,10 +1,14 @@
-// Tables of an annotation file, {"images": [{..}, ..], "annotations": [{..}, ..], ..}, read as
-// Python's json and pycocotools read them: of a member that is there twice the last one counts, and
-// what is no JSON is refused wherever it is.
+// JsonElements: a large JSON file, {"images": [..], "annotations": [..], ..}, part by part: the
+// elements of its arrays, one at a time, and the values of its other members.
+//
+// Finds where a part begins and ends and leaves parsing it to others, so that memory is bounded by
+// the largest part, not by the file. Reads the file once, from the beginning. Not thread-safe.
 #pragma once
 
 #include <simdjson.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
@@ -15,6 +19,61 @@
 #include "converter/input/input_file.h"
 
 namespace ffkit {
+
+enum class JsonPart : uint8_t {
+  array,    // a member that is an array begins; its elements follow
+  element,  // of that array
+  value,    // a member that is no array
+  end,
+};
+
+class JsonElements {
+ public:
+  // `file` must outlive this.
+  explicit JsonElements(const InputFile& file);
+
+  // Goes to the next part. Throws Error(corrupt) where the file is cut short or no such JSON,
+  // Error(unsupported) for a part of more than 64 MiB.
+  JsonPart next();
+
+  // The member that the part belongs to, "annotations", without its escapes. A member may be there
+  // twice.
+  const std::string& key() const { return key_; }
+  // The element or value, as far as brackets and quotes tell; lives until next().
+  // simdjson::SIMDJSON_PADDING bytes behind it may be read.
+  std::span<const char> text() const;
+  // Where it is in the file.
+  FileRange range() const;
+
+ private:
+  int peek();  // -1 at the end of the file
+  bool refill();
+  int skip_space();
+  void skip_string();
+  void skip_value();
+  void expect(char wanted);
+  void require_object();
+  void read_key();
+  void keep_value();
+  [[noreturn]] void fail_at(const std::string& what) const;
+
+  const InputFile& file_;
+  std::vector<char> buffer_;  // [0, end_): the file's bytes from base_ on
+  int64_t base_ = 0;
+  size_t position_ = 0;
+  size_t end_ = 0;
+  size_t kept_ = 0;  // first byte that a refill must keep, while is_keeping_
+  bool is_keeping_ = false;
+  bool is_in_object_ = false;
+  bool is_in_array_ = false;
+  bool is_first_ = true;  // in the object or array
+  std::string key_;
+  size_t text_begin_ = 0;
+};
+
+// Tables of an annotation file, {"images": [{..}, ..], "annotations": [{..}, ..], ..}, read as
+// Python's json and pycocotools read them: of a member that is there twice the last one counts, and
+// what is no JSON is refused wherever it is.
 
 // Finds the last member `key`, as a Python dict has it. False where it is absent or null.
 bool find_member(const simdjson::dom::object& object, std::string_view key,

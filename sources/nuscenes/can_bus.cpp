@@ -69,47 +69,47 @@ bool has_messages(const fs::path& path) {
 CanBus::CanBus(const fs::path& root, const std::vector<std::string>& scenes)
     : folder_(root / "can_bus") {
   if (!is_folder_at(folder_)) return;
-  for (const char* message : kMessages) {
-    messages_.emplace_back(message);
-    const auto first = std::ranges::find_if(scenes, [&](const std::string& scene) {
-      return has_messages(file(messages_.size() - 1, scene));
-    });
-    if (first == scenes.end()) {
-      messages_.pop_back();
-    } else {
-      learn_columns(messages_.size() - 1, *first);
-    }
+  for (const char* name : kMessages) {
+    const auto first = std::ranges::find_if(
+        scenes, [&](const std::string& scene) { return has_messages(file(name, scene)); });
+    if (first != scenes.end()) messages_.push_back(learn(name, *first));
   }
   num_scenes_without_ = std::ranges::count_if(scenes, [this](const std::string& scene) {
-    for (size_t i = 0; i < messages_.size(); ++i) {
-      if (has_messages(file(i, scene))) return false;
-    }
-    return true;
+    return std::ranges::none_of(
+        messages_, [&](const Message& message) { return has_messages(file(message.name, scene)); });
   });
-  for (const char* message : kMessages) {
+  for (const char* name : kMessages) {
     num_empty_files_ += std::ranges::count_if(scenes, [&](const std::string& scene) {
-      const fs::path path = folder_ / fmt::format("{}_{}.json", scene, message);
+      const fs::path path = file(name, scene);
       return exists_at(path) && !has_messages(path);
     });
   }
 }
 
-fs::path CanBus::file(size_t message, const std::string& scene) const {
-  return folder_ / fmt::format("{}_{}.json", scene, messages_[message]);
+std::vector<std::string> CanBus::messages() const {
+  std::vector<std::string> names;
+  for (const Message& message : messages_) names.push_back(message.name);
+  return names;
+}
+
+fs::path CanBus::file(std::string_view message, const std::string& scene) const {
+  return folder_ / fmt::format("{}_{}.json", scene, message);
 }
 
 std::string CanBus::columns(size_t message) const {
   std::vector<std::string> names;
-  for (const Column& column : columns_[message]) {
+  for (const Column& column : messages_[message].columns) {
     if (column.count == 0) names.push_back(column.key);
     for (size_t i = 0; i < column.count; ++i) names.push_back(fmt::format("{}.{}", column.key, i));
   }
   return fmt::format("{}", fmt::join(names, ","));
 }
 
-void CanBus::learn_columns(size_t message, const std::string& scene) {
-  std::vector<Column> columns = {{kTime}};
-  for_messages(file(message, scene), [&](const dom::object& object) {
+CanBus::Message CanBus::learn(const char* name, const std::string& scene) const {
+  const fs::path path = file(name, scene);
+  Message message{.name = name, .columns = {{kTime}}};
+  std::vector<Column>& columns = message.columns;
+  for_messages(path, [&](const dom::object& object) {
     if (columns.size() > 1) return;
     for (const dom::key_value_pair member : object) {
       if (member.key == kTime) continue;
@@ -118,17 +118,16 @@ void CanBus::learn_columns(size_t message, const std::string& scene) {
           {std::string(member.key), shape.empty() ? 0 : static_cast<size_t>(shape.front())});
     }
   });
-  if (columns.size() == 1) refuse_file(file(message, scene), "it has no message with numbers");
-  width_.push_back(0);
-  for (const Column& column : columns) width_.back() += std::max<size_t>(column.count, 1);
-  columns_.push_back(std::move(columns));
+  if (columns.size() == 1) refuse_file(path, "it has no message with numbers");
+  for (const Column& column : columns) message.width += std::max<size_t>(column.count, 1);
+  return message;
 }
 
-std::vector<double> CanBus::read(size_t message, const std::string& scene) const {
-  const fs::path path = file(message, scene);
+std::vector<double> CanBus::read(const Message& message, const std::string& scene) const {
+  const fs::path path = file(message.name, scene);
   std::vector<double> rows;
   for_messages(path, [&](const dom::object& object) {
-    for (const Column& column : columns_[message]) {
+    for (const Column& column : message.columns) {
       dom::element value;
       if (object.at_key(column.key).get(value) != simdjson::SUCCESS) {
         refuse_file(path, fmt::format("a message has no '{}'", column.key));
@@ -141,7 +140,7 @@ std::vector<double> CanBus::read(size_t message, const std::string& scene) const
       }
     }
   });
-  const size_t width = width_[message];
+  const size_t width = message.width;
   std::vector<size_t> order(rows.size() / width);
   std::iota(order.begin(), order.end(), size_t{0});
   std::ranges::stable_sort(order, {}, [&](size_t row) { return rows[row * width]; });
@@ -156,17 +155,16 @@ void CanBus::set(size_t message, const std::string& scene, int64_t begin, int64_
                  RecordBuilder& record, size_t field, SampleBuffers& buffers) const {
   Cache& cache = caches_.local();
   if (cache.scene != scene) {
-    cache = {.rows = std::vector<std::vector<double>>(messages_.size()),
-             .is_there = std::vector<bool>(messages_.size())};
-    for (size_t i = 0; i < messages_.size(); ++i) {
-      cache.is_there[i] = has_messages(file(i, scene));
-      if (cache.is_there[i]) cache.rows[i] = read(i, scene);
+    cache = {};
+    for (const Message& one : messages_) {
+      auto& rows = cache.rows.emplace_back();
+      if (has_messages(file(one.name, scene))) rows = read(one, scene);
     }
     cache.scene = scene;
   }
-  if (!cache.is_there[message]) return;
-  const size_t width = width_[message];
-  const std::vector<double>& rows = cache.rows[message];
+  if (!cache.rows[message]) return;
+  const size_t width = messages_[message].width;
+  const std::vector<double>& rows = *cache.rows[message];
   std::vector<double> taken;
   for (size_t at = 0; at < rows.size(); at += width) {
     if (rows[at] <= static_cast<double>(begin) || rows[at] > static_cast<double>(end)) continue;

@@ -4,9 +4,12 @@
 
 #include <tbb/enumerable_thread_specific.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <ffkit/converter/source.h>
@@ -21,7 +24,8 @@ class CanBus {
   CanBus(const std::filesystem::path& root, const std::vector<std::string>& scenes);
 
   // "pose", "zoesensors", ...; those that some scene has.
-  const std::vector<std::string>& messages() const { return messages_; }
+  std::vector<std::string> messages() const;
+  size_t num_messages() const { return messages_.size(); }
   // "utime,accel.0,accel.1,...": of message i, in the file's order.
   std::string columns(size_t message) const;
   int64_t num_scenes_without() const { return num_scenes_without_; }
@@ -39,21 +43,26 @@ class CanBus {
     std::string key;
     size_t count = 0;  // 0: a number; else so many in an array
   };
-  // What one thread has read last: keyframes of a scene follow each other.
+  // A kind of messages, and what numbers its files have by the first one.
+  struct Message {
+    std::string name;
+    std::vector<Column> columns;
+    size_t width = 0;  // numbers of a row
+  };
+  // What one thread has read last, [rows, width] by message: keyframes of a scene follow each
+  // other. Nothing where there is no such file.
   struct Cache {
     std::string scene;
-    std::vector<std::vector<double>> rows;  // by message, row-major
-    std::vector<bool> is_there;
+    std::vector<std::optional<std::vector<double>>> rows;
   };
 
-  std::filesystem::path file(size_t message, const std::string& scene) const;
-  std::vector<double> read(size_t message, const std::string& scene) const;
-  void learn_columns(size_t message, const std::string& scene);
+  std::filesystem::path file(std::string_view message, const std::string& scene) const;
+  // Throws as the constructor.
+  Message learn(const char* name, const std::string& scene) const;
+  std::vector<double> read(const Message& message, const std::string& scene) const;
 
   std::filesystem::path folder_;
-  std::vector<std::string> messages_;
-  std::vector<std::vector<Column>> columns_;
-  std::vector<size_t> width_;
+  std::vector<Message> messages_;
   int64_t num_scenes_without_ = 0;
   int64_t num_empty_files_ = 0;
   mutable tbb::enumerable_thread_specific<Cache> caches_;

@@ -15,8 +15,8 @@
 #include "converter/input/input_file.h"
 #include "converter/input/source_error.h"
 #include "nuscenes/own_splits.h"
-#include "nuscenes/png_check.h"
 #include "nuscenes/tables/json_rows.h"
+#include "pictures/image_sample.h"
 
 namespace ffkit::nuscenes {
 namespace {

@@ -175,7 +175,7 @@ class NuScenes : public ListedSource {
                 options.radar_filter) {
     classes_.assign(kClasses.begin(), kClasses.end());
     notes_ = listing_.notes();
-    if (!can_bus_.messages().empty()) {
+    if (can_bus_.num_messages() > 0) {
       notes_.push_back(fmt::format("CAN bus messages are taken ({}); {} scenes have none",
                                    fmt::join(can_bus_.messages(), ", "),
                                    can_bus_.num_scenes_without()));
@@ -214,8 +214,9 @@ class NuScenes : public ListedSource {
     if (!tables_->label_names.empty()) {
       facts["lidarseg_names"] = fmt::format("{}", fmt::join(tables_->label_names, ","));
     }
-    for (size_t i = 0; i < can_bus_.messages().size(); ++i) {
-      facts[can_bus_field(can_bus_.messages()[i])] = can_bus_.columns(i);
+    const std::vector<std::string> messages = can_bus_.messages();
+    for (size_t i = 0; i < messages.size(); ++i) {
+      facts[can_bus_field(messages[i])] = can_bus_.columns(i);
     }
     return facts;
   }

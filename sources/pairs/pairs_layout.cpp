@@ -1,5 +1,3 @@
-#include "pairs/pairs_layout.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -13,6 +11,7 @@
 #include "converter/input/names.h"
 #include "converter/input/source_error.h"
 #include "converter/places/place.h"
+#include "pairs/pairs_listing.h"
 
 namespace ffkit {
 namespace {

@@ -17,9 +17,9 @@
 #include "converter/input/source_error.h"
 #include "converter/input/split_name.h"
 #include "converter/places/place.h"
+#include "files/text_lines.h"
 #include "folder/folder_layout.h"
 #include "format/dataset/split_name.h"
-#include "imagenet/lines.h"
 #include "pictures/image_sample.h"
 #include "pictures/image_tree.h"
 

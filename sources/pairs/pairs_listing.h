@@ -1,14 +1,33 @@
-// Pairs: which files belong together, and which split they are in.
+// Pairs: which folders the options stand for, and what is left of a file's name in them.
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <string>
 #include <vector>
 
+#include <ffkit/sources/pairs.h>
+
 #include "converter/input/input_file.h"
-#include "pairs/pairs_layout.h"
 
 namespace ffkit {
+
+struct PairsFolder {
+  std::string field;
+  std::filesystem::path path;  // a folder that is there
+  std::string suffix;          // of the names, before their ending or with it; empty: none
+};
+
+struct PairsLayout {
+  std::vector<PairsFolder> folders;  // at least two; the first has the pictures
+  std::vector<std::filesystem::path> lists;
+  bool is_chosen = false;  // the lists are those of the wanted splits alone
+};
+
+// The folders and lists of valid `options`. Throws Error(not_found) for those that are not there.
+PairsLayout find_pairs_layout(const PairsOptions& options);
+
+// Pairs: which files belong together, and which split they are in.
 
 struct PairFile {
   std::string path;  // below its folder

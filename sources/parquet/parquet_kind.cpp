@@ -1,7 +1,7 @@
 #include <ffkit/sources/row_sources.h>
 
 #include "converter/places/place.h"
-#include "parquet/parquet_groups.h"
+#include "parquet/parquet_listing.h"
 #include "parquet/parquet_rows.h"
 #include "rows/row_source.h"
 

@@ -13,10 +13,12 @@
 #include "converter/input/source_error.h"
 #include "converter/places/brace_list.h"
 #include "converter/places/place.h"
-#include "files/partition_folders.h"
+#include "files/file_group.h"
 #include "format/content_kind.h"
+#include "parquet/partitions.h"
 
 namespace ffkit {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -79,6 +81,42 @@ ParquetHead read_parquet_head(const fs::path& path) {
     if (error.code() == ErrorCode::corrupt) refuse_other_content(path);
     throw error.within({.path = shown_place(path), .subject = ErrorSubject::source});
   }
+}
+
+namespace {
+
+auto find_column(const std::vector<ArrowColumn>& columns, const std::string& name) {
+  return std::ranges::find_if(
+      columns, [&](const ArrowColumn& column) { return column.column.field.name == name; });
+}
+
+}  // namespace
+
+void settle_as(const FoundParquet& found, ParquetColumns& columns) {
+  for (size_t i = columns.columns().size(); i-- > 0;) {
+    const std::string name = columns.columns()[i].column.field.name;
+    const auto settled = find_column(found.settled, name);
+    if (settled != found.settled.end()) {
+      columns.columns()[i].column = settled->column;
+      columns.columns()[i].empty_shape = settled->empty_shape;
+    } else if (find_column(found.columns, name) != found.columns.end()) {
+      columns.erase(i);
+    }
+  }
+}
+
+FileListing list_parquet_source(const std::filesystem::path& path) {
+  FileListing files = file_listing(list_parquet_files(path));
+  FoundParquet found;
+  for (const FilesOfSplit& split : files.splits) {
+    for (const SourceFile& file : split.files) {
+      for (const PartitionValue& one : partition_values(path, file.path)) {
+        if (one.value) found.partitions[one.key].insert(*one.value);
+      }
+    }
+  }
+  files.found = std::move(found);
+  return files;
 }
 
 }  // namespace ffkit

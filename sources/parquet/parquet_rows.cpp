@@ -20,13 +20,11 @@
 #include "converter/places/brace_list.h"
 #include "converter/places/place.h"
 #include "files/file_group.h"
-#include "files/file_listing.h"
 #include "files/shard_files.h"
 #include "parquet/parquet_columns.h"
-#include "parquet/parquet_groups.h"
 #include "parquet/parquet_listing.h"
-#include "parquet/partition_columns.h"
-#include "rows/row_contents.h"
+#include "parquet/partitions.h"
+#include "rows/row_table.h"
 
 namespace ffkit {
 namespace {

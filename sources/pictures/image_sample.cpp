@@ -1,13 +1,28 @@
 #include "pictures/image_sample.h"
 
+#include <fmt/format.h>
+#include <zlib.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstdint>
+#include <span>
+#include <vector>
 
+#include <ffkit/base/option_names.h>
+#include <ffkit/image/image_codec.h>
+
+#include "base/big_endian.h"
 #include "base/errors_only.h"
 #include "base/make_error.h"
+#include "converter/input/dangling_link.h"
+#include "converter/input/input_file.h"
+#include "image/codec/mask_decoder.h"
+#include "pictures/image_source.h"
 
 namespace ffkit {
+
 namespace {
 
 // image_classification_schema()
@@ -47,6 +62,85 @@ void set_image_sample(RecordBuilder& record, std::span<const std::byte> image, i
   record.set_bytes(kImageField, stored.bytes);
   record.set_scalar<int64_t>(kLabelField, label);
   record.set_string(kIdField, id);
+}
+
+namespace {
+
+void require_mask_of(const ImageInfo& info, MaskNumbers numbers, PixelSize size,
+                     const std::string& picture) {
+  require_mask(info, numbers);
+  if (numbers == MaskNumbers::panoptic && info.num_components != 3) {
+    throw Error(ErrorCode::unsupported,
+                "the panoptic mask has one channel, not the colours that its numbers are made of");
+  }
+  if (size == PixelSize{} || size == PixelSize{info.width, info.height}) return;
+  throw error_of(ErrorCode::unsupported,
+                 "the mask has {} x {} pixels, but its picture '{}' has {} x {}", info.width,
+                 info.height, picture, size.width, size.height)
+      .with_remedy("make both alike, or leave such pairs out with " +
+                   option_set("on_error", "skip"));
+}
+
+}  // namespace
+
+std::span<const std::byte> read_listed_file(const std::filesystem::path& path,
+                                            const FileStamp& listed, SampleBuffers& buffers) {
+  if (listed.modified_ns == ImageEntry::kDanglingLink) {
+    const std::string fault = dangling_link(path);
+    // Not not_found: the sample is bad, and the source is what it was when it was listed.
+    throw error_at(path, ErrorCode::unsupported,
+                   fault.empty() ? "was a link to nothing when it was listed; start again" : fault);
+  }
+  const InputFile file(path, listed);
+  require_image_size(file.size(), path.string());
+  const std::span<std::byte> bytes = buffers.bytes(static_cast<size_t>(file.size()));
+  file.read_at(0, bytes);
+  return bytes;
+}
+
+std::span<const std::byte> read_mask_file(const std::filesystem::path& path,
+                                          const FileStamp& listed, MaskNumbers numbers,
+                                          PixelSize size, const std::string& picture,
+                                          const std::string& field, SampleBuffers& buffers) {
+  const std::span<const std::byte> mask = read_listed_file(path, listed, buffers);
+  try {
+    require_mask_of(read_image_info(mask), numbers, size, picture);
+  } catch (const Error& error) {
+    if (is_out_of_memory(error)) throw;
+    if (buffers.on_error() != OnError::keep) throw error.within({.path = path.string()});
+    buffers.report({error.what(), kKeptAsItIs, field});
+  }
+  return mask;
+}
+
+namespace {
+
+constexpr int64_t kMaxPngBytes = 1LL << 30;
+constexpr std::string_view kPngSignature = "\x89PNG\r\n\x1a\n";
+
+}  // namespace
+
+std::string problem_of_png(const std::filesystem::path& path) {
+  const std::vector<std::byte> file = read_source_bytes(path, kMaxPngBytes);
+  const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
+  if (!text.starts_with(kPngSignature)) return "is no PNG";
+  std::span<const std::byte> rest = std::span(file).subspan(kPngSignature.size());
+  constexpr size_t kAround = 12;  // length, type and CRC of a chunk
+  while (true) {
+    const size_t offset = file.size() - rest.size();
+    if (rest.size() < kAround || load_be_u32(rest.data()) > rest.size() - kAround) {
+      return fmt::format("is a PNG that was cut: it ends in the chunk at byte {}", offset);
+    }
+    const size_t length = load_be_u32(rest.data());
+    const std::span<const std::byte> checked = rest.subspan(4, length + 4);
+    const uLong crc =
+        crc32(0, reinterpret_cast<const Bytef*>(checked.data()), static_cast<uInt>(checked.size()));
+    if (crc != load_be_u32(rest.data() + 8 + length)) {
+      return fmt::format("is a damaged PNG: the CRC of the chunk at byte {} is wrong", offset);
+    }
+    if (text.substr(offset + 4, 4) == "IEND") return "";
+    rest = rest.subspan(length + kAround);
+  }
 }
 
 }  // namespace ffkit

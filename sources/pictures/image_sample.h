@@ -10,6 +10,9 @@
 
 #include <ffkit/converter/image_storage.h>
 #include <ffkit/format/record.h>
+#include <ffkit/image/mask.h>
+
+#include "converter/input/input_file.h"
 
 namespace ffkit {
 
@@ -29,5 +32,27 @@ void require_image_size(int64_t num_bytes, const std::string& origin);
 void set_image_sample(RecordBuilder& record, std::span<const std::byte> image, int64_t label,
                       std::string_view id, const std::string& origin, const ImageStorer& storer,
                       SampleBuffers& buffers);
+
+// Files of samples that lie beside their pictures, such as masks: read as they were listed.
+
+// The bytes of a file, which live until `buffers` are cleared. Throws Error(unsupported) for a link
+// that led to nothing when it was listed (ImageEntry::kDanglingLink) and for a file that is too
+// large, and what InputFile throws.
+std::span<const std::byte> read_listed_file(const std::filesystem::path& path,
+                                            const FileStamp& listed, SampleBuffers& buffers);
+
+// The same for a mask of a picture of `size`; 0 x 0: not known. Its header alone is looked at:
+// throws Error(unsupported) for what is no mask of these numbers, or of another size than
+// `picture`, the picture's file. With OnError::keep such a mask is reported as that of `field`, and
+// returned.
+std::span<const std::byte> read_mask_file(const std::filesystem::path& path,
+                                          const FileStamp& listed, MaskNumbers numbers,
+                                          PixelSize size, const std::string& picture,
+                                          const std::string& field, SampleBuffers& buffers);
+
+// Whether a PNG is whole, without decoding its pixels, which of nuScenes' maps are hundreds of
+// millions: what is wrong with its signature, the length of each chunk up to IEND, and the CRC of
+// each; "" for nothing. Throws Error(io) when it cannot be read.
+std::string problem_of_png(const std::filesystem::path& path);
 
 }  // namespace ffkit

@@ -1,5 +1,5 @@
 // ImageSource: the Source over pictures with labels that lie in files or in uncompressed archives.
-// What differs between data sets is how the list is made (imagenet.cpp, image_folder.cpp).
+// What differs between data sets is how the list is made (imagenet_kind.cpp, folder_kind.cpp).
 #pragma once
 
 #include <cstdint>

@@ -17,7 +17,7 @@
 #include "converter/input/names.h"
 #include "converter/input/row_values.h"
 #include "converter/input/source_error.h"
-#include "files/class_list.h"
+#include "files/text_lines.h"
 
 namespace ffkit {
 namespace {

@@ -7,6 +7,7 @@
 // thread-safe. FileRows (file_rows.h) is the table of formats whose rows are ranges of files.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -19,6 +20,8 @@
 #include <ffkit/converter/source.h>
 #include <ffkit/format/record.h>
 #include <ffkit/format/schema.h>
+
+#include "format/content_kind.h"
 
 namespace ffkit {
 
@@ -106,5 +109,28 @@ class RowTable {
   virtual void read(size_t split, int64_t row, std::span<RowValue> values,
                     SampleBuffers& buffers) const = 0;
 };
+
+// What the bytes of a row's value are, where the files do not say it.
+
+// Whether `bytes` begin as an encoded picture does, of a kind that is read or one that is refused
+// by name.
+inline bool begins_as_picture(std::span<const std::byte> bytes) {
+  switch (content_kind(bytes.first(std::min(bytes.size(), kContentHeadBytes)))) {
+    case ContentKind::jpeg:
+    case ContentKind::png:
+    case ContentKind::webp:
+    case ContentKind::bmp:
+    case ContentKind::pnm:
+    case ContentKind::gif:
+    case ContentKind::tiff:
+    case ContentKind::avif:
+    case ContentKind::heic:
+    case ContentKind::jpeg_2000:
+    case ContentKind::jpeg_xl:
+      return true;
+    default:
+      return false;
+  }
+}
 
 }  // namespace ffkit

@@ -16,7 +16,7 @@
 #include "converter/places/brace_list.h"
 #include "converter/places/place.h"
 #include "files/corpus_files.h"
-#include "files/file_listing.h"
+#include "files/file_group.h"
 #include "files/json_documents.h"
 #include "files/text_files.h"
 #include "format/content_kind.h"

@@ -25,13 +25,12 @@
 #include "converter/input/split_name.h"
 #include "converter/input/thread_limit.h"
 #include "converter/places/place.h"
-#include "files/file_listing.h"
+#include "files/file_group.h"
 #include "files/shard_files.h"
 #include "rows/file_rows.h"
-#include "rows/row_contents.h"
 #include "rows/row_source.h"
-#include "tfrecord/tf_example.h"
-#include "tfrecord/tfds_features.h"
+#include "rows/row_table.h"
+#include "tfrecord/tf_features.h"
 #include "tfrecord/tfrecord_scan.h"
 
 namespace ffkit {

@@ -10,8 +10,8 @@
 #include <ffkit/base/crc32c.h>
 
 #include "converter/input/source_error.h"
+#include "files/file_window.h"
 #include "format/content_kind.h"
-#include "rows/file_window.h"
 
 namespace ffkit {
 namespace {

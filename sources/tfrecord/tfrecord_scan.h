@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "archives/tar_index.h"
-#include "rows/read_bytes.h"
+#include "files/file_window.h"
 
 namespace ffkit {
 

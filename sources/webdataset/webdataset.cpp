@@ -19,13 +19,11 @@
 #include "converter/input/source_error.h"
 #include "converter/places/brace_list.h"
 #include "converter/places/place.h"
-#include "files/class_list.h"
 #include "files/decompressed_files.h"
 #include "files/file_group.h"
-#include "files/file_listing.h"
 #include "files/shard_files.h"
+#include "files/text_lines.h"
 #include "numbers/npy_header.h"
-#include "webdataset/webdataset_fields.h"
 #include "webdataset/webdataset_shard.h"
 
 namespace ffkit {

@@ -1,14 +1,23 @@
 #include "webdataset/webdataset_shard.h"
 
 #include <fmt/format.h>
+#include <simdjson.h>
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <set>
+#include <string_view>
 
+#include <ffkit/base/option_names.h>
+
+#include "base/make_error.h"
 #include "converter/input/source_error.h"
+#include "numbers/npy_header.h"
+#include "pictures/image_sample.h"
 
 namespace ffkit {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -70,6 +79,166 @@ WebDatasetShard list_webdataset_shard(const fs::path& path, const InputFile& fil
     ++sample.num_members;
   }
   return shard;
+}
+
+namespace {
+
+std::string_view as_text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::string_view last_part(std::string_view extension) {
+  return extension.substr(extension.rfind('.') + 1);
+}
+
+int64_t parse_label(std::span<const std::byte> bytes, size_t num_classes) {
+  // White space around it is taken, as by Python's int().
+  constexpr std::string_view kSpace = " \t\r\n";
+  std::string_view text = as_text(bytes);
+  text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size()));
+  while (!text.empty() && kSpace.find(text.back()) != std::string_view::npos) text.remove_suffix(1);
+  int64_t label = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), label);
+  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) {
+    throw error_of(ErrorCode::invalid_argument, "the label is '{}', which is no whole number",
+                   text.substr(0, 40));
+  }
+  if (num_classes > 0 && (label < 0 || static_cast<uint64_t>(label) >= num_classes)) {
+    throw error_of(ErrorCode::invalid_argument, "the label is {}, but there are {} classes", label,
+                   num_classes);
+  }
+  return label;
+}
+
+}  // namespace
+
+WebDatasetKind kind_of_extension(const std::string& extension) {
+  const std::string_view last = last_part(extension);
+  if (has_image_name("x." + std::string(last))) return WebDatasetKind::image;
+  if (last == "cls") return WebDatasetKind::label;
+  if (last == "json" || last == "txt") return WebDatasetKind::text;
+  if (last == "npy") return WebDatasetKind::tensor;
+  return WebDatasetKind::bytes;
+}
+
+std::string field_of_extension(const std::string& extension, bool keeps_extension) {
+  std::string name = extension;
+  const size_t last = name.size() - last_part(name).size();
+  const WebDatasetKind kind = kind_of_extension(extension);
+  if (kind == WebDatasetKind::image && !keeps_extension)
+    name.replace(last, std::string::npos, "image");
+  if (kind == WebDatasetKind::label) name.replace(last, std::string::npos, "label");
+  std::ranges::replace(name, '.', '/');
+  return name;
+}
+
+std::optional<FrameName> frame_of_extension(const std::string& extension) {
+  if (kind_of_extension(extension) != WebDatasetKind::image) return std::nullopt;
+  const size_t dot = extension.rfind('.');
+  if (dot == std::string::npos) return std::nullopt;
+  const std::string_view name = std::string_view(extension).substr(0, dot);
+  const size_t last = name.find_last_not_of("0123456789");
+  const size_t begin = last == std::string_view::npos ? 0 : last + 1;
+  constexpr size_t kMaxDigits = 18;
+  if (begin == name.size() || name.size() - begin > kMaxDigits) return std::nullopt;
+  FrameName frame;
+  std::from_chars(name.data() + begin, name.data() + name.size(), frame.number);
+  std::string_view list = name.substr(0, begin);
+  while (list.ends_with('_') || list.ends_with('-') || list.ends_with('.')) list.remove_suffix(1);
+  const bool is_plain = list.empty() || list == "frame" || list == "frames";
+  frame.field = is_plain ? "frames" : fmt::format("{}/frames", list);
+  std::ranges::replace(frame.field, '.', '/');
+  return frame;
+}
+
+Field WebDatasetField::field() const {
+  switch (kind) {
+    case WebDatasetKind::image:
+      return {name, FieldType::image};
+    case WebDatasetKind::frames:
+      return {name, FieldType::list, DType::u8, false, FieldType::image};
+    case WebDatasetKind::label:
+      return {name, FieldType::scalar, DType::i64, true};
+    case WebDatasetKind::text:
+      return {name, FieldType::string};
+    case WebDatasetKind::tensor:
+      return {name, FieldType::tensor, dtype};
+    case WebDatasetKind::bytes:
+      break;
+  }
+  return {name, FieldType::bytes};
+}
+
+void find_rivals(const WebDatasetShard& shard, std::set<std::string>& rivals) {
+  size_t begin = 0;
+  for (const WebDatasetSample& sample : shard.samples) {
+    for (size_t i = begin; i < begin + sample.num_members; ++i) {
+      const std::string& a = shard.extensions[shard.members[i].extension];
+      if (kind_of_extension(a) != WebDatasetKind::image) continue;
+      for (size_t j = begin; j < i; ++j) {
+        const std::string& b = shard.extensions[shard.members[j].extension];
+        if (kind_of_extension(b) == WebDatasetKind::image &&
+            field_of_extension(a, false) == field_of_extension(b, false)) {
+          rivals.insert({a, b});
+        }
+      }
+    }
+    begin += sample.num_members;
+  }
+}
+
+std::map<std::string, std::string> names_as_before(const FoundMembers& found,
+                                                   const LaterMembers& later,
+                                                   const std::vector<std::filesystem::path>& tars) {
+  std::map<std::string, std::string> names = found.names;
+  for (const std::string& extension : later.extensions) {
+    if (extension == later.id_member || names.contains(extension)) continue;
+    const auto frame = later.takes_frames ? frame_of_extension(extension) : std::nullopt;
+    const bool is_known =
+        frame && std::ranges::any_of(found.fields, [&](const auto& field) {
+          return field.name == frame->field && field.kind == WebDatasetKind::frames;
+        });
+    if (is_known) {
+      names[extension] = frame->field;
+      continue;
+    }
+    throw source_error(tars.front(), ErrorCode::unsupported,
+                       "this group of tars has members '.{}', which no sample of the first group "
+                       "has; convert without {}",
+                       extension, option_name("by_files"));
+  }
+  return names;
+}
+
+void set_webdataset_field(RecordBuilder& record, size_t position, const WebDatasetField& field,
+                          std::span<const std::byte> bytes, size_t num_classes) {
+  switch (field.kind) {
+    case WebDatasetKind::label:
+      record.set_scalar<int64_t>(position, parse_label(bytes, num_classes));
+      return;
+    case WebDatasetKind::text:
+      if (!simdjson::validate_utf8(as_text(bytes))) {
+        throw Error(ErrorCode::corrupt, "is no UTF-8 text");
+      }
+      record.set_string(position, as_text(bytes));
+      return;
+    case WebDatasetKind::tensor: {
+      const NpyHeader header = read_npy_header(bytes);
+      if (header.dtype != field.dtype) {
+        throw error_of(
+            ErrorCode::invalid_argument,
+            "its numbers are {}, but those of the first sample are {}; all must be of one type",
+            to_string(header.dtype), to_string(field.dtype));
+      }
+      record.set_tensor(position, {header.dtype, header.shape, bytes.subspan(header.data_offset)});
+      return;
+    }
+    case WebDatasetKind::image:
+    case WebDatasetKind::frames:
+    case WebDatasetKind::bytes:
+      record.set_bytes(position, bytes);
+      return;
+  }
 }
 
 }  // namespace ffkit

@@ -11,8 +11,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <vector>
+
+#include <ffkit/converter/source.h>
 
 #include "archives/tar_index.h"
 
@@ -40,5 +46,68 @@ struct WebDatasetShard {
 // `path` or was made of it.
 WebDatasetShard list_webdataset_shard(const std::filesystem::path& path, const InputFile& file,
                                       FileRange range, size_t num_beside);
+
+// WebDataset fields: what becomes of a sample's members, by their extensions.
+//
+//   jpg jpeg png webp ppm pgm bmp tif tiff  image         the field `image`
+//   cls                                     scalar i64    the field `label`
+//   json txt                                string
+//   npy                                     tensor        its dtype is that of the first sample
+//   anything else                           bytes
+//
+// A field is called as its extension where nothing else is said, with "/" for ".": "seg.png" is
+// `seg/image`, "depth.npy" `depth/npy`. Where a sample has several pictures that would be one field
+// (jpg and png), all of them keep their extensions: `jpg`, `png`. Numbered pictures, "0001.jpg" or
+// "depth_0001.png", may be frames, items of a list: `frames`, `depth/frames`.
+
+enum class WebDatasetKind : uint8_t { image, frames, label, text, tensor, bytes };
+
+WebDatasetKind kind_of_extension(const std::string& extension);
+
+// The field that members of `extension` become; `keeps_extension` for pictures that share a sample
+// with another.
+std::string field_of_extension(const std::string& extension, bool keeps_extension);
+
+// Of a member that is a numbered picture: the list that it belongs to, and its number.
+struct FrameName {
+  std::string field;
+  uint64_t number = 0;
+};
+// Nothing for other members. Numbers have up to 18 digits.
+std::optional<FrameName> frame_of_extension(const std::string& extension);
+
+struct WebDatasetField {
+  std::string name;
+  WebDatasetKind kind = WebDatasetKind::bytes;
+  DType dtype = DType::u8;  // of tensors
+
+  Field field() const;
+};
+
+// Adds the extensions of pictures that share a sample with a picture that would be the same field.
+void find_rivals(const WebDatasetShard& shard, std::set<std::string>& rivals);
+
+// Of the first group of tars (ConvertOptions::by_files).
+struct FoundMembers {
+  std::vector<WebDatasetField> fields;
+  std::map<std::string, std::string> names;  // extension to field
+};
+// What there is in later ones.
+struct LaterMembers {
+  const std::set<std::string>& extensions;
+  const std::string& id_member;
+  bool takes_frames = false;
+};
+// found.names, with those of frames that only later tars have. Throws Error(unsupported) for an
+// extension that is of no field.
+std::map<std::string, std::string> names_as_before(const FoundMembers& found,
+                                                   const LaterMembers& later,
+                                                   const std::vector<std::filesystem::path>& tars);
+
+// Sets field `position`, which is no list, of `record` from a member's bytes, or from those that
+// are stored of a picture, which must live until the record is encoded. `num_classes`: labels must
+// be below; 0: any. Throws Error, without a path, for what the bytes cannot be.
+void set_webdataset_field(RecordBuilder& record, size_t position, const WebDatasetField& field,
+                          std::span<const std::byte> bytes, size_t num_classes);
 
 }  // namespace ffkit

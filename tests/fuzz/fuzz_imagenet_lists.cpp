@@ -4,9 +4,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "sources/folder/val_annotations.h"
-#include "sources/imagenet/devkit.h"
-#include "sources/imagenet/kaggle_lists.h"
+#include "sources/folder/folder_layout.h"
+#include "sources/imagenet/imagenet_lists.h"
 #include "touch.h"
 
 namespace {

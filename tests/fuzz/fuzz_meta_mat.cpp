@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <span>
 
-#include "sources/imagenet/devkit.h"
+#include "sources/imagenet/imagenet_lists.h"
 #include "touch.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

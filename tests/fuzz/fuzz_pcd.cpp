@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "sources/nuscenes/radar_pcd.h"
+#include "sources/nuscenes/points.h"
 #include "touch.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

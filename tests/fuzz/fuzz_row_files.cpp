@@ -14,8 +14,7 @@
 #include "sources/beton/beton_file.h"
 #include "sources/lmdb/lmdb_file.h"
 #include "sources/lmdb/lmdb_values.h"
-#include "sources/recordio/recordio_lists.h"
-#include "sources/recordio/recordio_scan.h"
+#include "sources/recordio/recordio_file.h"
 #include "touch.h"
 
 namespace {

@@ -7,8 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sources/tfrecord/tf_example.h"
-#include "sources/tfrecord/tfds_features.h"
+#include "sources/tfrecord/tf_features.h"
 #include "sources/tfrecord/tfrecord_scan.h"
 #include "touch.h"
 

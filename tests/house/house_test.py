@@ -6,7 +6,8 @@
     tests/house/house_test.py --table    the same as a table of Markdown
 
 An arrow is an #include. A folder may include those that stand before it in its room's list below, and what the room may include of other
-rooms; so there is no circle. A public header belongs to the folder of the .cpp of its name; one without a .cpp counts as what it includes.
+rooms; so there is no circle. A public header belongs to the folder of the .cpp of its name, or to the folder of its name; one without either
+counts as what it includes.
 """
 import ast
 import collections
@@ -32,8 +33,8 @@ FOLDERS = {
     'text/loader': [''],
     'converter': ['places', 'input', 'pack', 'plan', 'output', 'groups', 'samples', 'merge', 'copy', 'leftovers', 'v1', ''],
     # What several sources need stands first.
-    'sources': ['archives', 'pictures', 'files', 'numbers', 'rows', 'parquet/module', 'arrow', 'imagenet', 'folder', 'pairs', 'coco', 'persons', 'webdataset', 'jsonl', 'text',
-                'tfrecord', 'parquet', 'mds', 'litdata', 'recordio', 'beton', 'lmdb', 'demo_nuscenes', 'demo', 'nuscenes/tables', 'nuscenes', ''],
+    'sources': ['archives', 'pictures', 'files', 'numbers', 'rows', 'parquet/module', 'arrow', 'imagenet', 'folder', 'pairs', 'persons', 'coco', 'webdataset', 'jsonl', 'text',
+                'tfrecord', 'parquet', 'mds', 'litdata', 'recordio', 'beton', 'lmdb', 'transcode', 'nuscenes/tables', 'nuscenes', 'demo', 'demo_pose', 'demo_nuscenes', ''],
     'trainer': ['launch', 'model', 'tasks', 'options', 'device', 'distributed', 'ops', 'models/blocks', 'models', 'data', 'optim', 'files', 'report',
                 'checkpoint', 'step', 'tasks/classification', 'tasks/bevformer/loss', 'tasks/bevformer/network',
                 'tasks/bevformer/data', 'tasks/bevformer/evaluation', 'tasks/bevformer',
@@ -125,7 +126,7 @@ class House:
                         self.edges[self.owner[file], self.owner[target]].add((file, target))
 
     def owners(self):
-        """The room and folder that a source belongs to; None for a public header without a .cpp, nothing outside of the rooms."""
+        """The room and folder that a source belongs to; None for a public header without a .cpp or folder, nothing outside of the rooms."""
         cpp = collections.defaultdict(list)
         owner = {}
         for file in self.sources:
@@ -136,7 +137,8 @@ class House:
         for file in self.sources:
             room, folder = room_and_folder(file)
             if room and folder.startswith('include/'):
-                places = cpp[room, os.path.basename(file).split('.')[0]]
+                stem = os.path.basename(file).split('.')[0]
+                places = cpp[room, stem] or [(room, f) for f in FOLDERS[room] if f.split('/')[-1] == stem]
                 owner[file] = places[0] if places else None
         return owner
 

@@ -1,5 +1,3 @@
-#include "nuscenes/tables/annotation_tables.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>

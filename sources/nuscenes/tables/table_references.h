@@ -116,4 +116,9 @@ class TableFile {
   std::filesystem::path path_;
 };
 
+// What nuScenes' tables say of boxes: category, instance, attribute, sample_annotation.
+
+// Reads them into `tables`, whose samples must be there. Throws as read_tables().
+void read_annotation_tables(const std::filesystem::path& folder, Tables& tables);
+
 }  // namespace ffkit::nuscenes

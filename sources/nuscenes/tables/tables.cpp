@@ -11,7 +11,6 @@
 
 #include "converter/input/source_error.h"
 #include "converter/places/place.h"
-#include "nuscenes/tables/annotation_tables.h"
 #include "nuscenes/tables/json_rows.h"
 #include "nuscenes/tables/table_references.h"
 

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "nuscenes/tables/token.h"
+#include "nuscenes/tables/json_rows.h"
 
 namespace ffkit::nuscenes {
 

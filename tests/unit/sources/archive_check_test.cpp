@@ -9,7 +9,6 @@
 
 #include "expect_error.h"
 #include "pictures.h"
-#include "sources/imagenet/md5.h"
 #include "tar_builder.h"
 #include "temp_dir.h"
 

@@ -14,6 +14,7 @@
 #include "pictures.h"
 #include "record_of.h"
 #include "temp_dir.h"
+#include "text_file.h"
 
 namespace ffkit {
 namespace {

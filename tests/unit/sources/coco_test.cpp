@@ -11,7 +11,7 @@
 #include "expect_error.h"
 #include "pictures.h"
 #include "record_of.h"
-#include "sources/numbers/json_elements.h"
+#include "sources/numbers/json_tables.h"
 #include "tar_builder.h"
 #include "temp_dir.h"
 

@@ -1,4 +1,6 @@
 // Which folders are splits, which are classes, and what is neither.
+#include "sources/folder/folder_layout.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,7 +11,6 @@
 
 #include "expect_error.h"
 #include "pictures.h"
-#include "sources/folder/val_annotations.h"
 #include "temp_dir.h"
 #include "text_file.h"
 

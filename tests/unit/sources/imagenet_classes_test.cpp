@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "shared_data.h"
-#include "sources/imagenet/devkit.h"
+#include "sources/imagenet/imagenet_lists.h"
 
 namespace ffkit {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "expect_error.h"
 #include "record_of.h"
-#include "sources/jsonl/line_index.h"
+#include "sources/files/json_documents.h"
 #include "tar_builder.h"
 #include "temp_dir.h"
 

@@ -9,7 +9,6 @@
 #include "expect_error.h"
 #include "nuscenes/nuscenes_tables.h"
 #include "sources/nuscenes/points.h"
-#include "sources/nuscenes/radar_pcd.h"
 
 namespace ffkit::nuscenes {
 namespace {

@@ -11,7 +11,7 @@
 #include "pictures.h"
 #include "record_of.h"
 #include "rows/mds_builder.h"
-#include "sources/rows/file_hash.h"
+#include "sources/files/file_hash.h"
 #include "temp_dir.h"
 
 namespace ffkit {

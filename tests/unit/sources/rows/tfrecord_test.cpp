@@ -9,7 +9,7 @@
 #include "expect_error.h"
 #include "pictures.h"
 #include "record_of.h"
-#include "sources/tfrecord/tf_example.h"
+#include "sources/tfrecord/tf_features.h"
 #include "tar_builder.h"
 #include "temp_dir.h"
 #include "tf_example_builder.h"
