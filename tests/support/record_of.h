@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstring>
+#include <span>
+#include <string>
 #include <vector>
 
 #include <ffkit/converter/source.h>
@@ -18,6 +20,17 @@ inline std::vector<std::byte> record_of(const Source& source, size_t split, int6
   builder.encode(record);
   if (problems != nullptr) *problems = buffers.problems();
   return record;
+}
+
+inline std::string text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// "'label' scalar i64 with column", ...
+inline std::vector<std::string> fields_of(const Source& source) {
+  std::vector<std::string> fields;
+  for (const Field& field : source.schema().fields) fields.push_back(describe(field));
+  return fields;
 }
 
 // The numbers of a tensor of Ts.

@@ -8,31 +8,24 @@
 #include <ffkit/sources/demo.h>
 
 #include "expect_error.h"
+#include "record_of.h"
 #include "sources/demo/demo_painter.h"
 
 namespace ffkit {
 namespace {
 
-std::vector<std::byte> demo_record(const Source& source, size_t split, int64_t index) {
-  const Schema schema = source.schema();
-  RecordBuilder builder(schema);
-  SampleBuffers buffers;
-  std::vector<std::byte> record;
-  source.read(split, index, builder, buffers);
-  builder.encode(record);
-  return record;
-}
+using testing::record_of;
 
 TEST(Demo, IsAFunctionOfItsSeed) {
   const auto a = make_demo({}, {.seed = 3});
   const auto b = make_demo({}, {.seed = 3});
   const auto c = make_demo({}, {.seed = 4});
   // In another order, from another object: nothing is carried from one picture to the next.
-  const auto last = demo_record(*b, 0, 99);
-  EXPECT_EQ(demo_record(*b, 0, 5), demo_record(*a, 0, 5));
-  EXPECT_EQ(last, demo_record(*a, 0, 99));
-  EXPECT_NE(demo_record(*a, 0, 5), demo_record(*c, 0, 5));
-  EXPECT_NE(demo_record(*a, 0, 5), demo_record(*a, 1, 5));
+  const auto last = record_of(*b, 0, 99);
+  EXPECT_EQ(record_of(*b, 0, 5), record_of(*a, 0, 5));
+  EXPECT_EQ(last, record_of(*a, 0, 99));
+  EXPECT_NE(record_of(*a, 0, 5), record_of(*c, 0, 5));
+  EXPECT_NE(record_of(*a, 0, 5), record_of(*a, 1, 5));
 }
 
 TEST(Demo, HasBalancedClassesAndPicturesOfTheSize) {
@@ -42,7 +35,7 @@ TEST(Demo, HasBalancedClassesAndPicturesOfTheSize) {
   std::array<int, 7> counts{};
   const Schema schema = source->schema();
   for (int64_t i = 0; i < 21; ++i) {
-    const auto record = demo_record(*source, 0, i);
+    const auto record = record_of(*source, 0, i);
     const RecordView view(schema, record);
     ++counts.at(static_cast<size_t>(view.scalar<int64_t>(1)));
     const ImageInfo info = read_image_info(view.bytes(0));

@@ -11,6 +11,7 @@
 
 #include "expect_error.h"
 #include "pictures.h"
+#include "record_of.h"
 #include "temp_dir.h"
 #include "text_file.h"
 
@@ -21,6 +22,7 @@ namespace fs = std::filesystem;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using testing::record_of;
 using testing::TempDir;
 using testing::write_file;
 
@@ -224,10 +226,7 @@ TEST(FolderLayout, NamesLinksToNothing) {
   link("train/cat/3.jpg");
   const auto source = open_image_folder(dir.path());
   ASSERT_EQ(source->splits()[0].num_samples, 2);
-  const Schema schema = source->schema();
-  RecordBuilder builder(schema);
-  SampleBuffers buffers;
-  EXPECT_ERROR(source->read(0, 1, builder, buffers), unsupported);
+  EXPECT_ERROR(record_of(*source, 0, 1), unsupported);
 }
 
 TEST(ValAnnotations, NamesALineThatIsNone) {

@@ -9,6 +9,7 @@
 
 #include "expect_error.h"
 #include "pictures.h"
+#include "record_of.h"
 #include "tar_builder.h"
 #include "temp_dir.h"
 
@@ -19,6 +20,7 @@ namespace fs = std::filesystem;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using testing::record_of;
 using testing::TempDir;
 using testing::write_file;
 
@@ -26,13 +28,8 @@ using testing::write_file;
 std::vector<std::string> folder_samples(const Source& source, size_t split) {
   std::vector<std::string> all;
   const Schema schema = source.schema();
-  SampleBuffers buffers;
   for (int64_t i = 0; i < source.splits()[split].num_samples; ++i) {
-    RecordBuilder builder(schema);
-    std::vector<std::byte> record;
-    source.read(split, i, builder, buffers);
-    builder.encode(record);
-    buffers.clear();
+    const auto record = record_of(source, split, i);
     const RecordView view(schema, record);
     all.push_back(std::string(view.string(2)) + " " + std::to_string(view.scalar<int64_t>(1)));
   }
@@ -136,15 +133,12 @@ TEST(ImageFolder, RefusesAFileThatChangedAfterItWasListed) {
   write_file(file, testing::jpeg_picture(1));
   const auto listed_at = fs::last_write_time(file);
   const auto source = open_image_folder(dir.path());
-  const Schema schema = source->schema();
-  RecordBuilder builder(schema);
-  SampleBuffers buffers;
-  EXPECT_NO_THROW(source->read(0, 0, builder, buffers));
+  EXPECT_NO_THROW(record_of(*source, 0, 0));
   fs::last_write_time(file, listed_at + std::chrono::seconds(1));
-  EXPECT_ERROR(source->read(0, 0, builder, buffers), not_found);
+  EXPECT_ERROR(record_of(*source, 0, 0), not_found);
   write_file(file, testing::jpeg_picture(1) + "x");
   fs::last_write_time(file, listed_at);
-  EXPECT_ERROR(source->read(0, 0, builder, buffers), not_found);
+  EXPECT_ERROR(record_of(*source, 0, 0), not_found);
 }
 
 TEST(ImageFolder, NamesTheFileThatIsNoPicture) {
@@ -152,11 +146,8 @@ TEST(ImageFolder, NamesTheFileThatIsNoPicture) {
   write_file(dir / "train/cat/1.jpg", "text");
   write_file(dir / "train/cat/2.jpg", "");
   const auto source = open_image_folder(dir.path());
-  const Schema schema = source->schema();
-  RecordBuilder builder(schema);
-  SampleBuffers buffers;
-  EXPECT_ERROR(source->read(0, 0, builder, buffers), unsupported, .path = dir / "train/cat/1.jpg");
-  EXPECT_ERROR(source->read(0, 1, builder, buffers), corrupt, .path = dir / "train/cat/2.jpg");
+  EXPECT_ERROR(record_of(*source, 0, 0), unsupported, .path = dir / "train/cat/1.jpg");
+  EXPECT_ERROR(record_of(*source, 0, 1), corrupt, .path = dir / "train/cat/2.jpg");
 }
 
 TEST(ImageFolder, IsItsOwnRoot) {

@@ -12,7 +12,6 @@
 #include "temp_dir.h"
 
 namespace ffkit {
-
 namespace {
 
 using ::testing::ElementsAre;
@@ -168,10 +167,6 @@ TEST(Devkit, OfficialArchiveIsRead) {
   EXPECT_EQ(devkit->synsets.wnids.back(), "n15075141");
   EXPECT_FALSE(devkit->val_labels.empty());
 }
-
-}  // namespace
-
-namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;

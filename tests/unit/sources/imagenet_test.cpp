@@ -6,6 +6,7 @@
 #include "expect_error.h"
 #include "meta_mat_builder.h"
 #include "pictures.h"
+#include "record_of.h"
 #include "shared_data.h"
 #include "temp_dir.h"
 
@@ -16,8 +17,10 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::jpeg_picture;
+using testing::record_of;
 using testing::TarBuilder;
 using testing::TempDir;
+using testing::text_of;
 using testing::write_devkit;
 using testing::write_file;
 
@@ -50,15 +53,9 @@ std::vector<std::string> imagenet_samples(const Source& source, size_t split,
   std::vector<std::string> all;
   const Schema schema = source.schema();
   for (int64_t i = 0; i < source.splits()[split].num_samples; ++i) {
-    SampleBuffers buffers;
-    RecordBuilder builder(schema);
-    std::vector<std::byte> record;
-    source.read(split, i, builder, buffers);
-    builder.encode(record);
+    const auto record = record_of(source, split, i);
     const RecordView view(schema, record);
-    const auto bytes = view.bytes(0);
-    EXPECT_EQ(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()),
-              jpeg_picture(pictures[static_cast<size_t>(i)]));
+    EXPECT_EQ(text_of(view.bytes(0)), jpeg_picture(pictures[static_cast<size_t>(i)]));
     all.push_back(std::string(view.string(2)) + " " + std::to_string(view.scalar<int64_t>(1)));
   }
   return all;
@@ -359,10 +356,7 @@ TEST(ImageNet, ReadsATrainFolderOfClassArchives) {
               Contains(HasSubstr("n01440764.tar: the folder 'n01440764' beside it is not read")));
   // Written to after it was listed.
   write_file(dir / "train/n01484850.tar", one("n01484850_1.JPEG", 1) + "x");
-  const Schema schema = half->schema();
-  RecordBuilder builder(schema);
-  SampleBuffers buffers;
-  EXPECT_ERROR(half->read(0, 1, builder, buffers), not_found);
+  EXPECT_ERROR(record_of(*half, 0, 1), not_found);
 }
 
 TEST(ImageNet, LeavesOutFoldersWithoutPictures) {
@@ -427,13 +421,9 @@ TEST(ImageNet, SharedArchivesAreRead) {
   EXPECT_EQ(source->classes()[0], "n01440764");
   EXPECT_THAT(source->class_names()[0], HasSubstr("tench"));
   ASSERT_EQ(source->splits().size(), 2U);
-  const Schema schema = source->schema();
-  RecordBuilder builder(schema);
-  SampleBuffers buffers;
   for (size_t split = 0; split < 2; ++split) {
     for (int64_t i = 0; i < source->splits()[split].num_samples; ++i) {
-      buffers.clear();
-      source->read(split, i, builder, buffers);  // checks the header of every picture
+      (void)record_of(*source, split, i);  // checks the header of every picture
     }
   }
 }

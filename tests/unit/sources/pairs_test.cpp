@@ -24,6 +24,7 @@ using ::testing::IsEmpty;
 using testing::jpeg_picture;
 using testing::record_of;
 using testing::TempDir;
+using testing::text_of;
 using testing::write_file;
 
 // A PNG of `size` x `size` pixels of the number `value`.
@@ -34,10 +35,6 @@ std::string mask_png(uint8_t value, int size = 16,
   const auto png =
       testing::encode_png_as(size, size, std::vector<uint8_t>(side * side * channels, value), kind);
   return {reinterpret_cast<const char*>(png.data()), png.size()};
-}
-
-std::string text_of_bytes(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 // The ids of a split.
@@ -86,8 +83,8 @@ TEST_F(PairsTest, TakesTheFilesBytesAndPairsThemByName) {
   EXPECT_EQ(schema.fields[1].type, FieldType::image);
   const auto record = record_of(*source, 0, 0);
   const RecordView view(schema, record);
-  EXPECT_EQ(text_of_bytes(view.bytes(0)), jpeg_picture(7));
-  EXPECT_EQ(text_of_bytes(view.bytes(1)), mask_png(7));
+  EXPECT_EQ(text_of(view.bytes(0)), jpeg_picture(7));
+  EXPECT_EQ(text_of(view.bytes(1)), mask_png(7));
   EXPECT_EQ(source->splits()[0].num_bytes,
             static_cast<int64_t>(jpeg_picture(7).size() + jpeg_picture(8).size() +
                                  mask_png(7).size() + mask_png(8).size()));
@@ -138,7 +135,7 @@ TEST_F(PairsTest, TellsFieldsOfOneFolderApartByTheirEndings) {
   EXPECT_THAT(source->notes()[0], HasSubstr("4 pictures were left out of 'image': their names do "
                                             "not end in '.jpg'"));
   const auto record = record_of(*source, 0, 0);
-  EXPECT_EQ(text_of_bytes(RecordView(source->schema(), record).bytes(2)), mask_png(5));
+  EXPECT_EQ(text_of(RecordView(source->schema(), record).bytes(2)), mask_png(5));
 }
 
 TEST_F(PairsTest, RefusesTwoFilesOfOneName) {
@@ -271,7 +268,7 @@ TEST_F(PairsTest, KnowsPublishedLayouts) {
   city.suffixes = {{"instances", "_gtFine_instanceIds"}};
   source = open_pairs(city);
   const auto record = record_of(*source, 0, 0);
-  EXPECT_EQ(text_of_bytes(RecordView(source->schema(), record).bytes(2)), mask_png(9));
+  EXPECT_EQ(text_of(RecordView(source->schema(), record).bytes(2)), mask_png(9));
 
   add("ade/images/training/ADE_1.jpg", "ade/annotations/training/ADE_1.png");
   source = open_pairs({.layout = "ade20k", .root = dir_ / "ade"});

@@ -27,6 +27,7 @@ using testing::jpeg_picture;
 using testing::record_of;
 using testing::TarBuilder;
 using testing::TempDir;
+using testing::text_of;
 using testing::values_of;
 using testing::write_file;
 
@@ -46,10 +47,6 @@ std::string npy(std::string dict, const std::string& numbers, char version = 1) 
   file += static_cast<char>(dict.size() >> 8);
   if (version > 1) file += std::string(2, '\0');
   return file + dict + numbers;
-}
-
-std::string text_of(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 TEST(WebDataset, TakesIdsFromTheirMember) {
@@ -300,12 +297,8 @@ TEST(WebDataset, ReadsCompressedTars) {
                                                   dir.path().string())));
   const Schema schema = source->schema();
   for (int i = 0; i < 40; ++i) {
-    SampleBuffers buffers;
-    RecordBuilder builder(schema);
-    std::vector<std::byte> record;
-    source->read(0, i, builder, buffers);
-    builder.encode(record);
-    EXPECT_EQ(RecordView(schema, record).string(0), "text k" + std::to_string(100 + i));
+    EXPECT_EQ(RecordView(schema, record_of(*source, 0, i)).string(0),
+              "text k" + std::to_string(100 + i));
   }
 }
 

@@ -17,16 +17,14 @@ namespace {
 using testing::BetonBuilder;
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using testing::fields_of;
 using ::testing::HasSubstr;
 using testing::jpeg_picture;
 using testing::record_of;
 using testing::TempDir;
+using testing::text_of;
 using testing::values_of;
 using testing::write_file;
-
-std::string text_in(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 BetonBuilder pictures_and_labels() {
   BetonBuilder builder;
@@ -54,11 +52,11 @@ TEST(Beton, ReadsPicturesWithLabels) {
   EXPECT_EQ(source->splits()[1].name, "val");
   const Schema schema = source->schema();
   const auto first = record_of(*source, 0, 0);
-  EXPECT_EQ(text_in(RecordView(schema, first).bytes(0)), jpeg_picture(1));
+  EXPECT_EQ(text_of(RecordView(schema, first).bytes(0)), jpeg_picture(1));
   EXPECT_EQ(RecordView(schema, first).scalar<int64_t>(1), 3);
   EXPECT_EQ(RecordView(schema, first).string(2), "train.beton: 0");
   const auto second = record_of(*source, 0, 1);
-  EXPECT_EQ(text_in(RecordView(schema, second).bytes(0)), "P6\n2 1\n255\nabcdef");
+  EXPECT_EQ(text_of(RecordView(schema, second).bytes(0)), "P6\n2 1\n255\nabcdef");
   EXPECT_EQ(RecordView(schema, second).scalar<int64_t>(1), -1);
   EXPECT_THAT(source->notes(), Contains(HasSubstr("1 picture is raw pixels")));
 }
@@ -86,16 +84,15 @@ TEST(Beton, ReadsEveryTypeOfField) {
   write_file(dir / "a.beton", builder.file());
   const auto source = open_beton(dir / "a.beton");
   const Schema schema = source->schema();
-  std::vector<std::string> fields;
-  for (const Field& field : schema.fields) fields.push_back(describe(field));
-  EXPECT_THAT(fields, ElementsAre("'image' image", "'r' scalar f64 with column", "'b' bytes",
-                                  "'a' tensor i16", "'j' string", "'t' tensor u8",
-                                  "'i' scalar i64 with column", "'id' string with column"));
+  EXPECT_THAT(fields_of(*source),
+              ElementsAre("'image' image", "'r' scalar f64 with column", "'b' bytes",
+                          "'a' tensor i16", "'j' string", "'t' tensor u8",
+                          "'i' scalar i64 with column", "'id' string with column"));
   const auto record = record_of(*source, 0, 1);
   const RecordView view(schema, record);
-  EXPECT_EQ(text_in(view.bytes(0)), jpeg_picture(2));
+  EXPECT_EQ(text_of(view.bytes(0)), jpeg_picture(2));
   EXPECT_EQ(view.scalar<double>(1), 1.5);
-  EXPECT_EQ(text_in(view.bytes(2)), "some");
+  EXPECT_EQ(text_of(view.bytes(2)), "some");
   EXPECT_THAT(view.tensor(3).shape, ElementsAre(2, 1));
   EXPECT_THAT(values_of<int16_t>(view.tensor(3)), ElementsAre(1, 2));
   EXPECT_EQ(view.string(4), "{\"a\": 1}");
@@ -116,10 +113,10 @@ TEST(Beton, ReadsAFileOfFfcv) {
     const RecordView view(schema, record);
     std::string pixels = "P6\n5 4\n255\n";
     for (int i = 0; i < 60; ++i) pixels += static_cast<char>(i + row);
-    EXPECT_EQ(text_in(view.bytes(schema.require("image"))), pixels);
+    EXPECT_EQ(text_of(view.bytes(schema.require("image"))), pixels);
     EXPECT_EQ(view.scalar<int64_t>(schema.require("label")), row);
     EXPECT_EQ(view.scalar<double>(schema.require("score")), 0.25 + static_cast<double>(row));
-    EXPECT_EQ(text_in(view.bytes(schema.require("blob"))),
+    EXPECT_EQ(text_of(view.bytes(schema.require("blob"))),
               std::string("blob", static_cast<size_t>(row)));
     const TensorView boxes = view.tensor(schema.require("boxes"));
     EXPECT_THAT(boxes.shape, ElementsAre(2, 3));

@@ -16,6 +16,7 @@ namespace {
 using testing::bytes_of_number;
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using testing::fields_of;
 using ::testing::HasSubstr;
 using testing::jpeg_picture;
 using testing::LitDataBuilder;
@@ -24,12 +25,9 @@ using testing::raw_zstd;
 using testing::record_of;
 using testing::sizes_and_items;
 using testing::TempDir;
+using testing::text_of;
 using testing::u32s;
 using testing::write_file;
-
-std::string litdata_string(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 // A folder with one chunk of one leaf, `x`, whose values are given.
 class OneLeaf {
@@ -70,21 +68,20 @@ TEST(LitData, LeavesBecomeFields) {
                                                u32s({1}) + sizes_and_items({jpeg}), "mp4"})});
   const auto source = open_litdata(dir.path(), {.image_column = "image"});
   const Schema schema = source->schema();
-  std::vector<std::string> fields;
-  for (const Field& field : schema.fields) fields.push_back(describe(field));
-  EXPECT_THAT(fields, ElementsAre("'image' image", "'label' scalar i64 with column",
-                                  "'flag' scalar u8 with column", "'t' tensor i32",
-                                  "'n' tensor f16", "'pixels' image", "'frames' list of image",
-                                  "'clip' bytes", "'id' string with column"));
+  EXPECT_THAT(
+      fields_of(*source),
+      ElementsAre("'image' image", "'label' scalar i64 with column", "'flag' scalar u8 with column",
+                  "'t' tensor i32", "'n' tensor f16", "'pixels' image", "'frames' list of image",
+                  "'clip' bytes", "'id' string with column"));
   const std::vector<std::byte> bytes = record_of(*source, 0, 0);
   const RecordView record(schema, bytes);
-  EXPECT_EQ(litdata_string(record.bytes(0)), jpeg);
+  EXPECT_EQ(text_of(record.bytes(0)), jpeg);
   EXPECT_EQ(record.scalar<int64_t>(1), 7);
   EXPECT_EQ(record.scalar<uint8_t>(2), 1);
   EXPECT_THAT(record.tensor(3).shape, ElementsAre(1, 2));
   EXPECT_THAT(record.tensor(4).shape, ElementsAre(2));
-  EXPECT_EQ(litdata_string(record.bytes(5)), "P6\n1 1\n255\nabc");
-  EXPECT_EQ(litdata_string(record.list(6).bytes(0)), jpeg);
+  EXPECT_EQ(text_of(record.bytes(5)), "P6\n1 1\n255\nabc");
+  EXPECT_EQ(text_of(record.list(6).bytes(0)), jpeg);
   EXPECT_EQ(record.string(8), "chunk-0-0.bin: 0");
   for (const char* note : {"column 'flag' holds true and false", "column 'clip' holds files",
                            "column 't' are of; they are i32", "column 'pixels' holds Pillow's"}) {

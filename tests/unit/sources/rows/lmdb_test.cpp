@@ -23,19 +23,16 @@ using testing::jpeg_picture;
 using testing::LmdbBuilder;
 using testing::record_of;
 using testing::TempDir;
+using testing::text_of;
 using testing::values_of;
 using testing::write_file;
-
-std::string lmdb_bytes(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 // The first field and the id of a row.
 std::pair<std::string, std::string> lmdb_row(const Source& source, int64_t row, size_t split = 0) {
   const Schema schema = source.schema();
   const auto record = record_of(source, split, row);
   const RecordView view(schema, record);
-  return {lmdb_bytes(view.field(0).raw()), std::string(view.string(schema.fields.size() - 1))};
+  return {text_of(view.field(0).raw()), std::string(view.string(schema.fields.size() - 1))};
 }
 
 int64_t lmdb_label(const Source& source, int64_t row) {
@@ -154,7 +151,7 @@ TEST(Lmdb, ReadsDatumMessagesOfArrays) {
   const Schema with_label = numbers->schema();
   const TensorView tensor = RecordView(with_label, first).tensor(with_label.require("data"));
   EXPECT_THAT(tensor.shape, ElementsAre(2, 1, 3));
-  EXPECT_EQ(lmdb_bytes(tensor.data), "abcdef");
+  EXPECT_EQ(text_of(tensor.data), "abcdef");
   // Not packed, as protobuf 2 writes them, and packed.
   const std::string packed = LmdbBuilder::number(0.5F) + LmdbBuilder::number(-2.0F);
   write_file(dir / "f32.mdb",

@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 using testing::bytes_of_number;
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using testing::fields_of;
 using ::testing::HasSubstr;
 using testing::jpeg_picture;
 using testing::MdsBuilder;
@@ -30,13 +31,10 @@ using testing::raw_zstd;
 using testing::record_of;
 using testing::sizes_and_items;
 using testing::TempDir;
+using testing::text_of;
 using testing::u32s;
 using testing::values_of;
 using testing::write_file;
-
-std::string mds_string(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 // One column `x`.
 MdsBuilder one_column(const std::string& encoding, int num_bytes = 0) {
@@ -80,18 +78,17 @@ TEST(Mds, ColumnsBecomeFields) {
                                           bytes_of_number<int64_t>(7)})});
   const auto source = open_mds(dir.path());
   const Schema schema = source->schema();
-  std::vector<std::string> fields;
-  for (const Field& field : schema.fields) fields.push_back(describe(field));
-  EXPECT_THAT(fields, ElementsAre("'image' image", "'label' scalar i64 with column",
-                                  "'half' scalar f16 with column", "'json' string",
-                                  "'n' tensor u16", "'text' string", "'id' string with column"));
+  EXPECT_THAT(fields_of(*source),
+              ElementsAre("'image' image", "'label' scalar i64 with column",
+                          "'half' scalar f16 with column", "'json' string", "'n' tensor u16",
+                          "'text' string", "'id' string with column"));
   const std::vector<std::byte> bytes = record_of(*source, 0, 0);
   const RecordView record(schema, bytes);
-  EXPECT_EQ(mds_string(record.bytes(0)), jpeg);
+  EXPECT_EQ(text_of(record.bytes(0)), jpeg);
   EXPECT_EQ(record.scalar<int64_t>(1), 7);
   EXPECT_EQ(record.string(3), "[1, null]");
   EXPECT_THAT(record.tensor(4).shape, ElementsAre(2, 1));
-  EXPECT_EQ(mds_string(record.tensor(4).data), "abcd");
+  EXPECT_EQ(text_of(record.tensor(4).data), "abcd");
   EXPECT_EQ(record.string(6), "shard.00000.mds: 0");
 }
 
@@ -116,10 +113,10 @@ TEST(Mds, PillowsPixelsBecomePictures) {
   const Schema schema = pictures.source().schema();
   std::vector<SampleProblem> problems;
   const auto rgb = pictures.record(0, &problems);
-  EXPECT_EQ(mds_string(RecordView(schema, rgb).bytes(0)), "P6\n2 1\n255\nabcdef");
+  EXPECT_EQ(text_of(RecordView(schema, rgb).bytes(0)), "P6\n2 1\n255\nabcdef");
   EXPECT_TRUE(problems.empty());
   const auto rgba = pictures.record(1, &problems);
-  EXPECT_EQ(mds_string(RecordView(schema, rgba).bytes(0)), "P6\n2 1\n255\nabcdef");
+  EXPECT_EQ(text_of(RecordView(schema, rgba).bytes(0)), "P6\n2 1\n255\nabcdef");
   ASSERT_EQ(problems.size(), 1U);
   EXPECT_EQ(problems[0].action, "stored without its alpha");
   const auto palette = pictures.record(2, &problems);
@@ -148,7 +145,7 @@ TEST(Mds, ListsOfPicturesKeepTheirBytes) {
   const Schema schema = arrays.source().schema();
   const ListView list = RecordView(schema, record).list(0);
   ASSERT_EQ(list.size(), 2U);
-  EXPECT_EQ(mds_string(list.bytes(1)), b);
+  EXPECT_EQ(text_of(list.bytes(1)), b);
   for (const int64_t row : {1, 2, 3}) EXPECT_ERROR(arrays.record(row), corrupt);
   const OneColumn lists("list[jpeg]", {u32s({0, 1}) + sizes_and_items({a}), u32s({0, 0})});
   EXPECT_EQ(RecordView(lists.source().schema(), lists.record(0)).list(0).size(), 1U);
@@ -156,7 +153,7 @@ TEST(Mds, ListsOfPicturesKeepTheirBytes) {
   const OneColumn raw("list[pil]",
                       {u32s({0, 1}) + sizes_and_items({pillow_picture(1, 1, "RGB", "abc")})});
   const std::vector<std::byte> pixels = raw.record(0);
-  EXPECT_EQ(mds_string(RecordView(raw.source().schema(), pixels).list(0).bytes(0)),
+  EXPECT_EQ(text_of(RecordView(raw.source().schema(), pixels).list(0).bytes(0)),
             "P6\n1 1\n255\nabc");
 }
 
@@ -289,7 +286,7 @@ TEST(Mds, OffsetsBeyond4GiBAreCompleted) {
   const auto source = write(static_cast<uint32_t>(end));
   EXPECT_EQ(source->sample_bytes(0, 0), kLarge);
   const std::vector<std::byte> record = record_of(*source, 0, 1);
-  EXPECT_EQ(mds_string(RecordView(source->schema(), record).bytes(0)), "the last one");
+  EXPECT_EQ(text_of(RecordView(source->schema(), record).bytes(0)), "the last one");
   EXPECT_ERROR(write(static_cast<uint32_t>(end) + 1), corrupt, .subject = source);
   EXPECT_ERROR(write(static_cast<uint32_t>(end) - 1), corrupt, .subject = source);
 }
@@ -416,7 +413,7 @@ TEST(Mds, BytesAreThePictureWhereTheirColumnIsNamed) {
   const auto source = open_mds(dir.path(), {.image_column = "x"});
   EXPECT_EQ(source->schema().fields[0].type, FieldType::image);
   EXPECT_TRUE(source->checks_headers_only());
-  EXPECT_EQ(mds_string(RecordView(source->schema(), record_of(*source, 0, 0)).bytes(0)),
+  EXPECT_EQ(text_of(RecordView(source->schema(), record_of(*source, 0, 0)).bytes(0)),
             jpeg_picture(3));
   EXPECT_ERROR(record_of(*source, 0, 1), unsupported);
 }

@@ -18,6 +18,7 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using testing::fields_of;
 using ::testing::HasSubstr;
 using testing::jpeg_picture;
 using ::testing::Not;
@@ -28,14 +29,6 @@ using testing::values_of;
 using testing::write_file;
 
 const std::string kMagicText = RecordIoBuilder::bytes_of(RecordIoBuilder::kMagic);
-
-std::vector<std::string> fields_of(const Source& source) {
-  std::vector<std::string> fields;
-  for (const Field& field : source.schema().fields) {
-    fields.push_back(describe(field));
-  }
-  return fields;
-}
 
 std::string bytes_in(const Source& source, int64_t row, const std::string& field) {
   const Schema schema = source.schema();
