@@ -17,7 +17,7 @@
 #include <vector>
 
 #include <ffkit/converter/image_storage.h>
-#include <ffkit/converter/registry.h>
+#include <ffkit/converter/source_kind.h>
 #include <ffkit/converter/source.h>
 #include <ffkit/sources/demo.h>
 

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include <ffkit/base/option_names.h>
-#include <ffkit/converter/registry.h>
 #include <ffkit/image/dct_picture.h>
 #include <ffkit/sources/transcode.h>
 
@@ -17,7 +16,6 @@
 #include "transcode/dataset_records.h"
 
 namespace ffkit {
-
 namespace {
 
 namespace fs = std::filesystem;

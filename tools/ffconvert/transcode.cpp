@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include <ffkit/sources/registry.h>
+#include <ffkit/sources/transcode.h>
 
 #include "commands.h"
 #include "options.h"

@@ -1,7 +1,7 @@
 // Registry: the kinds of sources there are, for tools that let a user pick one by name. Immutable,
 // thread-safe.
 //
-// A kind is a file sources/<name>/<name>_kind.cpp with the function
+// A kind is a file sources/<folder>/<name>_kind.cpp with the function
 //
 //   SourceKind <name>_kind();
 //
@@ -9,12 +9,9 @@
 // hold the source itself, too.
 #pragma once
 
-#include <filesystem>
-#include <memory>
 #include <span>
 #include <string>
 
-#include <ffkit/base/option_table.h>
 #include <ffkit/converter/source_kind.h>
 
 namespace ffkit {
@@ -23,24 +20,5 @@ namespace ffkit {
 std::span<const SourceKind> source_kinds();
 // The kind called `name`; throws Error(not_found) that lists the names there are.
 const SourceKind& source_kind(const std::string& name);
-
-// As KindConversion, of `ffconvert transcode` and ffkit.convert.transcode(): from a data set, with
-// its shards and compression unless others are given.
-class TranscodeConversion {
- public:
-  TranscodeConversion();
-  TranscodeConversion(const TranscodeConversion&) = delete;
-  TranscodeConversion& operator=(const TranscodeConversion&) = delete;
-
-  OptionTable& table() { return table_; }
-  ConvertOptions& options() { return options_; }
-  void check();
-  std::unique_ptr<Source> open(const std::filesystem::path& path);
-
- private:
-  ImageStorage images_;
-  ConvertOptions options_;
-  OptionTable table_;  // over the members above
-};
 
 }  // namespace ffkit

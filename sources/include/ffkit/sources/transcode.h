@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include <ffkit/base/option_table.h>
 #include <ffkit/converter/image_storage.h>
 #include <ffkit/converter/options.h>
 #include <ffkit/converter/source.h>
@@ -39,5 +40,24 @@ std::unique_ptr<Source> open_transcoded(std::vector<Dataset> splits,
 // Sets zstd_level and zstd_dictionary_bytes to what `splits` were made with: the first level that
 // is not 0, the largest dictionary.
 void take_over_compression(const std::vector<Dataset>& splits, ConvertOptions& options);
+
+// As KindConversion (registry.h), of `ffconvert transcode` and ffkit.convert.transcode(): from a
+// data set, with its shards and compression unless others are given.
+class TranscodeConversion {
+ public:
+  TranscodeConversion();
+  TranscodeConversion(const TranscodeConversion&) = delete;
+  TranscodeConversion& operator=(const TranscodeConversion&) = delete;
+
+  OptionTable& table() { return table_; }
+  ConvertOptions& options() { return options_; }
+  void check();
+  std::unique_ptr<Source> open(const std::filesystem::path& path);
+
+ private:
+  ImageStorage images_;
+  ConvertOptions options_;
+  OptionTable table_;  // over the members above
+};
 
 }  // namespace ffkit
