@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <exception>
+#include <vector>
 
 #include "converter/input/thread_limit.h"
 
@@ -23,6 +25,23 @@ void parallel_io(size_t count, const Body& body) {
   const tbb::global_control allow(tbb::global_control::max_allowed_parallelism, num_threads);
   tbb::task_arena arena(static_cast<int>(num_threads));
   arena.execute([&] { tbb::parallel_for(size_t{0}, count, body); });
+}
+
+// The same for a `body` that may throw: it is called with each number all the same, and then what
+// it threw for the first of them is thrown.
+template <typename Body>
+void parallel_io_that_throws(size_t count, const Body& body) {
+  std::vector<std::exception_ptr> errors(count);
+  parallel_io(count, [&](size_t i) {
+    try {
+      body(i);
+    } catch (...) {
+      errors[i] = std::current_exception();
+    }
+  });
+  for (const std::exception_ptr& error : errors) {
+    if (error) std::rethrow_exception(error);
+  }
 }
 
 }  // namespace ffkit

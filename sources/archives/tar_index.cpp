@@ -19,7 +19,6 @@
 #include "format/content_kind.h"
 
 namespace ffkit {
-
 namespace {
 
 constexpr int64_t kTarBlock = 512;

@@ -21,7 +21,6 @@
 #include "rows/row_source.h"
 
 namespace ffkit {
-
 namespace {
 
 namespace fs = std::filesystem;
@@ -103,22 +102,14 @@ class BetonRows final : public FileRows {
  private:
   void open_files(size_t split, size_t num_files) {
     std::vector<std::optional<BetonFile>> opened(num_files);
-    std::vector<std::optional<Error>> errors(num_files);
-    parallel_io(num_files, [&](size_t i) {
-      try {
-        const auto read = [&](int64_t offset, std::span<std::byte> out) {
-          read_file(split, i, offset, out);
-        };
-        opened[i].emplace(files(split).paths()[i], file_bytes(split, i), read);
-      } catch (const Error& error) {
-        errors[i] = error;
-      }
+    parallel_io_that_throws(num_files, [&](size_t i) {
+      const auto read = [&](int64_t offset, std::span<std::byte> out) {
+        read_file(split, i, offset, out);
+      };
+      opened[i].emplace(files(split).paths()[i], file_bytes(split, i), read);
     });
     std::vector<BetonFile>& files = files_.emplace_back();
-    for (size_t i = 0; i < num_files; ++i) {
-      if (errors[i]) throw *errors[i];
-      files.push_back(std::move(*opened[i]));
-    }
+    for (std::optional<BetonFile>& file : opened) files.push_back(std::move(*file));
   }
 
   void require_equal_fields() const {

@@ -10,7 +10,6 @@
 #include <ffkit/base/option_names.h>
 #include <ffkit/sources/coco.h>
 
-#include "base/errors_only.h"
 #include "base/fnv.h"
 #include "coco/coco_file.h"
 #include "coco/coco_listing.h"
@@ -340,24 +339,18 @@ class Coco : public ListedSource {
   // Gives the size that the picture has.
   PixelSize set_picture(RecordBuilder& record, SampleBuffers& buffers, const CocoPicture& picture,
                         const std::string& origin, const FileStamp& listed) const {
-    const InputFile file(origin, listed);
-    require_image_size(file.size(), origin);
-    const std::span<std::byte> bytes = buffers.bytes(static_cast<size_t>(file.size()));
-    file.read_at(0, bytes);
-    ImageStorer::Stored stored;
-    try {
-      stored = storer_.store(bytes, picture.file_name, buffers);
-      const auto [width, height] = stored.size;
+    const std::span<const std::byte> bytes = read_listed_file(origin, listed, buffers);
+    const ImageStorer::Stored stored = of_sample(origin, [&] {
+      const ImageStorer::Stored made = storer_.store(bytes, picture.file_name, buffers);
+      const auto [width, height] = made.size;
       const bool has_size = picture.width >= 0 && picture.height >= 0;
       if (has_size && (width != picture.width || height != picture.height)) {
         buffers.report({fmt::format("is {} x {} pixels, but {} x {} by its annotations", width,
                                     height, picture.width, picture.height),
                         "taken as it is; its boxes may not fit"});
       }
-    } catch (const Error& error) {
-      if (is_out_of_memory(error)) throw;
-      throw error.within({.path = origin});
-    }
+      return made;
+    });
     record.set_bytes(kImage, stored.bytes);
     return stored.size;
   }

@@ -18,7 +18,6 @@
 #include "numbers/json_tables.h"
 
 namespace ffkit {
-
 namespace {
 
 [[noreturn]] void refuse_id(std::string_view key, const std::string& what) {

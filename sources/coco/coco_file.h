@@ -1,4 +1,4 @@
-// Ids of COCO files: whole numbers, or texts, which Python's dictionaries take as well.
+// COCO annotation files: their numbers, and the ids by which they refer to one another.
 #pragma once
 
 #include <simdjson.h>
@@ -15,6 +15,8 @@
 #include "converter/input/input_file.h"
 
 namespace ffkit {
+
+// Ids of COCO files: whole numbers, or texts, which Python's dictionaries take as well.
 
 // The ids of one kind, "image_id" and the pictures' "id". All are numbers, which stand for
 // themselves, or all are texts, which are numbered as they come. Not thread-safe while ids are

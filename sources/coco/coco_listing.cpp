@@ -16,7 +16,6 @@
 #include "format/dataset/split_name.h"
 
 namespace ffkit {
-
 namespace {
 
 namespace fs = std::filesystem;

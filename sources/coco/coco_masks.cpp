@@ -19,7 +19,6 @@
 #include "numbers/json_tables.h"
 
 namespace ffkit {
-
 namespace {
 
 // Points of polygons may lie outside of their picture, but not further than any picture is wide.

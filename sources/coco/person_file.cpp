@@ -14,7 +14,6 @@
 #include "numbers/json_tables.h"
 
 namespace ffkit {
-
 namespace {
 
 [[noreturn]] void refuse_member(const std::string& message) {
@@ -162,7 +161,7 @@ constexpr std::array kPersonSets = {
     PersonSet{.name = "3dpw", .num_joints = 24, .root = 0, .has_depth = true}};
 // Of pictures whose camera nobody knows, in pixels; as published.
 constexpr double kUnknownFocal = 1500;
-constexpr size_t kLeftHip = 11, kRightHip = 12;  // of mscoco
+constexpr size_t kLeftHipJoint = 11, kRightHipJoint = 12;  // of mscoco
 
 std::string joints_of(const PersonSet& set, std::string_view each) {
   return fmt::format("for the {} joints of {}{}", set.num_joints, set.name, each);
@@ -272,7 +271,7 @@ class PersonReader {
     const std::vector<double> n =
         json.numbers("keypoints", 3 * set_.num_joints, joints_of(set_, ", x, y, v each"));
     if (is("mscoco")) {
-      const double *left = &n[3 * kLeftHip], *right = &n[3 * kRightHip];
+      const double *left = &n[3 * kLeftHipJoint], *right = &n[3 * kRightHipJoint];
       person.root_image = {(left[0] + right[0]) * 0.5, (left[1] + right[1]) * 0.5, 0};
       person.visible = left[2] * right[2] > 0 ? 1 : 0;
     } else {

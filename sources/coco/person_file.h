@@ -1,5 +1,4 @@
-// Members of the JSON objects that describe pictures and persons. All throw Error(invalid_argument)
-// without a path: callers know where they read.
+// Annotation files of persons, and the members of their JSON objects.
 #pragma once
 
 #include <simdjson.h>
@@ -19,6 +18,9 @@
 #include "converter/input/input_file.h"
 
 namespace ffkit {
+
+// Members of the JSON objects that describe pictures and persons. All throw Error(invalid_argument)
+// without a path: callers know where they read.
 
 class PersonJson {
  public:

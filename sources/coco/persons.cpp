@@ -13,11 +13,9 @@
 #include <ffkit/sources/persons.h>
 
 #include "archives/parallel_io.h"
-#include "base/errors_only.h"
 #include "coco/coco_listing.h"
 #include "coco/person_file.h"
 #include "coco/person_selection.h"
-#include "converter/input/input_file.h"
 #include "converter/input/listed_source.h"
 #include "converter/input/source_error.h"
 #include "converter/places/place.h"
@@ -331,24 +329,19 @@ void Persons::read(size_t split, int64_t index, RecordBuilder& record,
   const ChosenPerson& chosen_person = chosen(split, index);
   const PersonPicture& picture = picture_of(split, index);
   const std::string origin = describe(split, index);
-  const InputFile file(origin, from.stamps[chosen_person.picture]);
-  require_image_size(file.size(), origin);
-  const std::span<std::byte> bytes = buffers.bytes(static_cast<size_t>(file.size()));
-  file.read_at(0, bytes);
-  ImageStorer::Stored stored;
-  try {
-    stored = storer_.store(bytes, picture.file_name, buffers);
-    const auto [width, height] = stored.size;
+  const std::span<const std::byte> bytes =
+      read_listed_file(origin, from.stamps[chosen_person.picture], buffers);
+  const ImageStorer::Stored stored = of_sample(origin, [&] {
+    const ImageStorer::Stored made = storer_.store(bytes, picture.file_name, buffers);
+    const auto [width, height] = made.size;
     if (width != picture.width || height != picture.height) {
       throw error_of(
           ErrorCode::invalid_argument,
           "is {} x {} pixels, but {} x {} by its annotations, so that boxes and joints do not fit",
           width, height, picture.width, picture.height);
     }
-  } catch (const Error& error) {
-    if (is_out_of_memory(error)) throw;
-    throw error.within({.path = origin});
-  }
+    return made;
+  });
   static const AnnotatedPerson kNone;
   const AnnotatedPerson& person = chosen_person.person < 0
                                       ? kNone

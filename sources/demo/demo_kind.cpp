@@ -97,13 +97,16 @@ constexpr const char* kPictures = "pictures";
 
 class DemoKind final : public SourceOptions {
  public:
+  DemoKind() {
+    for (const DemoPart& part : demo_parts()) parts_.push_back({part, part.options()});
+  }
+
   void describe(OptionTable& table) override {
     std::string what = "What is made. pictures: pictures of classes";
     std::vector<std::string> kinds = {kPictures};
-    for (const DemoPart& part : demo_parts()) {
-      what += fmt::format("; {}: {}", part.name, part.what);
-      kinds.emplace_back(part.name);
-      parts_.push_back({part.name, part.options()});
+    for (const Part& part : parts_) {
+      what += fmt::format("; {}: {}", part.kind.name, part.kind.what);
+      kinds.emplace_back(part.kind.name);
     }
     table.add("kind", kind_, what).set_choices(kinds);
     ffkit::describe(pictures_, table);
@@ -115,7 +118,7 @@ class DemoKind final : public SourceOptions {
     const std::string why = "has no effect with " + option_set("kind", kind_) + "; leave it out";
     if (const DemoPartOptions* made = part_made()) made->check(table, why, pictures_);
     for (const Part& part : parts_) {
-      if (part.name != kind_) part.options->refuse(table, why);
+      if (part.kind.name != kind_) part.options->refuse(table, why);
     }
   }
 
@@ -134,13 +137,14 @@ class DemoKind final : public SourceOptions {
 
  private:
   struct Part {
-    std::string name;
+    DemoPart kind;
     std::unique_ptr<DemoPartOptions> options;
   };
 
   // Null for pictures of classes.
   const DemoPartOptions* part_made() const {
-    const auto part = std::ranges::find(parts_, kind_, &Part::name);
+    const auto part =
+        std::ranges::find_if(parts_, [&](const Part& one) { return one.kind.name == kind_; });
     return part == parts_.end() ? nullptr : part->options.get();
   }
 

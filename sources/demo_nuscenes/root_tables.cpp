@@ -15,7 +15,6 @@
 #include "converter/input/splitmix.h"
 
 namespace ffkit::nuscenes::demo {
-
 namespace {
 
 constexpr double kDegree = std::numbers::pi / 180;

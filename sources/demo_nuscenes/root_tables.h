@@ -1,5 +1,4 @@
-// The sensors of the made-up vehicle: places, axes and pictures like those of nuScenes' vehicles.
-// Constants, thread-safe.
+// The tables of a made-up nuScenes set, and the sensors of its vehicle.
 #pragma once
 
 #include <array>
@@ -15,6 +14,9 @@
 #include "demo_nuscenes/scene.h"
 
 namespace ffkit::nuscenes::demo {
+
+// The sensors of the made-up vehicle: places, axes and pictures like those of nuScenes' vehicles.
+// Constants, thread-safe.
 
 // Six cameras in the order of kCameras, then the lidar, then five radars in the order of kRadars.
 inline constexpr size_t kNumSensors = 12;

@@ -7,7 +7,6 @@
 #include <numbers>
 
 namespace ffkit::nuscenes::demo {
-
 namespace {
 
 constexpr Colour kGrass = {92, 142, 74};

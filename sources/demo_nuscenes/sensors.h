@@ -1,4 +1,4 @@
-// RayTarget: a box of the scene that rays of light are sent to. Immutable, thread-safe.
+// What the sensors of the vehicle see of a scene: cameras and the lidar, by rays to its boxes.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +14,8 @@
 #include "demo_nuscenes/scene.h"
 
 namespace ffkit::nuscenes::demo {
+
+// RayTarget: a box of the scene that rays of light are sent to. Immutable, thread-safe.
 
 enum class Face : uint8_t { back, front, right, left, bottom, top };
 

@@ -110,7 +110,7 @@ std::string head_of_text(const fs::path& path) {
 
 bool begins_with_json_object(const fs::path& path) {
   std::string head = head_of_text(path);
-  if (head.starts_with("\xEF\xBB\xBF")) head.erase(0, 3);
+  head.erase(0, mark_length(head));
   const size_t begin = head.find_first_not_of(" \t\r\n");
   if (begin == std::string::npos || head[begin] != '{') return false;
   const std::string line = head.substr(begin, head.find('\n', begin) - begin);
@@ -194,18 +194,8 @@ Found choose_files(const fs::path& path, const CorpusQuery& query) {
           : "");
 }
 
-SplitFiles splits_by_name(const std::vector<fs::path>& files, const std::string& ending) {
-  const bool tell = std::ranges::any_of(files, [&](const fs::path& file) {
-    return !split_in_name(corpus_stem(file, ending)).empty();
-  });
-  SplitFiles splits;
-  for (const fs::path& file : files) {
-    const std::string stem = corpus_stem(file, ending);
-    std::string split = tell ? split_in_name(stem) : "train";
-    if (split.empty()) split = stem_without_number(stem);
-    splits[split.empty() ? "unnamed" : split].push_back(file);
-  }
-  return splits;
+SplitFiles by_names(const std::vector<fs::path>& files, const std::string& ending) {
+  return splits_by_name(files, [&](const fs::path& file) { return corpus_stem(file, ending); });
 }
 
 // The first folder of `below` that has a split's name; else the first folder.
@@ -233,7 +223,7 @@ SplitFiles splits_of(const fs::path& path, const Found& found, const CorpusQuery
   SplitFiles folders;  // of the first level
   for (const fs::path& file : found.chosen) folders[folder_of(file)].push_back(file);
   const bool has_files = folders.contains("");
-  if (has_files && folders.size() == 1) return splits_by_name(found.chosen, query.ending);
+  if (has_files && folders.size() == 1) return by_names(found.chosen, query.ending);
   if (has_files && found.is_json) {
     throw source_error(root, ErrorCode::invalid_argument,
                        "holds {} itself, and its folder '{}' holds {} as well; give one of them, "
@@ -293,10 +283,9 @@ Corpus find_corpus(const fs::path& path, const CorpusQuery& query) {
                                                          : found.chosen.front().filename())
                        .string())));
   }
-  Corpus corpus{
-      .is_json = found.is_json,
-      .listing = listing_of(path, is_folder ? splits_of(path, found, query)
-                                            : splits_by_name(found.chosen, query.ending))};
+  Corpus corpus{.is_json = found.is_json,
+                .listing = listing_of(path, is_folder ? splits_of(path, found, query)
+                                                      : by_names(found.chosen, query.ending))};
   if (!found.others.empty()) {
     notes.push_back(fmt::format(
         "{}: {} {} left out, because of {}: {}", shown_place(path), found.others.size(),

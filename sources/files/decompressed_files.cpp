@@ -22,7 +22,6 @@
 #include "storage/stores/object_store.h"
 
 namespace ffkit {
-
 namespace {
 
 namespace fs = std::filesystem;
@@ -140,23 +139,15 @@ DecompressedFiles::DecompressedFiles(const FileGroup& files, const fs::path& tem
   while (spools.size() < std::min(kSpools, compressed.size())) {
     spools.emplace_back(temporary_folder);
   }
-  std::vector<std::optional<Error>> errors(spools.size());
-  parallel_io(spools.size(), [&](size_t s) {
-    try {
-      for (size_t i = s; i < compressed.size(); i += spools.size()) {
-        const Stream& stream = compressed[i];
-        files.with(stream.file, [&](const InputFile& file) {
-          decompressed_[stream.file] =
-              Decompressed{.spool = s, .range = decompress(file, stream.range, spools[s], cancel)};
-        });
-      }
-    } catch (const Error& error) {
-      errors[s] = error;
+  parallel_io_that_throws(spools.size(), [&](size_t s) {
+    for (size_t i = s; i < compressed.size(); i += spools.size()) {
+      const Stream& stream = compressed[i];
+      files.with(stream.file, [&](const InputFile& file) {
+        decompressed_[stream.file] =
+            Decompressed{.spool = s, .range = decompress(file, stream.range, spools[s], cancel)};
+      });
     }
   });
-  for (const std::optional<Error>& error : errors) {
-    if (error) throw *error;
-  }
   int64_t num_bytes = 0;
   for (const Spool& spool : spools) num_bytes += spool.size();
   note_ = fmt::format("{} compressed {}{} decompressed into temporary files of {} MB in {}",

@@ -1,5 +1,4 @@
-// Spool: a temporary file that has no name, and so is gone whatever becomes of the process. Written
-// by one thread from front to back, then read from many.
+// Compressed files, and the temporary files that they are decompressed to.
 #pragma once
 
 #include <atomic>
@@ -19,6 +18,8 @@
 
 namespace ffkit {
 
+// Spool: a temporary file that has no name, and so is gone whatever becomes of the process. Written
+// by one thread from front to back, then read from many.
 class Spool {
  public:
   // In `folder`, or its nearest parent that is there; where that cannot be written to, or is empty,
@@ -46,7 +47,6 @@ class Spool {
 
 // DecompressedFiles: compressed files, each decompressed once from front to back into a temporary
 // file without a name, where what they hold is read in place. Immutable, thread-safe.
-
 class DecompressedFiles {
  public:
   // The range of file number `file` that is one compressed stream; nothing of a file that is to be

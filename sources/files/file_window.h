@@ -1,5 +1,4 @@
-// How the readers of formats get at a file's bytes: by a function, so that they know neither files
-// nor what these are decompressed to.
+// A file's bytes, by a function that reads them, and in blocks.
 #pragma once
 
 #include <algorithm>
@@ -11,12 +10,12 @@
 
 namespace ffkit {
 
-// Reads exactly out.size() bytes at an offset.
+// How the readers of formats get at a file's bytes: by a function, so that they know neither files
+// nor what these are decompressed to. Reads exactly out.size() bytes at an offset.
 using ReadBytes = std::function<void(int64_t offset, std::span<std::byte> out)>;
 
 // FileWindow: a file's bytes in blocks, of which one is kept, for those who look at a file from
 // front to back, or at places in it, in small pieces. Not thread-safe.
-
 class FileWindow {
  public:
   // Reads `block_bytes` or more at once: twice as many each time where a block follows the one

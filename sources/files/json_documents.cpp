@@ -4,15 +4,12 @@
 
 #include <algorithm>
 #include <cstring>
-#include <span>
 #include <string>
 #include <utility>
 
-#include <ffkit/base/crc32c.h>
 #include <ffkit/base/error.h>
 
 namespace ffkit {
-
 namespace {
 
 bool is_blank(char c) {
@@ -144,22 +141,6 @@ void JsonDocuments::fail(std::string_view what, int64_t offset) {
 
 namespace {
 
-constexpr int64_t kLineChunkBytes = 4 << 20;
-
-bool is_space(char c) {
-  return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
-constexpr std::string_view kMark = "\xEF\xBB\xBF";
-
-// The beginning of the file.
-std::string head_of_lines(const TextFiles& files, size_t file) {
-  constexpr int64_t kHeadBytes = 64 << 10;
-  std::string head(static_cast<size_t>(std::min(kHeadBytes, files.num_bytes(file))), '\0');
-  files.read_at(file, 0, std::as_writable_bytes(std::span(head)));
-  return head;
-}
-
 class LineFinder {
  public:
   explicit LineFinder(std::vector<TextLine>& lines) : lines_(lines) {}
@@ -173,7 +154,7 @@ class LineFinder {
         ++number_;
         is_listed_ = false;
       } else {
-        if (!is_space(chunk[i])) {
+        if (!is_blank(chunk[i])) {
           lines_.push_back({base + static_cast<int64_t>(i), number_});
           is_listed_ = true;
         }
@@ -190,45 +171,52 @@ class LineFinder {
 
 }  // namespace
 
-LineIndex index_lines(const TextFiles& files, size_t file) {
-  LineIndex index;
-  const std::string head = head_of_lines(files, file);
-  index.has_mark = head.starts_with(kMark);
-  const size_t mark = index.has_mark ? kMark.size() : 0;
-  const bool is_called_json = plain_name(files.paths()[file]).ends_with(".json");
-  index.layout = json_layout(std::string_view(head).substr(mark), is_called_json);
-  LineFinder lines(index.lines);
-  int64_t element = 0;
-  JsonDocuments elements(index.layout, [&](int64_t begin, int64_t) {
-    index.lines.push_back({begin, element++});
-  });
-  const int64_t size = files.num_bytes(file);
-  std::vector<char> chunk(static_cast<size_t>(std::min(kLineChunkBytes, size)));
+JsonLayout json_layout_of(const TextFiles& files, size_t file, std::string_view head) {
+  return json_layout(head.substr(mark_length(head)),
+                     plain_name(files.paths()[file]).ends_with(".json"));
+}
+
+uint32_t scan_documents(const TextFiles& files, size_t file, JsonLayout layout, int64_t begin,
+                        int64_t documents_begin,
+                        const std::function<void(int64_t begin, int64_t end)>& on_document) {
+  JsonDocuments documents(layout, on_document);
+  const auto on_piece = [&](std::string_view piece, int64_t offset) {
+    const auto skipped = static_cast<size_t>(std::max<int64_t>(documents_begin - offset, 0));
+    documents.add(piece.substr(skipped), offset + static_cast<int64_t>(skipped));
+  };
   try {
-    for (auto base = static_cast<int64_t>(mark); base < size;) {
-      const auto length = static_cast<size_t>(std::min(kLineChunkBytes, size - base));
-      const auto bytes = std::as_writable_bytes(std::span(chunk)).first(length);
-      files.read_at(file, base, bytes);
-      index.crc32c = crc32c(bytes, index.crc32c);
-      const std::string_view text(chunk.data(), length);
-      if (index.layout == JsonLayout::lines) {
-        lines.add(text, base);
-      } else {
-        elements.add(text, base);
-      }
-      base += static_cast<int64_t>(length);
-    }
-    if (index.layout != JsonLayout::lines) elements.finish(size);
+    const uint32_t crc = scan_pieces(files, file, begin, on_piece);
+    documents.finish(files.num_bytes(file));
+    return crc;
   } catch (const Error& error) {
     if (!error.context().path.empty()) throw;
     throw error.within({.path = files.paths()[file].string()});
   }
+}
+
+LineIndex index_lines(const TextFiles& files, size_t file) {
+  LineIndex index;
+  const std::string head = head_of(files, file);
+  const auto mark = static_cast<int64_t>(mark_length(head));
+  index.has_mark = mark > 0;
+  index.layout = json_layout_of(files, file, head);
+  if (index.layout == JsonLayout::lines) {
+    LineFinder lines(index.lines);
+    index.crc32c = scan_pieces(files, file, mark, [&](std::string_view piece, int64_t offset) {
+      lines.add(piece, offset);
+    });
+    return index;
+  }
+  int64_t element = 0;
+  index.crc32c = scan_documents(files, file, index.layout, mark, mark, [&](int64_t begin, int64_t) {
+    index.lines.push_back({begin, element++});
+  });
   return index;
 }
 
 std::string_view document_of(std::string_view text, JsonLayout layout) {
   const auto trim = [&text] {
-    while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+    while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
   };
   trim();
   // The comma behind it, or the end of the array.

@@ -22,6 +22,8 @@ enum class JsonLayout : uint8_t {
 // By the beginning of a file, without a byte-order mark, 64 KiB or all of it. `may_be_values`: the
 // file is called .json, which does not say that it has lines.
 JsonLayout json_layout(std::string_view head, bool may_be_values);
+// Of a file that begins with `head`, which may have a byte-order mark.
+JsonLayout json_layout_of(const TextFiles& files, size_t file, std::string_view head);
 
 class JsonDocuments {
  public:
@@ -53,6 +55,13 @@ class JsonDocuments {
   bool is_escaped_ = false;
   bool is_word_ = false;  // a document that is a number, true, ...
 };
+
+// Reads a file from `begin` on, and hands its documents from `documents_begin` on to `on_document`,
+// as JsonDocuments does. Returns the CRC-32C of what it has read. Throws Error(corrupt) for a
+// damaged array.
+uint32_t scan_documents(const TextFiles& files, size_t file, JsonLayout layout, int64_t begin,
+                        int64_t documents_begin,
+                        const std::function<void(int64_t begin, int64_t end)>& on_document);
 
 // Line index: where the documents of a file of JSON begin, so that any of them is one read. 16
 // bytes a document.

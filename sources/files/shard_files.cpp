@@ -90,19 +90,8 @@ void note_missing_files(const fs::path& path, const ShardSplit& split, const Sha
   }
 }
 
-// By the files' names. Those that tell no split are named by what is before the number, unless none
-// tells one.
 SplitFiles by_name(const std::vector<fs::path>& files, const ShardNames& names) {
-  const bool tell = std::ranges::any_of(
-      files, [&](const fs::path& file) { return !split_in_name(stem_of(file, names)).empty(); });
-  SplitFiles splits;
-  for (const fs::path& file : files) {
-    const std::string stem = stem_of(file, names);
-    std::string split = tell ? split_in_name(stem) : "train";
-    if (split.empty()) split = stem_without_number(stem);
-    splits[split.empty() ? "unnamed" : split].push_back(file);
-  }
-  return splits;
+  return splits_by_name(files, [&](const fs::path& file) { return stem_of(file, names); });
 }
 
 // Of a folder of files. Its name is the split; where that is none of the known ones, the files'
@@ -233,6 +222,19 @@ std::string stem_without_number(std::string stem) {
   if (!is_separator(stem.back())) return whole;  // train2017
   while (!stem.empty() && is_separator(stem.back())) stem.pop_back();
   return stem;
+}
+
+SplitFiles splits_by_name(const std::vector<fs::path>& files,
+                          const std::function<std::string(const fs::path& file)>& stem) {
+  const bool tell = std::ranges::any_of(
+      files, [&](const fs::path& file) { return !split_in_name(stem(file)).empty(); });
+  SplitFiles splits;
+  for (const fs::path& file : files) {
+    std::string split = tell ? split_in_name(stem(file)) : "train";
+    if (split.empty()) split = stem_without_number(stem(file));
+    splits[split.empty() ? "unnamed" : split].push_back(file);
+  }
+  return splits;
 }
 
 std::string split_in_name(const std::string& stem) {

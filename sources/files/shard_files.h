@@ -67,6 +67,12 @@ ShardListing find_shards(const std::filesystem::path& path, const ShardNames& na
 // "train_00-of-16", "train2017" for "train2017"; empty when it tells none.
 std::string split_in_name(const std::string& stem);
 
+// Files by the splits that their names tell; those that tell none are named by what is before the
+// number, unless none tells one. `stem`: the name of a file without its ending.
+SplitFiles splits_by_name(
+    const std::vector<std::filesystem::path>& files,
+    const std::function<std::string(const std::filesystem::path& file)>& stem);
+
 // "train-00003-of-00016" and "train-00003" without the number of the file.
 std::string stem_without_number(std::string stem);
 

@@ -35,7 +35,7 @@ std::string lower_name(const fs::path& file) {
   return name;
 }
 
-std::vector<std::byte> head_of(const InputFile& file) {
+std::vector<std::byte> first_bytes(const InputFile& file) {
   std::vector<std::byte> head(
       static_cast<size_t>(std::min<int64_t>(file.size(), kContentHeadBytes)));
   file.read_at(0, head);
@@ -59,6 +59,17 @@ std::vector<FileStamp> text_stamps(const std::vector<fs::path>& paths) {
 }
 
 }  // namespace
+
+std::string head_of(const TextFiles& files, size_t file) {
+  constexpr int64_t kHeadBytes = 64 << 10;
+  std::string head(static_cast<size_t>(std::min(kHeadBytes, files.num_bytes(file))), '\0');
+  files.read_at(file, 0, std::as_writable_bytes(std::span(head)));
+  return head;
+}
+
+size_t mark_length(std::string_view text) {
+  return text.starts_with("\xEF\xBB\xBF") ? 3 : 0;
+}
 
 std::string plain_name(const fs::path& file) {
   std::string name = lower_name(file);
@@ -118,7 +129,7 @@ TextFiles::TextFiles(std::vector<fs::path> paths, const TextFileRules& rules,
     const bool says_packed = plain_name(path) != lower_name(path);
     if (stamps_[i].num_bytes == 0 || (!rules.looks_inside && !says_packed)) continue;
     throw_if_cancelled(place.cancel);
-    const std::vector<std::byte> head = files_.with(i, head_of);
+    const std::vector<std::byte> head = files_.with(i, first_bytes);
     if (CompressedStream::takes(content_kind(head))) {
       compressed.push_back(i);
       compressed_bytes_ += stamps_[i].num_bytes;
@@ -144,7 +155,7 @@ void TextFiles::decompress(const std::vector<size_t>& files, const TextFileRules
     const size_t file = files[index];
     const int64_t begin = spool.size();
     files_.with(file, [&](const InputFile& input) {
-      CompressedStream stream(input, content_kind(head_of(input)));
+      CompressedStream stream(input, content_kind(first_bytes(input)));
       std::vector<std::byte> chunk(kSpoolChunkBytes);
       for (size_t n = chunk.size(); n == chunk.size();) {
         throw_if_cancelled(place.cancel);

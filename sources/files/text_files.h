@@ -3,6 +3,7 @@
 // this is made, once, as streams, into temporary files without names.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +11,10 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include <ffkit/base/crc32c.h>
 
 #include "files/decompressed_files.h"
 #include "files/file_group.h"
@@ -74,6 +78,30 @@ class TextFiles {
   std::vector<Spool> spools_;
   int64_t compressed_bytes_ = 0;
 };
+
+// The first 64 KiB of a file, or all of it.
+std::string head_of(const TextFiles& files, size_t file);
+
+// Reads a file from `begin` on, front to back: on_piece(text, offset). Returns the CRC-32C of what
+// it has read.
+template <typename OnPiece>
+uint32_t scan_pieces(const TextFiles& files, size_t file, int64_t begin, const OnPiece& on_piece) {
+  constexpr int64_t kPieceBytes = 4 << 20;
+  const int64_t size = files.num_bytes(file);
+  std::vector<char> piece(static_cast<size_t>(std::min(kPieceBytes, size)));
+  uint32_t crc = 0;
+  for (int64_t offset = begin; offset < size; offset += kPieceBytes) {
+    const auto length = static_cast<size_t>(std::min(kPieceBytes, size - offset));
+    const auto bytes = std::as_writable_bytes(std::span(piece)).first(length);
+    files.read_at(file, offset, bytes);
+    crc = crc32c(bytes, crc);
+    on_piece(std::string_view(piece.data(), length), offset);
+  }
+  return crc;
+}
+
+// Length of UTF-8's byte-order mark at the beginning of `text`, or 0.
+size_t mark_length(std::string_view text);
 
 // The name without the ending of compressed data, ".gz", ".zst", ".bz2" or ".xz", in lower case:
 // "Books.JSONL.GZ" is "books.jsonl".

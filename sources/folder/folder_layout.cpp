@@ -13,7 +13,6 @@
 #include "pictures/image_tree.h"
 
 namespace ffkit {
-
 namespace {
 
 namespace fs = std::filesystem;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 
 #include <ffkit/base/option_names.h>
 
@@ -60,17 +59,8 @@ std::span<const ArchiveSum> imagenet_archive_sums() {
 std::vector<std::string> check_archives(const std::vector<std::filesystem::path>& archives,
                                         std::span<const ArchiveSum> sums) {
   std::vector<std::string> sentences(archives.size());
-  std::vector<std::optional<Error>> errors(archives.size());
-  parallel_io(archives.size(), [&](size_t i) {
-    try {
-      sentences[i] = check_archive(archives[i], sums);
-    } catch (const Error& error) {
-      errors[i] = error;
-    }
-  });
-  for (const std::optional<Error>& error : errors) {
-    if (error) throw *error;
-  }
+  parallel_io_that_throws(archives.size(),
+                          [&](size_t i) { sentences[i] = check_archive(archives[i], sums); });
   return sentences;
 }
 

@@ -26,7 +26,6 @@
 #include "pictures/image_tree.h"
 
 namespace ffkit {
-
 namespace {
 
 namespace fs = std::filesystem;
@@ -57,17 +56,7 @@ void refuse_twice(const std::vector<TarMember>& members, const std::string& arch
 template <typename List>
 std::vector<std::vector<TarMember>> list_in_parallel(size_t count, const List& list) {
   std::vector<std::vector<TarMember>> members(count);
-  std::vector<std::optional<Error>> errors(count);
-  parallel_io(count, [&](size_t i) {
-    try {
-      members[i] = list(i);
-    } catch (const Error& error) {
-      errors[i] = error;
-    }
-  });
-  for (const std::optional<Error>& error : errors) {
-    if (error) throw *error;
-  }
+  parallel_io_that_throws(count, [&](size_t i) { members[i] = list(i); });
   return members;
 }
 

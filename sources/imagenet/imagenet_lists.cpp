@@ -12,7 +12,6 @@
 #include "imagenet/imagenet_classes.h"
 
 namespace ffkit {
-
 namespace {
 
 namespace fs = std::filesystem;

@@ -1,5 +1,4 @@
-// Devkit: ImageNet's classes and the labels of its validation set, from ILSVRC2012_devkit_t12 as an
-// archive or a folder.
+// ImageNet's classes and labels, as the development kit and Kaggle's copy have them.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +12,9 @@
 #include <vector>
 
 namespace ffkit {
+
+// Devkit: ImageNet's classes and the labels of its validation set, from ILSVRC2012_devkit_t12 as an
+// archive or a folder.
 
 inline constexpr const char* kDevkitArchive = "ILSVRC2012_devkit_t12.tar.gz";
 

@@ -33,7 +33,6 @@
 #include "numbers/json_members.h"
 
 namespace ffkit {
-
 namespace {
 
 namespace fs = std::filesystem;

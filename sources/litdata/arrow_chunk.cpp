@@ -19,7 +19,6 @@
 #include "rows/stored_values.h"
 
 namespace ffkit {
-
 namespace {
 
 constexpr int kMaxNodeDepth = 64;

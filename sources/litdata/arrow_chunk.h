@@ -1,5 +1,4 @@
-// ArrowNode: the type of an Arrow array, as a tree, and single values of such arrays. For tables
-// whose values are taken one by one, as they are; arrow_columns.h is for those that become fields.
+// Chunks of LitData that are Arrow tables: the types of such tables, and the values in them.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +16,9 @@
 #include "rows/row_table.h"
 
 namespace ffkit {
+
+// ArrowNode: the type of an Arrow array, as a tree, and single values of such arrays. For tables
+// whose values are taken one by one, as they are; arrow_columns.h is for those that become fields.
 
 enum class ArrowKind : uint8_t {
   nothing,  // nulls alone

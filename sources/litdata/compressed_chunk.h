@@ -1,4 +1,4 @@
-// A sample of LitData that is compressed by itself.
+// Samples of LitData that are compressed: each by itself, or some together in a frame.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +12,8 @@
 #include "converter/input/input_file.h"
 
 namespace ffkit {
+
+// A sample of LitData that is compressed by itself.
 
 // `row` decompressed, into `buffers`: one zstd frame or several. Throws Error(corrupt), without a
 // path, for damaged data, Error(unsupported) for a sample of more than `max_row_bytes`.

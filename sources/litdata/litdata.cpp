@@ -1,7 +1,7 @@
 // Chunks of LitData (litdata/streaming/writer.py and item_loader.py).
 //
-//   chunk  u32 n │ u32 offsets[n + 1] │ samples; or frames of zstd (compressed_chunk.h); or an Arrow
-//          table behind offsets of nothing (arrow_chunk.h)
+//   chunk  u32 n │ u32 offsets[n + 1] │ samples; or frames of zstd (compressed_chunk.h); or an
+//          Arrow table behind offsets of nothing (arrow_chunk.h)
 //   sample u32 sizes[leaves] │ leaves, one behind the other; of a TokensLoader: one leaf alone
 
 #include <fmt/format.h>
@@ -18,7 +18,6 @@
 #include <ffkit/sources/row_sources.h>
 
 #include "arrow/row_batches.h"
-#include "base/errors_only.h"
 #include "base/make_error.h"
 #include "converter/input/sample_size.h"
 #include "converter/input/source_error.h"
@@ -128,7 +127,8 @@ class LitDataRows final : public IndexedRows {
     for_each_leaf(row, buffers, [&](size_t leaf, std::span<const std::byte> cell) {
       const std::optional<size_t>& position = positions_[leaf];
       if (!position) return;
-      in_column(leaf, [&] { decode_leaf(formats_[leaf], cell, values[*position], buffers); });
+      in_column(names_[leaf],
+                [&] { decode_leaf(formats_[leaf], cell, values[*position], buffers); });
     });
   }
 
@@ -208,24 +208,13 @@ class LitDataRows final : public IndexedRows {
       const TableLeaf* const leaf = chunk.type->of_name[i];
       if (leaf == nullptr || !positions_[i]) continue;
       RowValue& value = values[*positions_[i]];
-      in_column(i, [&] {
+      in_column(names_[i], [&] {
         read_table_leaf(formats_[i], *leaf, *batch->array.get(), place.row - batch->first_row,
                         options().max_row_bytes, value, buffers);
       });
       num_bytes += value.num_bytes();
     }
     require_sample_size(num_bytes, options().max_row_bytes);
-  }
-
-  // Calls `work`; its errors are about column number `leaf`.
-  template <typename Work>
-  void in_column(size_t leaf, const Work& work) const {
-    try {
-      work();
-    } catch (const Error& error) {
-      if (is_out_of_memory(error)) throw;
-      throw error.with_message(fmt::format("column '{}': {}", names_[leaf], error.message()));
-    }
   }
 
   // The values of tables, whose types say more than the index: what is None in the first sample is

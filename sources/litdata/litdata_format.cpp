@@ -9,7 +9,6 @@
 #include "base/make_error.h"
 
 namespace ffkit {
-
 namespace {
 
 // Structures within one another; as deep as any that somebody writes.

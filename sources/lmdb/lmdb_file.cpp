@@ -22,7 +22,6 @@
 #include "format/content_kind.h"
 
 namespace ffkit {
-
 namespace {
 
 constexpr size_t kLmdbPageHeader = 16;

@@ -137,16 +137,9 @@ class LmdbRows final : public FileRows {
                                                const std::string& database) {
     std::vector<std::vector<LmdbRow>> rows(num_files);
     std::vector<std::string> databases(num_files);
-    std::vector<std::optional<Error>> errors(num_files);
-    parallel_io(num_files, [&](size_t i) {
-      try {
-        rows[i] = list_file(split, i, database, databases[i]);
-      } catch (const Error& error) {
-        errors[i] = error;
-      }
-    });
+    parallel_io_that_throws(
+        num_files, [&](size_t i) { rows[i] = list_file(split, i, database, databases[i]); });
     for (size_t i = 0; i < num_files; ++i) {
-      if (errors[i]) throw *errors[i];
       if (databases[i].empty() || !database.empty()) continue;
       notes_.push_back(fmt::format("{}: its named database '{}' is taken, the only one",
                                    files(split).paths()[i].string(), printable(databases[i])));

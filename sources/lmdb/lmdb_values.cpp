@@ -12,7 +12,6 @@
 #include "rows/row_table.h"
 
 namespace ffkit {
-
 namespace {
 
 enum class WireType : uint8_t { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };

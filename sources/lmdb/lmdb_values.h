@@ -1,10 +1,4 @@
-// Datum: Caffe's message of a picture or an array with its label, without protobuf.
-//
-//   1 channels, 2 height, 3 width: int32    4 data: bytes, u8 [channels, height, width] or a file
-//   5 label: int32                          6 float_data: repeated float    7 encoded: bool
-//
-// Source: caffe/src/caffe/proto/caffe.proto and protobuf's encoding: of a field that is there twice
-// the last one counts, unknown ones are passed over, floats may be packed or not.
+// What the values of an LMDB are, and the Datum messages of Caffe among them.
 #pragma once
 
 #include <cstddef>
@@ -21,6 +15,13 @@
 
 namespace ffkit {
 
+// Datum: Caffe's message of a picture or an array with its label, without protobuf.
+//
+//   1 channels, 2 height, 3 width: int32    4 data: bytes, u8 [channels, height, width] or a file
+//   5 label: int32                          6 float_data: repeated float    7 encoded: bool
+//
+// Source: caffe/src/caffe/proto/caffe.proto and protobuf's encoding: of a field that is there twice
+// the last one counts, unknown ones are passed over, floats may be packed or not.
 struct Datum {
   int64_t channels = 0;
   int64_t height = 0;

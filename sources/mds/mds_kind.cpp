@@ -15,7 +15,6 @@
 #include <ffkit/converter/source_kind.h>
 #include <ffkit/sources/row_sources.h>
 
-#include "base/errors_only.h"
 #include "base/make_error.h"
 #include "converter/input/source_error.h"
 #include "converter/places/place.h"
@@ -27,7 +26,6 @@
 #include "rows/stored_values.h"
 
 namespace ffkit {
-
 namespace {
 
 namespace fs = std::filesystem;
@@ -136,13 +134,8 @@ class MdsRows final : public IndexedRows {
     for_each_cell(row, [&](size_t column, std::span<const std::byte> cell) {
       const std::optional<size_t>& position = positions_[column];
       if (!position) return;
-      try {
-        decode(column, cell, values[*position], buffers);
-      } catch (const Error& error) {
-        if (is_out_of_memory(error)) throw;
-        throw error.with_message(
-            fmt::format("column '{}': {}", mds_columns_[column].name, error.message()));
-      }
+      in_column(mds_columns_[column].name,
+                [&] { decode(column, cell, values[*position], buffers); });
     });
   }
 

@@ -14,7 +14,6 @@
 #include "numbers/json_numbers.h"
 
 namespace ffkit {
-
 namespace {
 
 constexpr size_t kElementChunkBytes = 1 << 20;

@@ -1,8 +1,4 @@
-// JsonElements: a large JSON file, {"images": [..], "annotations": [..], ..}, part by part: the
-// elements of its arrays, one at a time, and the values of its other members.
-//
-// Finds where a part begins and ends and leaves parsing it to others, so that memory is bounded by
-// the largest part, not by the file. Reads the file once, from the beginning. Not thread-safe.
+// Annotation files: large files of JSON, element by element, and the tables in them.
 #pragma once
 
 #include <simdjson.h>
@@ -19,6 +15,12 @@
 #include "converter/input/input_file.h"
 
 namespace ffkit {
+
+// JsonElements: a large JSON file, {"images": [..], "annotations": [..], ..}, part by part: the
+// elements of its arrays, one at a time, and the values of its other members.
+//
+// Finds where a part begins and ends and leaves parsing it to others, so that memory is bounded by
+// the largest part, not by the file. Reads the file once, from the beginning. Not thread-safe.
 
 enum class JsonPart : uint8_t {
   array,    // a member that is an array begins; its elements follow

@@ -121,19 +121,11 @@ std::vector<SourceInput> list_inputs(const fs::path& root, const std::string& ve
     }
   }
   std::ranges::sort(inputs, {}, &SourceInput::name);
-  std::vector<std::optional<Error>> errors(inputs.size());
-  parallel_io(inputs.size(), [&](size_t i) {
-    try {
-      const InputFile file(root / inputs[i].name);
-      inputs[i].num_bytes = file.size();
-      inputs[i].crc32c = crc32c_of(file);
-    } catch (const Error& error) {
-      errors[i] = error;
-    }
+  parallel_io_that_throws(inputs.size(), [&](size_t i) {
+    const InputFile file(root / inputs[i].name);
+    inputs[i].num_bytes = file.size();
+    inputs[i].crc32c = crc32c_of(file);
   });
-  for (const auto& error : errors) {
-    if (error) throw Error(*error);
-  }
   return inputs;
 }
 

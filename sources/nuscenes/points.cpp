@@ -24,7 +24,6 @@
 #include "numbers/npy_header.h"
 
 namespace ffkit::nuscenes {
-
 namespace {
 
 constexpr size_t kMaxPoints = 1'000'000;

@@ -1,6 +1,4 @@
-// Radar files of nuScenes: binary PCD
-// (pointclouds.org/documentation/tutorials/pcd_file_format.html) of 18 fields of mixed widths, 43
-// bytes a point. Pure functions.
+// Points of nuScenes' files, of the lidar and of radars, and their labels.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +10,10 @@
 #include <ffkit/nuscenes/radar_filter.h>
 
 namespace ffkit::nuscenes {
+
+// Radar files of nuScenes: binary PCD
+// (pointclouds.org/documentation/tutorials/pcd_file_format.html) of 18 fields of mixed widths, 43
+// bytes a point. Pure functions.
 
 // The points of `file`, 18 numbers each in the order of kRadarFields, unfiltered; every one of the
 // file's numbers is a float exactly. A file whose first point has a NaN is nuScenes' way to say

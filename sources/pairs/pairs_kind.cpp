@@ -11,7 +11,6 @@
 #include <ffkit/converter/source_kind.h>
 #include <ffkit/sources/pairs.h>
 
-#include "base/errors_only.h"
 #include "base/fnv.h"
 #include "base/make_error.h"
 #include "base/printable.h"
@@ -22,7 +21,6 @@
 #include "pictures/image_sample.h"
 
 namespace ffkit {
-
 namespace {
 
 namespace fs = std::filesystem;
@@ -120,17 +118,10 @@ class Pairs : public ListedSource {
     const PairSample& pair = sample(split, index);
     const std::string name = name_of(pair);
     const std::string origin = describe(split, index);
-    if (!is_utf8(name)) {
-      throw error_at(origin, ErrorCode::unsupported, "has a name that is no UTF-8 text; rename it");
-    }
+    require_utf8_name(name, origin);
     const auto picture = read_listed_file(origin, pair.files.front().stamp, buffers);
-    ImageStorer::Stored stored;
-    try {
-      stored = storer_.store(picture, name, buffers);
-    } catch (const Error& error) {
-      if (is_out_of_memory(error)) throw;
-      throw error.within({.path = origin});
-    }
+    const ImageStorer::Stored stored =
+        of_sample(origin, [&] { return storer_.store(picture, name, buffers); });
     record.set_bytes(0, stored.bytes);
     for (size_t i = 1; i < folders_.size(); ++i) {
       const PairFile& mask = pair.files[i];

@@ -28,7 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kMaxListBytes = 1LL << 30;
+constexpr int64_t kMaxSplitListBytes = 1LL << 30;
 constexpr size_t kShown = 3;
 
 struct NamedFile {
@@ -234,7 +234,7 @@ class PairsLister {
     }
     std::set<std::string_view> seen;
     std::vector<std::string> missing;
-    const std::string text = read_source_text(list, kMaxListBytes);
+    const std::string text = read_source_text(list, kMaxSplitListBytes);
     for_each_line(text, [&](std::string_view line, int64_t number) {
       while (!line.empty() && (line.back() == ' ' || line.back() == '\t')) line.remove_suffix(1);
       if (line.empty()) return;

@@ -1,4 +1,4 @@
-// Pairs: which folders the options stand for, and what is left of a file's name in them.
+// Pairs: the folders that the options stand for, and the files in them that belong together.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +11,8 @@
 #include "converter/input/input_file.h"
 
 namespace ffkit {
+
+// Pairs: which folders the options stand for, and what is left of a file's name in them.
 
 struct PairsFolder {
   std::string field;

@@ -18,7 +18,6 @@
 #include "parquet/partitions.h"
 
 namespace ffkit {
-
 namespace {
 
 namespace fs = std::filesystem;

@@ -133,13 +133,9 @@ class ParquetRows final : public RowTable {
     for (size_t i = 0; i < columns.size(); ++i) {
       const ArrowPlace* const place = arrow_.place(split, group.file, i);
       if (place == nullptr) continue;
-      try {
+      in_column(columns_[i].field.name, [&] {
         read_arrow_value(columns[i], *place, *batch->array.get(), in_batch, values[i], buffers);
-      } catch (const Error& error) {
-        if (is_out_of_memory(error)) throw;
-        throw error.with_message(
-            fmt::format("column '{}': {}", columns_[i].field.name, error.message()));
-      }
+      });
       num_bytes += values[i].num_bytes();
     }
     partitions_.set(split, group.file, values.subspan(columns.size()));
@@ -340,19 +336,13 @@ class ParquetRows final : public RowTable {
       for (const ListedGroup& group : splits_[split].groups) groups.emplace_back(split, &group);
     }
     std::vector<std::vector<NestedShapes>> found(groups.size());
-    std::vector<std::exception_ptr> errors(groups.size());
-    parallel_io(groups.size(), [&](size_t i) {
-      try {
-        throw_if_cancelled(cancel_);
-        const auto& [split, group] = groups[i];
-        found[i] = nested_shapes(split, *group, asked);
-      } catch (...) {
-        errors[i] = std::current_exception();
-      }
+    parallel_io_that_throws(groups.size(), [&](size_t i) {
+      throw_if_cancelled(cancel_);
+      const auto& [split, group] = groups[i];
+      found[i] = nested_shapes(split, *group, asked);
     });
     std::vector<bool> is_regular(asked.size(), true);
     for (size_t group = 0; group < groups.size(); ++group) {
-      if (errors[group]) std::rethrow_exception(errors[group]);
       for (size_t i = 0; i < asked.size(); ++i) {
         NestedShapes& shapes = found[group][i];
         if (!shapes.are_regular) is_regular[i] = false;

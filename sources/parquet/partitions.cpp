@@ -13,7 +13,6 @@
 #include "converter/places/place.h"
 
 namespace ffkit {
-
 namespace {
 
 namespace fs = std::filesystem;

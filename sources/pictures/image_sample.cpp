@@ -16,13 +16,13 @@
 #include "base/big_endian.h"
 #include "base/errors_only.h"
 #include "base/make_error.h"
+#include "base/printable.h"
 #include "converter/input/dangling_link.h"
 #include "converter/input/input_file.h"
 #include "image/codec/mask_decoder.h"
 #include "pictures/image_source.h"
 
 namespace ffkit {
-
 namespace {
 
 // image_classification_schema()
@@ -49,16 +49,16 @@ void require_image_size(int64_t num_bytes, const std::string& origin) {
   }
 }
 
+void require_utf8_name(const std::string& name, const std::string& origin) {
+  if (is_utf8(name)) return;
+  throw error_at(origin, ErrorCode::unsupported, "has a name that is no UTF-8 text; rename it");
+}
+
 void set_image_sample(RecordBuilder& record, std::span<const std::byte> image, int64_t label,
                       std::string_view id, const std::string& origin, const ImageStorer& storer,
                       SampleBuffers& buffers) {
-  ImageStorer::Stored stored;
-  try {
-    stored = storer.store(image, id, buffers);
-  } catch (const Error& error) {
-    if (is_out_of_memory(error)) throw;
-    throw error.within({.path = origin});
-  }
+  const ImageStorer::Stored stored =
+      of_sample(origin, [&] { return storer.store(image, id, buffers); });
   record.set_bytes(kImageField, stored.bytes);
   record.set_scalar<int64_t>(kLabelField, label);
   record.set_string(kIdField, id);

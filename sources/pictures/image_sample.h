@@ -12,6 +12,7 @@
 #include <ffkit/format/record.h>
 #include <ffkit/image/mask.h>
 
+#include "base/errors_only.h"
 #include "converter/input/input_file.h"
 
 namespace ffkit {
@@ -25,6 +26,21 @@ bool has_image_name(const std::filesystem::path& file);
 
 // Throws Error(unsupported) for a file that is too large to be one picture.
 void require_image_size(int64_t num_bytes, const std::string& origin);
+
+// FORMAT.md: strings are UTF-8. Throws Error(unsupported) for the name of a file, of `origin`, that
+// is none.
+void require_utf8_name(const std::string& name, const std::string& origin);
+
+// Calls `work` and returns what it returns; its errors are about the sample of `origin`.
+template <typename Work>
+auto of_sample(const std::string& origin, const Work& work) -> decltype(work()) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    if (is_out_of_memory(error)) throw;
+    throw error.within({.path = origin});
+  }
+}
 
 // Sets the fields of image_classification_schema() to what `storer` makes of `image`. `image` and
 // `id` must live until the record is encoded, and `buffers` not be cleared. Throws Error naming

@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include "base/printable.h"
 #include "converter/input/dangling_link.h"
 #include "converter/input/listed_source.h"
 #include "converter/input/source_error.h"
@@ -28,7 +27,7 @@ class ImageSource : public ListedSource {
       infos_.push_back(std::move(info));
     }
     for (const std::string& name : set_.classes) {
-      require_utf8(name, fmt::format("class '{}'", name));
+      require_utf8_name(name, fmt::format("class '{}'", name));
     }
     if (infos_.empty()) {
       throw source_error(set_.path, ErrorCode::not_found, "there are no pictures in it");
@@ -125,7 +124,7 @@ class ImageSource : public ListedSource {
     const ImageSplit& images = set_.splits.at(split);
     const ImageEntry& image = entry(split, index);
     const std::string origin = describe(split, index);
-    require_utf8(image.id, origin);
+    require_utf8_name(image.id, origin);
     std::span<std::byte> bytes;
     if (images.archive) {
       require_image_size(image.data.num_bytes, origin);
@@ -151,12 +150,6 @@ class ImageSource : public ListedSource {
   }
 
  private:
-  // FORMAT.md: strings are UTF-8.
-  static void require_utf8(const std::string& name, const std::string& whose) {
-    if (is_utf8(name)) return;
-    throw error_at(whose, ErrorCode::unsupported, "has a name that is no UTF-8 text; rename it");
-  }
-
   [[noreturn]] static void refuse_listed_link(const std::filesystem::path& path) {
     const std::string fault = dangling_link(path);
     // Not not_found: the sample is bad, and the source is what it was when it was listed.

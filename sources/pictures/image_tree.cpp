@@ -200,25 +200,17 @@ bool holds_images_below(const fs::path& folder) {
 
 ImageListing list_class_folders(const fs::path& root, const std::vector<std::string>& folders) {
   std::vector<ImageListing> listings(folders.size());
-  std::vector<std::optional<Error>> errors(folders.size());
   // Each file is looked at for its size: on network file systems that is what takes the time.
-  parallel_io(folders.size(), [&](size_t i) {
+  parallel_io_that_throws(folders.size(), [&](size_t i) {
     const fs::path folder = root / folders[i];
     try {
       list_images(root, folder, /*is_deep=*/true, listings[i]);
     } catch (const fs::filesystem_error& error) {
-      try {
-        cannot_list(error, folder);
-      } catch (const Error& converted) {
-        errors[i] = converted;
-      }
-    } catch (const Error& error) {
-      errors[i] = error;
+      cannot_list(error, folder);
     }
   });
   ImageListing all;
   for (size_t i = 0; i < folders.size(); ++i) {
-    if (errors[i]) throw *errors[i];
     all.num_ignored += listings[i].num_ignored;
     all.num_hidden += listings[i].num_hidden;
     for (ImageEntry& entry : listings[i].entries) {

@@ -19,7 +19,6 @@
 #include "rows/row_table.h"
 
 namespace ffkit {
-
 namespace {
 
 constexpr uint32_t kRecordIoMagic = 0xCED7230A;

@@ -1,15 +1,4 @@
-// RecordIO files of MXNet: records behind each other, each in one part or more.
-//
-//   | u32 magic 0xced7230a | u32: 3 bits part, 29 bits length | data | padding to 4 | ...
-//
-// What a part is: 0 a whole record, 1 the first part of one, 2 one between, 3 the last. A record is
-// cut where the magic stands in its data at a multiple of 4 bytes; those 4 bytes are left out, and
-// stand between its parts. So the magic never stands at such a place but in front of a part.
-// Source: dmlc-core, include/dmlc/recordio.h and src/recordio.cc.
-//
-// A record of a picture begins with a header (MXNet's python/mxnet/recordio.py, IRHeader):
-//
-//   | u32 flag | f32 label | u64 id | u64 id2 | f32 x flag: labels | the picture's file |
+// RecordIO files of MXNet, and the lists that stand beside them.
 #pragma once
 
 #include <atomic>
@@ -29,6 +18,19 @@
 #include "files/file_window.h"
 
 namespace ffkit {
+
+// RecordIO files of MXNet: records behind each other, each in one part or more.
+//
+//   | u32 magic 0xced7230a | u32: 3 bits part, 29 bits length | data | padding to 4 | ...
+//
+// What a part is: 0 a whole record, 1 the first part of one, 2 one between, 3 the last. A record is
+// cut where the magic stands in its data at a multiple of 4 bytes; those 4 bytes are left out, and
+// stand between its parts. So the magic never stands at such a place but in front of a part.
+// Source: dmlc-core, include/dmlc/recordio.h and src/recordio.cc.
+//
+// A record of a picture begins with a header (MXNet's python/mxnet/recordio.py, IRHeader):
+//
+//   | u32 flag | f32 label | u64 id | u64 id2 | f32 x flag: labels | the picture's file |
 
 // The record whose parts fill `parts`: in place where there is one, else in `buffers`. Throws
 // Error(corrupt), without a path, for what is no whole record.

@@ -26,7 +26,6 @@
 #include "storage/stores/object_store.h"
 
 namespace ffkit {
-
 namespace {
 
 namespace fs = std::filesystem;
@@ -100,26 +99,18 @@ class RecordIoRows final : public FileRows {
     const bool is_in_store = is_address(path());
     const size_t block_bytes = is_in_store ? 4 << 20 : 4 << 10;
     std::vector<std::vector<RecordIoEntry>> scans(files.size());
-    std::vector<std::optional<Error>> errors(files.size());
-    parallel_io(files.size(), [&](size_t i) {
-      try {
-        const int64_t num_bytes = file_bytes(split, i);
-        const auto read = [&](int64_t offset, std::span<std::byte> out) {
-          read_file(split, i, offset, out);
-          const int64_t next = offset + std::ssize(out);
-          if (!is_in_store || next >= num_bytes) return;
-          this->files(split).will_read(i, next,
-                                       std::min<int64_t>(2 * std::ssize(out), num_bytes - next));
-        };
-        scans[i] = scan_recordio(this->files(split).paths()[i], num_bytes, read,
-                                 options().max_row_bytes, block_bytes, options().cancel);
-      } catch (const Error& error) {
-        errors[i] = error;
-      }
+    parallel_io_that_throws(files.size(), [&](size_t i) {
+      const int64_t num_bytes = file_bytes(split, i);
+      const auto read = [&](int64_t offset, std::span<std::byte> out) {
+        read_file(split, i, offset, out);
+        const int64_t next = offset + std::ssize(out);
+        if (!is_in_store || next >= num_bytes) return;
+        this->files(split).will_read(i, next,
+                                     std::min<int64_t>(2 * std::ssize(out), num_bytes - next));
+      };
+      scans[i] = scan_recordio(this->files(split).paths()[i], num_bytes, read,
+                               options().max_row_bytes, block_bytes, options().cancel);
     });
-    for (const std::optional<Error>& error : errors) {
-      if (error) throw *error;
-    }
     return scans;
   }
 

@@ -303,8 +303,7 @@ void IndexedRows::add_indexed_split(const IndexedFolder& folder, const IndexFile
   indexes_.push_back(index.input(name_below(path(), index.path())));
 
   std::vector<std::vector<FileRange>> tables(with_rows.size());
-  std::vector<std::exception_ptr> errors(with_rows.size());
-  parallel_io(with_rows.size(), [&](size_t i) {
+  parallel_io_that_throws(with_rows.size(), [&](size_t i) {
     try {
       throw_if_cancelled(options().cancel);
       const IndexedFile& file = *with_rows[i];
@@ -321,16 +320,12 @@ void IndexedRows::add_indexed_split(const IndexedFolder& folder, const IndexFile
                        tables[i].size(), file.num_rows);
       }
     } catch (const Error& error) {
-      errors[i] =
-          std::make_exception_ptr(error.within({.path = this->files(split).paths()[i].string()})
-                                      .with_subject(ErrorSubject::source));
-    } catch (...) {
-      errors[i] = std::current_exception();
+      throw error.within({.path = this->files(split).paths()[i].string()})
+          .with_subject(ErrorSubject::source);
     }
   });
   int64_t num_left_out = 0;
   for (size_t i = 0; i < tables.size(); ++i) {
-    if (errors[i]) std::rethrow_exception(errors[i]);
     const auto num_rows = static_cast<size_t>(with_rows[i]->num_rows);
     num_left_out += static_cast<int64_t>(tables[i].size() - num_rows);
     add_rows(split, std::span(tables[i]).first(num_rows));

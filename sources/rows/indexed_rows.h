@@ -1,9 +1,4 @@
-// IndexFile: the index.json that MosaicML's and LitData's writers put beside their files.
-//
-//   folder/index.json                      one split, 'train'
-//   folder/train/index.json, val/...       splits by their folders' names
-//
-// Thread-compatible: values point into the IndexFile that they come from.
+// Files of samples that an index.json lists: the index, and the rows.
 #pragma once
 
 #include <simdjson.h>
@@ -25,6 +20,13 @@
 #include "rows/file_rows.h"
 
 namespace ffkit {
+
+// IndexFile: the index.json that MosaicML's and LitData's writers put beside their files.
+//
+//   folder/index.json                      one split, 'train'
+//   folder/train/index.json, val/...       splits by their folders' names
+//
+// Thread-compatible: values point into the IndexFile that they come from.
 
 // One value in a JSON file. What is not as asked for is Error(corrupt) with the file and the
 // place in it, "shards[3].samples".

@@ -94,13 +94,8 @@ class RowSource final : public ListedSource {
       const std::string_view id = id_of(split, index, values, buffers);
       for (size_t position = 0; position < fields_.size(); ++position) {
         const size_t from = fields_[position];
-        try {
-          set_field(record, position, split, values[from], id, buffers);
-        } catch (const Error& error) {
-          if (is_out_of_memory(error)) throw;
-          throw error.with_message(
-              fmt::format("column '{}': {}", column(from).name, error.message()));
-        }
+        in_column(column(from).name,
+                  [&] { set_field(record, position, split, values[from], id, buffers); });
       }
       record.set_string(fields_.size(), id);
     } catch (const Error& error) {

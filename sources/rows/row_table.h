@@ -7,6 +7,8 @@
 // thread-safe. FileRows (file_rows.h) is the table of formats whose rows are ranges of files.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -15,15 +17,28 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <ffkit/converter/source.h>
 #include <ffkit/format/record.h>
 #include <ffkit/format/schema.h>
 
+#include "base/errors_only.h"
 #include "format/content_kind.h"
 
 namespace ffkit {
+
+// Calls `work`; its errors are about the column `name`.
+template <typename Work>
+void in_column(std::string_view name, const Work& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    if (is_out_of_memory(error)) throw;
+    throw error.with_message(fmt::format("column '{}': {}", name, error.message()));
+  }
+}
 
 // What stands in one column of a row. What it points to lives in the SampleBuffers of the call that
 // read the row.

@@ -1,19 +1,12 @@
 #include "text/text_listing.h"
 
-#include <algorithm>
 #include <cstring>
-#include <span>
 #include <string_view>
-
-#include <ffkit/base/crc32c.h>
 
 #include "converter/input/source_error.h"
 
 namespace ffkit {
 namespace {
-
-constexpr int64_t kScanBytes = 4 << 20;
-constexpr int64_t kLayoutBytes = 64 << 10;
 
 // Blocks of lines, as they are found.
 class LineBlocks {
@@ -59,24 +52,7 @@ class LineBlocks {
   TextBlock block_;
 };
 
-// The file in pieces, front to back; returns its CRC-32C.
-template <typename OnPiece>
-uint32_t scan_pieces(const TextFiles& files, size_t file, std::vector<char>& chunk,
-                     const OnPiece& on_piece) {
-  const int64_t size = files.num_bytes(file);
-  chunk.resize(static_cast<size_t>(std::min(kScanBytes, size)));
-  uint32_t crc = 0;
-  for (int64_t base = 0; base < size; base += kScanBytes) {
-    const auto length = static_cast<size_t>(std::min(kScanBytes, size - base));
-    const auto bytes = std::as_writable_bytes(std::span(chunk)).first(length);
-    files.read_at(file, base, bytes);
-    crc = crc32c(bytes, crc);
-    on_piece(std::string_view(chunk.data(), length), base);
-  }
-  return crc;
-}
-
-void list_lines(TextSplit& split, size_t file, std::vector<char>& chunk, LineBlocks& blocks) {
+void list_lines(TextSplit& split, size_t file, LineBlocks& blocks) {
   blocks.begin_file(static_cast<uint32_t>(file), 1);
   int64_t line_begin = 0;
   const auto on_piece = [&](std::string_view piece, int64_t base) {
@@ -88,51 +64,36 @@ void list_lines(TextSplit& split, size_t file, std::vector<char>& chunk, LineBlo
       line_begin = base + static_cast<int64_t>(i);
     }
   };
-  split.file_crc32c.push_back(scan_pieces(split.files, file, chunk, on_piece));
+  split.file_crc32c.push_back(scan_pieces(split.files, file, 0, on_piece));
   const int64_t size = split.files.num_bytes(file);
   if (line_begin < size) blocks.add(line_begin, size);
   blocks.flush(size);
 }
 
-void list_elements(TextSplit& split, size_t file, int64_t begin, std::vector<char>& chunk,
-                   LineBlocks& blocks) {
+void list_elements(TextSplit& split, size_t file, int64_t begin, LineBlocks& blocks) {
   blocks.begin_file(static_cast<uint32_t>(file), 0);
   int64_t last = 0;
-  JsonDocuments documents(split.layouts[file], [&](int64_t from, int64_t to) {
+  const auto on_document = [&](int64_t from, int64_t to) {
     blocks.add(from, to);
     last = to;
-  });
-  const auto on_piece = [&](std::string_view piece, int64_t base) {
-    const auto num_skipped = static_cast<size_t>(base == 0 ? begin : 0);
-    documents.add(piece.substr(num_skipped), base + static_cast<int64_t>(num_skipped));
   };
-  try {
-    split.file_crc32c.push_back(scan_pieces(split.files, file, chunk, on_piece));
-    documents.finish(split.files.num_bytes(file));
-  } catch (const Error& error) {
-    if (!error.context().path.empty()) throw;
-    throw error.within({.path = split.files.paths()[file].string()});
-  }
+  split.file_crc32c.push_back(
+      scan_documents(split.files, file, split.layouts[file], 0, begin, on_document));
   blocks.flush(last);
 }
 
 void list_documents(TextSplit& split, const BlockRules& rules) {
   LineBlocks blocks(split, rules.block_bytes, rules.max_document_bytes);
-  std::vector<char> chunk;
-  std::string head;
   for (size_t file = 0; file < split.files.paths().size(); ++file) {
-    head.resize(static_cast<size_t>(std::min(split.files.num_bytes(file), kLayoutBytes)));
-    split.files.read_at(file, 0, std::as_writable_bytes(std::span(head)));
+    const std::string head = head_of(split.files, file);
     const size_t mark = mark_length(head);
     if (mark > 0) ++split.num_marks;
-    const bool is_called_json = plain_name(split.files.paths()[file]).ends_with(".json");
-    split.layouts.push_back(rules.is_json
-                                ? json_layout(std::string_view(head).substr(mark), is_called_json)
-                                : JsonLayout::lines);
+    split.layouts.push_back(rules.is_json ? json_layout_of(split.files, file, head)
+                                          : JsonLayout::lines);
     if (split.layouts.back() == JsonLayout::lines) {
-      list_lines(split, file, chunk, blocks);
+      list_lines(split, file, blocks);
     } else {
-      list_elements(split, file, static_cast<int64_t>(mark), chunk, blocks);
+      list_elements(split, file, static_cast<int64_t>(mark), blocks);
     }
   }
 }
@@ -154,10 +115,6 @@ void list_files(TextSplit& split, int64_t block_bytes, int64_t max_document_byte
 }
 
 }  // namespace
-
-size_t mark_length(std::string_view text) {
-  return text.starts_with("\xEF\xBB\xBF") ? 3 : 0;
-}
 
 int64_t TextSplit::num_bytes() const {
   int64_t num_bytes = 0;

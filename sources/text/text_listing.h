@@ -49,7 +49,4 @@ struct BlockRules {
 };
 TextSplit list_text_blocks(ShardSplit listed, const BlockRules& rules);
 
-// Length of UTF-8's byte-order mark at the beginning of `text`, or 0.
-size_t mark_length(std::string_view text);
-
 }  // namespace ffkit

@@ -15,7 +15,6 @@
 #include "files/text_lines.h"
 
 namespace ffkit {
-
 namespace {
 
 constexpr uint64_t kVarint = 0;

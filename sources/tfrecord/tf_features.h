@@ -1,10 +1,5 @@
-// TfExample: the protobuf message tf.train.Example, without TensorFlow.
-//
-//   Example { Features features = 1 }    Features { map<string, Feature> feature = 1 }
-//   Feature { oneof BytesList = 1, FloatList = 2, Int64List = 3 }, each { repeated value = 1 }
-//
-// Source: tensorflow/core/example/{example,feature}.proto and protobuf's encoding: of a name that
-// is there twice the last one counts, numbers may be packed or not, unknown fields are passed over.
+// Features of TFRecord files: in the messages, and in the files that TensorFlow Datasets has
+// beside.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +12,14 @@
 #include <vector>
 
 namespace ffkit {
+
+// TfExample: the protobuf message tf.train.Example, without TensorFlow.
+//
+//   Example { Features features = 1 }    Features { map<string, Feature> feature = 1 }
+//   Feature { oneof BytesList = 1, FloatList = 2, Int64List = 3 }, each { repeated value = 1 }
+//
+// Source: tensorflow/core/example/{example,feature}.proto and protobuf's encoding: of a name that
+// is there twice the last one counts, numbers may be packed or not, unknown fields are passed over.
 
 enum class TfKind : uint8_t { none, bytes, floats, integers };
 

@@ -386,13 +386,8 @@ class TfRecordRows final : public FileRows {
         set_nothing(values[i], columns_[i].field, shapes_[i]);
         continue;
       }
-      try {
-        set_value(values[i], columns_[i].field, shapes_[i], *feature, buffers);
-      } catch (const Error& error) {
-        if (is_out_of_memory(error)) throw;
-        throw error.with_message(
-            fmt::format("column '{}': {}", columns_[i].field.name, error.message()));
-      }
+      const Field& field = columns_[i].field;
+      in_column(field.name, [&] { set_value(values[i], field, shapes_[i], *feature, buffers); });
     }
   }
 

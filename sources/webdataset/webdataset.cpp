@@ -56,22 +56,14 @@ std::vector<WebDatasetShard> list_shards(const FileGroup& files,
                                          const DecompressedFiles& decompressed) {
   const std::vector<fs::path>& paths = files.paths();
   std::vector<WebDatasetShard> shards(paths.size());
-  std::vector<std::optional<Error>> errors(paths.size());
-  parallel_io(paths.size(), [&](size_t i) {
-    try {
-      const auto place = decompressed.find(i);
-      shards[i] =
-          place ? list_webdataset_shard(paths[i], place->file, place->range, paths.size())
-                : files.with(i, [&](const InputFile& file) {
-                    return list_webdataset_shard(paths[i], file, {0, file.size()}, paths.size());
-                  });
-    } catch (const Error& error) {
-      errors[i] = error;
-    }
+  parallel_io_that_throws(paths.size(), [&](size_t i) {
+    const auto place = decompressed.find(i);
+    shards[i] =
+        place ? list_webdataset_shard(paths[i], place->file, place->range, paths.size())
+              : files.with(i, [&](const InputFile& file) {
+                  return list_webdataset_shard(paths[i], file, {0, file.size()}, paths.size());
+                });
   });
-  for (const std::optional<Error>& error : errors) {
-    if (error) throw *error;
-  }
   return shards;
 }
 

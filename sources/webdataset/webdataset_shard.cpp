@@ -17,7 +17,6 @@
 #include "pictures/image_sample.h"
 
 namespace ffkit {
-
 namespace {
 
 namespace fs = std::filesystem;

@@ -10,7 +10,6 @@
 #include "numbers/json_numbers.h"
 
 namespace ffkit::nuscenes {
-
 namespace {
 
 constexpr size_t kDigits = 16;  // of each half

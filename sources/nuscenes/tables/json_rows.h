@@ -1,5 +1,4 @@
-// Tokens: the names of rows in nuScenes' tables, 32 hexadecimal digits, as 16 bytes; and where a
-// table has which.
+// Rows of nuScenes' tables, as they are read from JSON, and the tokens that name them.
 #pragma once
 
 #include <simdjson.h>
@@ -23,6 +22,9 @@
 #include "converter/input/input_file.h"
 
 namespace ffkit::nuscenes {
+
+// Tokens: the names of rows in nuScenes' tables, 32 hexadecimal digits, as 16 bytes; and where a
+// table has which.
 
 struct Token {
   uint64_t high = 0;
