@@ -1,8 +1,8 @@
 # cmake --install: libraries, headers and a package for find_package(ffkit CONFIG).
 include(CMakePackageConfigHelpers)
 
-set(rooms base format image loader nuscenes nuscenes/loader pose text text/loader converter sources)
-set(targets ffkit_base ffkit_storage ffkit_format ffkit_image ffkit_loader ffkit_nuscenes ffkit_nuscenes_loader ffkit_pose ffkit_text ffkit_text_loader ffkit_converter ffkit_sources)
+set(rooms base format launch image loader nuscenes nuscenes/loader pose text text/loader converter sources)
+set(targets ffkit_base ffkit_storage ffkit_format ffkit_launch ffkit_image ffkit_loader ffkit_nuscenes ffkit_nuscenes_loader ffkit_pose ffkit_text ffkit_text_loader ffkit_converter ffkit_sources)
 if(FFKIT_TRAINER)
   # A component of its own: who wants the loader alone needs no libtorch.
   install(TARGETS ffkit_trainer EXPORT ffkitTrainerTargets

@@ -5,7 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include <ffkit/trainer/launch.h>
+#include <ffkit/launch/launch.h>
 
 namespace ffkit {
 

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include <ffkit/base/option_names.h>
+#include <ffkit/launch/stop.h>
 #include <ffkit/trainer/measure.h>
-#include <ffkit/trainer/stop.h>
 #include <ffkit/trainer/task.h>
 
 #include "base/make_error.h"

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include <ffkit/base/option_names.h>
-#include <ffkit/trainer/stop.h>
+#include <ffkit/launch/stop.h>
 
 #include "base/make_error.h"
 #include "checkpoint/checkpoint_parts.h"

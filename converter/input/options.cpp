@@ -7,8 +7,8 @@
 #include <ffkit/converter/options.h>
 
 #include "base/enum_names.h"
-#include "base/machine/job_place.h"
 #include "base/make_error.h"
+#include "launch/job_place.h"
 
 namespace ffkit {
 
@@ -48,7 +48,7 @@ ReadMode parse_read_mode(std::string_view name) {
 ConvertPart parse_part(std::string_view text) {
   if (text == kPartOfEnvironment) {
     const JobPlace place = find_job_place(
-        variables_of_process(), fmt::format("give the part as {}", option_set("part", "i/n")));
+        process_environment(), fmt::format("give the part as {}", option_set("part", "i/n")));
     return {.index = place.index + 1, .count = place.count, .found_by = place.found_by};
   }
   ConvertPart part;

@@ -1,10 +1,13 @@
 #include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <map>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -15,6 +18,7 @@
 #include <ffkit/loader/picture_sizes.h>
 
 #include "bindings.h"
+#include "launch/job_place.h"
 #include "values.h"
 
 namespace ffkit::python {
@@ -93,6 +97,14 @@ nb::any decode_picture(const nb::bytes& data) {
     }
   });
   return any_of(numpy_vector(std::move(pixels)).attr("reshape")(view.height, view.width, 3));
+}
+
+// Rank, number of ranks, and the variables that say so, where a launcher started this process as
+// one of several.
+std::optional<std::tuple<int64_t, int64_t, std::string>> launched_share() {
+  const std::optional<JobPlace> place = find_loader_place(process_environment());
+  if (!place) return std::nullopt;
+  return std::make_tuple(place->index, place->count, place->found_by);
 }
 
 }  // namespace
@@ -180,6 +192,8 @@ void bind_dataset(nb::module_& module) {
   module.def("usable_cores", &usable_cores);
   module.def("core_share", &core_share, nb::arg("local_world_size"));
   module.def("usable_memory_bytes", &usable_memory_bytes);
+  module.def("launched_share", &launched_share);
+  module.def("ranks_on_node", [] { return loaders_on_node(process_environment()); });
 }
 
 }  // namespace ffkit::python

@@ -22,6 +22,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 # line in the room's README.md.
 FOLDERS = {
     'base': ['', 'options', 'bytes', 'file', 'machine'],
+    'launch': [''],
     'storage': ['http', 'requests', 'addresses', 'xml', 'signing', 'credentials', 'protocol', 'stores', 'writer', 'cache', 'reader'],
     'format': ['', 'schema', 'record', 'shard', 'v1', 'reader', 'dataset'],
     'image': ['jpeg', 'dct', 'bitmaps', 'codec', 'exif', 'resize', 'random_numbers', 'pixels', 'transform', 'transform_text', 'moves', 'views'],
@@ -35,7 +36,7 @@ FOLDERS = {
     # What several sources need stands first.
     'sources': ['archives', 'pictures', 'files', 'numbers', 'rows', 'parquet/module', 'arrow', 'imagenet', 'folder', 'pairs', 'persons', 'coco', 'webdataset', 'jsonl', 'text',
                 'tfrecord', 'parquet', 'mds', 'litdata', 'recordio', 'beton', 'lmdb', 'transcode', 'nuscenes/tables', 'nuscenes', 'demo', 'demo_pose', 'demo_nuscenes', ''],
-    'trainer': ['launch', 'model', 'tasks', 'options', 'device', 'distributed', 'ops', 'models/blocks', 'models', 'data', 'optim', 'files', 'report',
+    'trainer': ['model', 'tasks', 'options', 'device', 'distributed', 'ops', 'models/blocks', 'models', 'data', 'optim', 'files', 'report',
                 'checkpoint', 'step', 'tasks/classification', 'tasks/bevformer/loss', 'tasks/bevformer/network',
                 'tasks/bevformer/data', 'tasks/bevformer/evaluation', 'tasks/bevformer',
                 'tasks/rootnet/network', 'tasks/rootnet/data', 'tasks/rootnet/evaluation', 'tasks/rootnet',
@@ -56,6 +57,7 @@ ARROWS = {
     'base': [],
     'storage': ['base'],
     'format': ['base', 'storage'],
+    'launch': ['base'],
     'image': ['base', 'format/', 'format/schema'],
     'loader': ['base', 'format', 'image'],
     'nuscenes': ['base', 'format'],
@@ -63,18 +65,18 @@ ARROWS = {
     'pose': ['base', 'format'],
     'text': ['base', 'format'],
     'text/loader': ['base', 'text', 'loader', 'format'],
-    'converter': ['base', 'text', 'image', 'format', 'storage'],
+    'converter': ['base', 'launch', 'text', 'image', 'format', 'storage'],
     # Of the engine, a source knows what a source is and where its files are: neither plan, pack nor
     # output. Rows of Arrow become samples, too.
     'sources': ['base', 'converter/places', 'converter/input', 'converter/samples', 'nuscenes', 'pose', 'text', 'image', 'format', 'storage'],
-    'trainer': ['base', 'nuscenes/loader', 'nuscenes', 'text/loader', 'text', 'pose', 'loader', 'image', 'format'],
+    'trainer': ['base', 'launch', 'nuscenes/loader', 'nuscenes', 'text/loader', 'text', 'pose', 'loader', 'image', 'format'],
     'trainer/cuda': ['trainer'],
-    'python/src': ['base', 'nuscenes/loader', 'nuscenes', 'loader', 'sources', 'converter', 'image', 'format', 'storage'],
-    'tools': ['base', 'trainer', 'format'],
+    'python/src': ['base', 'launch', 'nuscenes/loader', 'nuscenes', 'loader', 'sources', 'converter', 'image', 'format', 'storage'],
+    'tools': ['base', 'launch', 'trainer', 'format'],
     'tools/ffconvert': ['base', 'tools', 'tools/programs', 'sources', 'converter', 'nuscenes', 'pose', 'image', 'format'],
     'tools/ffeval': ['base', 'tools', 'tools/programs', 'nuscenes', 'pose', 'format'],
-    'tools/fftrain': ['base', 'tools', 'trainer', 'format'],
-    'tools/ffgenerate': ['base', 'tools', 'trainer', 'format'],
+    'tools/fftrain': ['base', 'launch', 'tools', 'trainer', 'format'],
+    'tools/ffgenerate': ['base', 'launch', 'tools', 'trainer', 'format'],
     'tools/programs': ['tools/fftrain', 'tools/ffgenerate'],
     'tools/ffinspect': ['base', 'tools', 'tools/programs', 'loader', 'nuscenes', 'pose', 'text', 'image', 'format', 'storage', 'trainer/tasks/classification'],
 }
@@ -93,7 +95,7 @@ NOT_OURS = {'trainer/gloo_headers', 'trainer/cuda_headers'}
 
 def code_files():
     found = []
-    for top in ('base', 'storage', 'format', 'image', 'loader', 'nuscenes', 'pose', 'text', 'converter', 'sources', 'trainer', 'python', 'tools', 'tests', 'bench', 'examples'):
+    for top in ('base', 'storage', 'format', 'launch', 'image', 'loader', 'nuscenes', 'pose', 'text', 'converter', 'sources', 'trainer', 'python', 'tools', 'tests', 'bench', 'examples'):
         for folder, folders, names in os.walk(os.path.join(ROOT, top)):
             folders[:] = [f for f in folders if f not in ('__pycache__', 'build')]
             found += [os.path.relpath(os.path.join(folder, name), ROOT) for name in names]

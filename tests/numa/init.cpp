@@ -22,7 +22,7 @@
 #include <string>
 #include <vector>
 
-#include <ffkit/trainer/launch.h>
+#include <ffkit/launch/launch.h>
 
 #include "loader/decode/decode_arena.h"
 

@@ -14,9 +14,8 @@
 #include <nlohmann/json.hpp>
 
 #include <ffkit/base/version.h>
+#include <ffkit/launch/launch.h>
 #include <ffkit/trainer/generate.h>
-#include <ffkit/trainer/gpus.h>
-#include <ffkit/trainer/launch.h>
 #include <ffkit/trainer/process_memory.h>
 
 #include "tools/command_line.h"

@@ -21,11 +21,10 @@
 
 #include <ffkit/base/version.h>
 #include <ffkit/format/dataset.h>
-#include <ffkit/trainer/gpus.h>
-#include <ffkit/trainer/launch.h>
+#include <ffkit/launch/launch.h>
+#include <ffkit/launch/stop.h>
 #include <ffkit/trainer/measure.h>
 #include <ffkit/trainer/process_memory.h>
-#include <ffkit/trainer/stop.h>
 #include <ffkit/trainer/trainer.h>
 
 #include "options.h"

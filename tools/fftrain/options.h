@@ -9,7 +9,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include <ffkit/trainer/launch.h>
+#include <ffkit/launch/launch.h>
 #include <ffkit/trainer/train_options.h>
 #include <ffkit/trainer/trainer.h>
 

@@ -8,7 +8,7 @@
 
 #include <ffkit/base/error.h>
 #include <ffkit/base/option_names.h>
-#include <ffkit/trainer/launch.h>
+#include <ffkit/launch/launch.h>
 
 namespace ffkit {
 

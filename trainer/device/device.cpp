@@ -16,7 +16,7 @@
 
 #include "base/make_error.h"
 #include "device/cuda_module.h"
-#include "launch/gpu_search.h"
+#include "launch/gpus.h"
 
 namespace ffkit {
 namespace {

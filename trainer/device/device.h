@@ -8,7 +8,7 @@
 #include <string>
 
 #include <ffkit/base/error.h>
-#include <ffkit/trainer/launch.h>
+#include <ffkit/launch/launch.h>
 #include <ffkit/trainer/train_options.h>
 
 namespace ffkit {

@@ -21,12 +21,12 @@
 #include <torch/csrc/distributed/c10d/reducer.hpp>
 
 #include <ffkit/base/option_names.h>
-#include <ffkit/trainer/stop.h>
+#include <ffkit/launch/stop.h>
 
 #include "base/make_error.h"
 #include "device/cuda_module.h"
 #include "distributed/meeting.h"
-#include "launch/network_address.h"
+#include "launch/meeting_point.h"
 #include "launch/waiting.h"
 #include "model/parameters.h"
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include <ffkit/base/error.h>
-#include <ffkit/trainer/launch.h>
+#include <ffkit/launch/launch.h>
 #include <ffkit/trainer/model.h>
 #include <ffkit/trainer/peers.h>
 

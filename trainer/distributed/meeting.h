@@ -11,7 +11,7 @@
 
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
-#include <ffkit/trainer/launch.h>
+#include <ffkit/launch/launch.h>
 
 namespace ffkit {
 

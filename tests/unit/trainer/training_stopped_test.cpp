@@ -4,7 +4,7 @@
 #include <csignal>
 #include <thread>
 
-#include <ffkit/trainer/stop.h>
+#include <ffkit/launch/stop.h>
 
 #include "checkpoint/work_dir.h"
 #include "expect_error.h"

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include <ffkit/format/dataset.h>
+#include <ffkit/launch/launch.h>
 #include <ffkit/loader/loader.h>
 #include <ffkit/loader/mixture.h>
 #include <ffkit/trainer/device_prefetcher.h>
-#include <ffkit/trainer/launch.h>
 #include <ffkit/trainer/train_options.h>
 
 namespace ffkit {

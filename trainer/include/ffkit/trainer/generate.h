@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include <ffkit/trainer/launch.h>
+#include <ffkit/launch/launch.h>
 
 namespace ffkit {
 

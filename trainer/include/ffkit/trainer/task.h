@@ -16,9 +16,9 @@
 #include <string>
 #include <vector>
 
+#include <ffkit/launch/launch.h>
 #include <ffkit/trainer/batch_source.h>
 #include <ffkit/trainer/eval_result.h>
-#include <ffkit/trainer/launch.h>
 #include <ffkit/trainer/model.h>
 #include <ffkit/trainer/peers.h>
 #include <ffkit/trainer/task_facts.h>

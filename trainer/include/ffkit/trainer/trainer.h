@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
+#include <ffkit/launch/launch.h>
 #include <ffkit/trainer/eval_result.h>
-#include <ffkit/trainer/launch.h>
 #include <ffkit/trainer/train_options.h>
 
 namespace ffkit {

@@ -8,12 +8,12 @@
 #include <optional>
 #include <string>
 
+#include <ffkit/launch/launch.h>
 #include <ffkit/loader/loader_options.h>
 #include <ffkit/nuscenes/loading.h>
 #include <ffkit/nuscenes/windows.h>
 #include <ffkit/trainer/batch_source.h>
 #include <ffkit/trainer/bevformer.h>
-#include <ffkit/trainer/launch.h>
 
 namespace ffkit {
 

@@ -22,11 +22,11 @@
 #include <utility>
 
 #include <ffkit/base/error.h>
-#include <ffkit/trainer/launch.h>
-#include <ffkit/trainer/stop.h>
+#include <ffkit/launch/launch.h>
+#include <ffkit/launch/stop.h>
 
-#include "launch/local_process.h"
-#include "launch/meeting_point.h"
+#include "meeting_point.h"
+#include "variables.h"
 
 namespace ffkit {
 namespace {

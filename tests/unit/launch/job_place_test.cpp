@@ -1,27 +1,20 @@
-#include "base/machine/job_place.h"
+#include "launch/job_place.h"
 
 #include <gtest/gtest.h>
 
-#include <map>
 #include <string>
 
-#include <ffkit/base/error.h>
-
-#include "base/machine/launchers.h"
 #include "expect_error.h"
+#include "given_environment.h"
+#include "launch/launchers.h"
 
 namespace ffkit {
 namespace {
 
-using JobVariables = std::map<std::string, std::string>;
+using JobVariables = testing::GivenVariables;
 
 JobPlace place(const JobVariables& variables) {
-  const auto environment = [&](const char* name) -> std::optional<std::string> {
-    const auto found = variables.find(name);
-    if (found == variables.end()) return std::nullopt;
-    return found->second;
-  };
-  return find_job_place(environment, "give the part as part = i/n");
+  return find_job_place(testing::environment_of(variables), "give the part as part = i/n");
 }
 
 JobVariables array_of(int first, int last, int step, int count, int task) {
@@ -146,6 +139,40 @@ TEST(JobPlace, LaunchersThatAgreeAndThatDoNot) {
 
 TEST(JobPlace, NothingIsAnErrorThatSaysWhatWasLookedFor) {
   EXPECT_ERROR(place({}), invalid_argument);
+}
+
+TEST(LoaderPlace, IsThatOfTheInnermostLauncherButRankComesFirst) {
+  const auto found_by = [](const JobVariables& variables) {
+    const std::optional<JobPlace> found = find_loader_place(testing::environment_of(variables));
+    return found ? std::to_string(found->index) + " by " + found->found_by : "alone";
+  };
+  EXPECT_EQ(found_by({}), "alone");
+  EXPECT_EQ(found_by({{"WORLD_SIZE", "1"}}), "alone");
+  EXPECT_EQ(found_by(array_of(1, 8, 1, 8, 3)), "alone");
+  EXPECT_EQ(found_by(kTaskOfSrun), "2 by SLURM_PROCID and SLURM_NTASKS");
+  EXPECT_EQ(found_by({{"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "2"}}),
+            "1 by SLURM_PROCID and SLURM_NTASKS");
+  EXPECT_EQ(
+      found_by(with(kTaskOfSrun, {{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"MPI_LOCALRANKID", "1"}})),
+      "1 by PMI_RANK and PMI_SIZE");
+  EXPECT_EQ(found_by(with(kTaskOfSrun, {{"RANK", " 1 "}, {"WORLD_SIZE", "2"}})),
+            "1 by RANK and WORLD_SIZE");
+  EXPECT_ERROR(found_by({{"WORLD_SIZE", "2"}}), invalid_argument);
+  EXPECT_ERROR(found_by({{"RANK", "one"}, {"WORLD_SIZE", "2"}}), invalid_argument);
+  EXPECT_ERROR(found_by({{"RANK", "2"}, {"WORLD_SIZE", "2"}}), invalid_argument);
+  EXPECT_ERROR(found_by({{"PMIX_RANK", "0"}, {"PRTE_LAUNCHED", "1"}}), invalid_argument);
+}
+
+TEST(LoaderPlace, SharesItsMachineWithOthers) {
+  const auto on_node = [](const JobVariables& variables) {
+    return loaders_on_node(testing::environment_of(variables));
+  };
+  EXPECT_EQ(on_node({}), 1);
+  EXPECT_EQ(on_node({{"PMI_LOCAL_SIZE", "3"}, {"LOCAL_WORLD_SIZE", "4"}}), 4);
+  EXPECT_EQ(on_node({{"PMI_LOCAL_SIZE", "3"}, {"LOCAL_WORLD_SIZE", "0"}}), 3);
+  EXPECT_EQ(on_node({{"FLUX_JOB_SIZE", "5"}, {"FLUX_JOB_NNODES", "2"}}), 3);
+  EXPECT_EQ(on_node(with(kTaskOfSrun, {{"SLURM_STEP_TASKS_PER_NODE", "4(x2),1"}})), 4);
+  EXPECT_EQ(on_node({{"SLURM_JOB_ID", "7"}, {"SLURM_TASKS_PER_NODE", "4"}}), 1);
 }
 
 TEST(JobPlace, StepsOfSrunHaveNumbers) {

@@ -1,4 +1,4 @@
-#include "launch/gpu_search.h"
+#include "gpus.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -8,10 +8,8 @@
 #include <fstream>
 #include <string_view>
 
-#include <ffkit/trainer/gpus.h>
-
 #include "base/make_error.h"
-#include "launch/local_process.h"
+#include "variables.h"
 
 namespace ffkit {
 namespace {
@@ -126,6 +124,10 @@ int gpu_of_rank(const ProcessPlace& place, int num_visible, const Environment& e
                  "fewer processes on this machine, or give --device",
                  place.local_rank + 1, place.local_world_size, num_visible,
                  num_visible == 1 ? "" : "s");
+}
+
+int count_gpus(const Environment& environment) {
+  return int(gpu_addresses(environment).size());
 }
 
 Environment environment_seeing(const std::string& device, Environment environment) {

@@ -1,10 +1,13 @@
-// Meeting points: "tcp://host:port", "tcp://[::1]:port" or "file:///path".
+// Meeting points: "tcp://host:port", "tcp://[::1]:port" or "file:///path"; and the address under
+// which other machines reach this one.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include <ffkit/launch/launch.h>
 
 namespace ffkit {
 
@@ -20,5 +23,11 @@ std::string tcp_meeting_point(std::string_view host, int port);
 
 // Of "file:///path"; nothing for anything else.
 std::optional<std::string> meeting_file(std::string_view meeting_point);
+
+// The address where the other processes reach this one: 127.0.0.1 if all are on this machine, else
+// that of the interface that leads to the meeting point. If the meeting point is this machine's own
+// name, and the name stands for 127.0.0.1 or 127.0.1.1 as on Debian, it is that of the first
+// interface that is up and leads elsewhere. Empty without one, or if they meet by a file.
+std::string reachable_address(const ProcessPlace& place);
 
 }  // namespace ffkit

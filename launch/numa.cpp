@@ -12,9 +12,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include <ffkit/trainer/launch.h>
+#include <ffkit/launch/launch.h>
 
-#include "launch/gpu_search.h"
+#include "gpus.h"
 
 namespace ffkit {
 namespace {
@@ -57,10 +57,6 @@ int node_of_gpu(const std::string& address) {
 }
 
 }  // namespace
-
-int count_gpus(const Environment& environment) {
-  return int(gpu_addresses(environment).size());
-}
 
 void bind_to_numa_node(const ProcessPlace& place, const Environment& environment) {
   const fs::path nodes = "/sys/devices/system/node";

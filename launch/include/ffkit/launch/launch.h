@@ -79,6 +79,12 @@ std::vector<std::string> parse_host_list(std::string_view list);
 // CUDA_VISIBLE_DEVICES. 0 without a driver.
 int count_gpus(const Environment& environment = process_environment());
 
+// `environment` as a process that trains on `device` (TrainOptions::device) sees it: cpu has no
+// GPU, cuda:N has that one alone. plan_launch() and bind_to_numa_node() go by the GPUs that they
+// see.
+Environment environment_seeing(const std::string& device,
+                               Environment environment = process_environment());
+
 // Starts the processes of `plan` and waits for them. `arguments` are their command line, the
 // program first; the environment says their places. Their output goes to this process's, each line
 // behind the rank (LaunchOptions::marks_output). SIGTERM, SIGINT, SIGHUP and SIGUSR1 are passed on.

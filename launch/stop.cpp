@@ -13,9 +13,9 @@
 #include <thread>
 #include <vector>
 
-#include <ffkit/trainer/stop.h>
+#include <ffkit/launch/stop.h>
 
-#include "launch/waiting.h"
+#include "waiting.h"
 
 namespace ffkit {
 namespace {

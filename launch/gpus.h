@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <ffkit/trainer/launch.h>
+#include <ffkit/launch/launch.h>
 
 namespace ffkit {
 

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cstdint>
 
-#include <ffkit/trainer/launch.h>
+#include <ffkit/launch/launch.h>
 
 #include "base/make_error.h"
 

@@ -3,11 +3,9 @@
 #include <csignal>
 #include <thread>
 
-#include <ffkit/trainer/stop.h>
+#include <ffkit/launch/stop.h>
 
-#include "distributed/communicator.h"
 #include "launch/waiting.h"
-#include "support/world.h"
 
 namespace ffkit {
 namespace {
@@ -72,40 +70,6 @@ TEST_F(StopDeathTest, LeavesAnIgnoredHangUpIgnored) {
         std::_Exit(stop_signal() == 0 ? 3 : 4);
       },
       ::testing::ExitedWithCode(3), "");
-}
-
-TEST_F(StopDeathTest, EndsTheWaitForProcessesThatDoNotCome) {
-  EXPECT_EXIT(
-      {
-        stop_on_signals();
-        request_stop(SIGTERM);
-        ProcessPlace place;
-        place.rank = 1;
-        place.world_size = 2;
-        place.meeting_point = "tcp://127.0.0.1:1";
-        place.timeout_seconds = 600;
-        const Communicator communicator(place, c10::kCPU);
-        std::_Exit(3);
-      },
-      ::testing::ExitedWithCode(kExitStopped), "while it was waiting for the other processes");
-}
-
-TEST(StopVote, IsNoneUntilSomebodyIsAsked) {
-  testing::run_world(2, [](Communicator& communicator) {
-    StopVote vote(communicator);
-    EXPECT_FALSE(vote.is_stopped());
-    EXPECT_FALSE(vote.close());
-  });
-}
-
-TEST(StopVote, IsHeardByAll) {
-  request_stop(SIGTERM);
-  testing::run_world(2, [](Communicator& communicator) {
-    StopVote vote(communicator);
-    EXPECT_TRUE(vote.is_stopped());
-    EXPECT_TRUE(vote.close());
-  });
-  request_stop(0);
 }
 
 }  // namespace

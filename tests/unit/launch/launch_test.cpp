@@ -1,26 +1,18 @@
 #include <gtest/gtest.h>
 
-#include <map>
-
 #include <ffkit/base/error.h>
-#include <ffkit/trainer/launch.h>
+#include <ffkit/launch/launch.h>
 
 #include "expect_error.h"
+#include "given_environment.h"
 
 namespace ffkit {
 namespace {
 
-using Variables = std::map<std::string, std::string>;
+using testing::environment_of;
+using testing::GivenVariables;
 
-Environment environment_of(Variables variables) {
-  return [variables = std::move(variables)](const char* name) -> std::optional<std::string> {
-    const auto it = variables.find(name);
-    if (it == variables.end()) return std::nullopt;
-    return it->second;
-  };
-}
-
-LaunchPlan plan(const Variables& variables, const LaunchOptions& options = {}) {
+LaunchPlan plan(const GivenVariables& variables, const LaunchOptions& options = {}) {
   return plan_launch(options, environment_of(variables));
 }
 
@@ -75,13 +67,13 @@ TEST(PlanLaunch, TakesTorchrunsPlace) {
 }
 
 TEST(PlanLaunch, TakesSlurmsPlace) {
-  Variables v = {{"SLURM_PROCID", "3"},
-                 {"SLURM_NTASKS", "4"},
-                 {"SLURM_LOCALID", "1"},
-                 {"SLURM_STEP_ID", "0"},
-                 {"SLURM_JOB_ID", "1234"},
-                 {"SLURM_STEP_NODELIST", "gpu[07-08]"},
-                 {"SLURM_STEP_TASKS_PER_NODE", "2(x2)"}};
+  GivenVariables v = {{"SLURM_PROCID", "3"},
+                      {"SLURM_NTASKS", "4"},
+                      {"SLURM_LOCALID", "1"},
+                      {"SLURM_STEP_ID", "0"},
+                      {"SLURM_JOB_ID", "1234"},
+                      {"SLURM_STEP_NODELIST", "gpu[07-08]"},
+                      {"SLURM_STEP_TASKS_PER_NODE", "2(x2)"}};
   const LaunchPlan p = plan(v);
   EXPECT_EQ(p.place.launcher, Launcher::slurm);
   EXPECT_EQ(p.place.rank, 3);
@@ -107,11 +99,11 @@ TEST(PlanLaunch, TakesSlurmsPlace) {
 }
 
 TEST(PlanLaunch, TakesSlurmsNumbersAsText) {
-  Variables v = {{"SLURM_PROCID", "1"},
-                 {"SLURM_NTASKS", "2"},
-                 {"SLURM_LOCALID", "1"},
-                 {"SLURM_STEP_ID", "0"},
-                 {"SLURM_STEP_NODELIST", "a"}};
+  GivenVariables v = {{"SLURM_PROCID", "1"},
+                      {"SLURM_NTASKS", "2"},
+                      {"SLURM_LOCALID", "1"},
+                      {"SLURM_STEP_ID", "0"},
+                      {"SLURM_STEP_NODELIST", "a"}};
   std::string before;
   for (const char* job : {"2147483648", "3000000001", "18446744073709551616", "12_3", "job7"}) {
     v["SLURM_JOB_ID"] = job;
@@ -128,8 +120,9 @@ TEST(PlanLaunch, TakesSlurmsNumbersAsText) {
 }
 
 TEST(PlanLaunch, ReadsOnlyWhatIsNeeded) {
-  Variables slurm = {{"SLURM_PROCID", "1"},  {"SLURM_NTASKS", "2"},          {"SLURM_LOCALID", "0"},
-                     {"SLURM_STEP_ID", "0"}, {"SLURM_STEP_NODELIST", "a[["}, {"SLURM_JOB_ID", "7"}};
+  GivenVariables slurm = {{"SLURM_PROCID", "1"},          {"SLURM_NTASKS", "2"},
+                          {"SLURM_LOCALID", "0"},         {"SLURM_STEP_ID", "0"},
+                          {"SLURM_STEP_NODELIST", "a[["}, {"SLURM_JOB_ID", "7"}};
   EXPECT_ERROR(plan(slurm), invalid_argument);
   EXPECT_EQ(plan(slurm, {.init_method = "tcp://h:1"}).place.meeting_point, "tcp://h:1");
   slurm["MASTER_ADDR"] = "b";
@@ -144,20 +137,20 @@ TEST(PlanLaunch, ReadsOnlyWhatIsNeeded) {
                   {"SLURM_STEP_ID", "0"}})
                 .place.world_size,
             1);
-  Variables torchrun = {{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"LOCAL_RANK", "1"}};
+  GivenVariables torchrun = {{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"LOCAL_RANK", "1"}};
   EXPECT_EQ(plan(torchrun, {.init_method = "file:///f"}).place.meeting_point, "file:///f");
-  const Variables mpi = {
+  const GivenVariables mpi = {
       {"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"PMI_LOCAL_RANK", "0"}, {"PMI_LOCAL_SIZE", "1"}};
   EXPECT_ERROR(plan(mpi), invalid_argument);
   EXPECT_EQ(plan(mpi, {.init_method = "file:///f"}).place.meeting_point, "file:///f");
 }
 
 TEST(PlanLaunch, TakesMpisPlace) {
-  Variables open_mpi = {{"OMPI_COMM_WORLD_RANK", "1"},
-                        {"OMPI_COMM_WORLD_SIZE", "2"},
-                        {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
-                        {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
-                        {"PMIX_NAMESPACE", "123"}};
+  GivenVariables open_mpi = {{"OMPI_COMM_WORLD_RANK", "1"},
+                             {"OMPI_COMM_WORLD_SIZE", "2"},
+                             {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
+                             {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
+                             {"PMIX_NAMESPACE", "123"}};
   const ProcessPlace a = plan(open_mpi).place;
   EXPECT_EQ(a.launcher, Launcher::mpi);
   EXPECT_EQ(a.rank, 1);
@@ -180,7 +173,7 @@ TEST(PlanLaunch, TakesMpisPlace) {
 }
 
 // What each sets for the fourth of four processes, the second on the second of two machines.
-const std::map<std::string, Variables> kSecondMachine = {
+const std::map<std::string, GivenVariables> kSecondMachine = {
     {"MPICH",
      {{"PMI_RANK", "3"}, {"PMI_SIZE", "4"}, {"MPI_LOCALRANKID", "1"}, {"MPI_LOCALNRANKS", "2"}}},
     {"PMI",
@@ -258,7 +251,8 @@ TEST(PlanLaunch, KnowsTheRankOnItsMachine) {
 }
 
 TEST(PlanLaunch, AsksForTheRankOnItsMachine) {
-  Variables v = {{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"MASTER_ADDR", "h"}, {"MASTER_PORT", "1"}};
+  GivenVariables v = {
+      {"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"MASTER_ADDR", "h"}, {"MASTER_PORT", "1"}};
   EXPECT_ERROR(plan(v), invalid_argument);
   v["PMI_LOCAL_RANK"] = "2";
   v["PMI_LOCAL_SIZE"] = "2";
@@ -269,34 +263,35 @@ TEST(PlanLaunch, AsksForTheRankOnItsMachine) {
   v = {{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"PMI_LOCAL_RANK", "1"}, {"MASTER_PORT", "1"}};
   EXPECT_ERROR(plan(v), invalid_argument);
   EXPECT_EQ(plan({{"PMI_RANK", "0"}, {"PMI_SIZE", "1"}}).place.world_size, 1);
-  Variables flux = kSecondMachine.at("Flux");
+  GivenVariables flux = kSecondMachine.at("Flux");
   flux["FLUX_JOB_NNODES"] = "1";
   EXPECT_TRUE(plan(flux).place.meeting_point.starts_with("tcp://127.0.0.1:"));
 }
 
 // As many trainings as processes, each of which ends well, are no training of several processes.
 TEST(PlanLaunch, RefusesARankWithoutANumberOfProcesses) {
-  const Variables prterun = {{"PMIX_RANK", "0"}, {"PMIX_NAMESPACE", "n"}, {"PRTE_LAUNCHED", "1"}};
+  const GivenVariables prterun = {
+      {"PMIX_RANK", "0"}, {"PMIX_NAMESPACE", "n"}, {"PRTE_LAUNCHED", "1"}};
   EXPECT_ERROR(plan(prterun), invalid_argument);
   // prterun starts its daemons by srun where it can.
-  Variables in_slurm = prterun;
-  in_slurm.merge(Variables{{"SLURM_PROCID", "1"},
-                           {"SLURM_STEP_ID", "0"},
-                           {"SLURM_NTASKS", "2"},
-                           {"SLURM_LOCALID", "0"},
-                           {"SLURM_JOB_ID", "1"},
-                           {"SLURM_STEP_NODELIST", "a"}});
+  GivenVariables in_slurm = prterun;
+  in_slurm.merge(GivenVariables{{"SLURM_PROCID", "1"},
+                                {"SLURM_STEP_ID", "0"},
+                                {"SLURM_NTASKS", "2"},
+                                {"SLURM_LOCALID", "0"},
+                                {"SLURM_JOB_ID", "1"},
+                                {"SLURM_STEP_NODELIST", "a"}});
   EXPECT_ERROR(plan(in_slurm), invalid_argument);
   EXPECT_ERROR(plan({{"ALPS_APP_PE", "1"}}), invalid_argument);
   EXPECT_ERROR(plan({{"PALS_RANKID", "1"}, {"PALS_LOCAL_SIZE", "2"}}), invalid_argument);
   EXPECT_ERROR(plan(prterun, {.launcher = Launcher::mpi}), invalid_argument);
   EXPECT_EQ(plan(prterun, {.launcher = Launcher::none}).place.world_size, 1);
-  Variables by_hand = prterun;
-  by_hand.merge(Variables{{"RANK", "0"},
-                          {"WORLD_SIZE", "2"},
-                          {"LOCAL_RANK", "0"},
-                          {"MASTER_ADDR", "h"},
-                          {"MASTER_PORT", "1"}});
+  GivenVariables by_hand = prterun;
+  by_hand.merge(GivenVariables{{"RANK", "0"},
+                               {"WORLD_SIZE", "2"},
+                               {"LOCAL_RANK", "0"},
+                               {"MASTER_ADDR", "h"},
+                               {"MASTER_PORT", "1"}});
   EXPECT_EQ(plan(by_hand).place.launcher, Launcher::torchrun);
   // srun and the terminal of salloc may have it beside Slurm's own.
   in_slurm.erase("PRTE_LAUNCHED");
@@ -307,11 +302,11 @@ TEST(PlanLaunch, RefusesARankWithoutANumberOfProcesses) {
 
 // Two jobs on one machine must not meet each other.
 TEST(PlanLaunch, TellsMpiJobsApartOrAsksForAPort) {
-  Variables v = {{"PMI_RANK", "0"},
-                 {"PMI_SIZE", "2"},
-                 {"HYDI_CONTROL_FD", "8"},
-                 {"MPI_LOCALRANKID", "0"},
-                 {"MPI_LOCALNRANKS", "2"}};
+  GivenVariables v = {{"PMI_RANK", "0"},
+                      {"PMI_SIZE", "2"},
+                      {"HYDI_CONTROL_FD", "8"},
+                      {"MPI_LOCALRANKID", "0"},
+                      {"MPI_LOCALNRANKS", "2"}};
   EXPECT_ERROR(plan(v), invalid_argument);
   v["MASTER_PORT"] = "2000";
   const ProcessPlace first = plan(v).place;

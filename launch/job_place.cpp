@@ -1,0 +1,162 @@
+#include "job_place.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "launchers.h"
+
+namespace ffkit {
+namespace {
+
+constexpr LaunchWords kPartWords = {
+    .no_number =
+        "the environment variable {name} is '{value}', which is no number from 0 to 2147483647; "
+        "mend what starts the processes, or {detail}",
+    .missing =
+        "the environment variable {other} is set, but {name} is not; mend what starts the "
+        "processes, or {detail}",
+    .too_high =
+        "{name} is {value}, but {other} is only {other_value}; mend what starts the processes, or "
+        "{detail}",
+    .rank_alone =
+        "{name} is {value}, but no variable says how many processes were started; start them by "
+        "mpirun, or {detail}"};
+
+constexpr LaunchWords kLoaderWords = {
+    .no_number =
+        "the environment variable {name} is '{value}', expected a number; unset it, or give rank "
+        "and world_size",
+    .missing =
+        "the environment variable {other} is {other_value}, but {name} is not set, so the share of "
+        "this process is not known; make the loader after torch.distributed is initialised, or "
+        "give rank and world_size",
+    .too_high =
+        "the environment variables {name} and {other} are {value} and {other_value}, but ranks are "
+        "0 .. {other} - 1; give rank and world_size",
+    .rank_alone =
+        "the environment variable {name} is {value}, but no variable says how many ranks there "
+        "are, so the share of this process is not known; start the ranks by mpirun, or make the "
+        "loader after torch.distributed is initialised, or give rank and world_size"};
+
+constexpr const char* kArrayTask = "SLURM_ARRAY_TASK_ID";
+
+[[noreturn]] void refuse_part(const Variables& v, const std::string& message) {
+  refuse_launch(fmt::format("{}, or {}", message, v.detail()));
+}
+
+// The list of numbers that the array was submitted with is in no variable.
+std::optional<JobPlace> place_in_array(const Variables& v) {
+  if (!v.has(kArrayTask)) return std::nullopt;
+  constexpr const char* kArrayFirst = "SLURM_ARRAY_TASK_MIN";
+  constexpr const char* kArrayLast = "SLURM_ARRAY_TASK_MAX";
+  constexpr const char* kArrayStep = "SLURM_ARRAY_TASK_STEP";
+  constexpr const char* kArrayCount = "SLURM_ARRAY_TASK_COUNT";
+  const int64_t task = v.required({kArrayTask}, kArrayTask);
+  const int64_t first = v.required({kArrayFirst}, kArrayTask);
+  const int64_t last = v.required({kArrayLast}, kArrayTask);
+  const int64_t count = v.required({kArrayCount}, kArrayTask);
+  const int64_t step = v.number({kArrayStep}).value_or(1);
+  if (step < 1 || count < 1 || task < first || task > last) {
+    refuse_part(v, fmt::format("{} is {}, which is none of an array of {} tasks from {} to {} in "
+                               "steps of {}; mend what starts the processes",
+                               kArrayTask, task, count, first, last, step));
+  }
+  const bool has_gaps = (last - first) / step + 1 != count || (last - first) % step != 0 ||
+                        (task - first) % step != 0;
+  if (has_gaps) {
+    refuse_part(
+        v, fmt::format("the job array has {} tasks from {} to {} with gaps, and Slurm does not "
+                       "tell a task which ones are left out; submit an array without gaps, such as "
+                       "sbatch --array={}-{}",
+                       count, first, last, first, first + count - 1));
+  }
+  return JobPlace{.index = (task - first) / step, .count = count, .found_by = kArrayTask};
+}
+
+// By all launchers that left their variables: they must say the same.
+std::optional<JobPlace> launched_place(const Variables& v) {
+  std::optional<JobPlace> first;
+  for (const LauncherNames& names : starters_of(v)) {
+    const auto [rank, size] = rank_and_size(v, names);
+    if (!first) first = {.index = rank, .count = size, .found_by = names.rank};
+    if (rank == first->index && size == first->count) continue;
+    refuse_part(
+        v, fmt::format("two launchers say different things: by {} this is process {} of {}, by {} "
+                       "process {} of {}, counted from 0; unset the variables of the one that did "
+                       "not start it",
+                       first->found_by, first->index, first->count, names.rank, rank, size));
+  }
+  return first;
+}
+
+[[noreturn]] void refuse_without_place(const Variables& v) {
+  if (!is_in_slurm(v)) refuse_rank_alone(v);
+  std::string asked = kArrayTask;
+  for (const LauncherNames& names : mpi_launchers()) asked += fmt::format(", {}", names.rank);
+  const std::string looked_for = fmt::format(
+      "nothing says which process of how many this is: not set are {} and {}, and no srun has "
+      "started it ({})",
+      asked, kTorchNames.rank, names_of_step(v).rank);
+  if (const std::optional<std::string> job = v.text({"SLURM_JOB_ID"})) {
+    refuse_part(v,
+                fmt::format("{}: it is one process of Slurm's job {}; put srun before the command, "
+                            "or submit a job array (sbatch --array=1-8)",
+                            looked_for, *job));
+  }
+  refuse_part(v, looked_for + "; start it by srun, mpirun, torchrun or in a job array of Slurm");
+}
+
+}  // namespace
+
+JobPlace find_job_place(const Environment& environment, const std::string& otherwise) {
+  const Variables v(environment, kPartWords, otherwise);
+  std::optional<JobPlace> task = place_in_array(v);
+  std::optional<JobPlace> process = launched_place(v);
+  if (!task && !process) refuse_without_place(v);
+  if (!task) return *std::move(process);
+  if (!process) return *std::move(task);
+  return {.index = task->index * process->count + process->index,
+          .count = task->count * process->count,
+          .found_by = fmt::format("{} and {}", task->found_by, process->found_by)};
+}
+
+std::optional<JobPlace> find_loader_place(const Environment& environment) {
+  const Variables v(environment, kLoaderWords);
+  std::vector<LauncherNames> starters = {kTorchNames};
+  // A size of 1 alone says nothing.
+  if (!v.has(kTorchNames.rank) && v.number({kTorchNames.size}).value_or(1) == 1) {
+    starters = starters_of(v);
+    std::erase_if(starters,
+                  [](const LauncherNames& names) { return names.launcher == Launcher::torchrun; });
+  }
+  if (starters.empty()) {
+    if (!is_in_slurm(v)) refuse_rank_alone(v);
+    return std::nullopt;
+  }
+  const LauncherNames& names = starters.front();
+  const auto [rank, size] = rank_and_size(v, names);
+  return JobPlace{
+      .index = rank, .count = size, .found_by = fmt::format("{} and {}", names.rank, names.size)};
+}
+
+int loaders_on_node(const Environment& environment) {
+  const Variables v(environment, kLoaderWords);
+  const auto count_of = [&v](const char* name) {
+    return name == nullptr ? 0 : v.number({name}).value_or(0);
+  };
+  if (const int64_t count = count_of("LOCAL_WORLD_SIZE"); count > 0) return int(count);
+  for (const LauncherNames& names : mpi_launchers()) {
+    for (const char* name : names.local_size) {
+      if (const int64_t count = count_of(name); count > 0) return int(count);
+    }
+    const int64_t nodes = count_of(names.num_nodes);
+    if (nodes > 0 && count_of(names.size) > 0)
+      return int((count_of(names.size) + nodes - 1) / nodes);
+  }
+  return is_task_of_srun(v) ? std::max(1, tasks_of_first_node(v)) : 1;
+}
+
+}  // namespace ffkit
