@@ -5,7 +5,7 @@ set(rooms base format launch image loader nuscenes nuscenes/loader pose text tex
 set(targets ffkit_base ffkit_storage ffkit_format ffkit_launch ffkit_image ffkit_loader ffkit_nuscenes ffkit_nuscenes_loader ffkit_pose ffkit_text ffkit_text_loader ffkit_converter ffkit_sources)
 if(FFKIT_TRAINER)
   # A component of its own: who wants the loader alone needs no libtorch.
-  install(TARGETS ffkit_trainer EXPORT ffkitTrainerTargets
+  install(TARGETS ffkit_trainer ffkit_train_options EXPORT ffkitTrainerTargets
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT trainer LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT trainer)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/trainer/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT trainer)
   install(EXPORT ffkitTrainerTargets NAMESPACE ffkit:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ffkit COMPONENT trainer)

@@ -14,8 +14,7 @@
 
 #include "base/file/durable_file.h"
 #include "base/make_error.h"
-#include "options/given_options.h"
-#include "options/options_json.h"
+#include "options/stored_options.h"
 
 namespace ffkit {
 namespace {
@@ -50,6 +49,17 @@ TrainOptions with_task(TrainOptions options) {
   return options;
 }
 
+OptionTables option_tables(TrainOptions& options) {
+  return option_tables(options, TaskRegistry::instance());
+}
+
+void validate(const TrainOptions& options) {
+  TrainOptions copy = options;
+  const OptionTables tables = option_tables(copy);
+  tables.task.check();
+  tables.general.check();
+}
+
 TrainOptions with_settings_of(const fs::path& weights, TrainOptions options,
                               Communicator& communicator) {
   const TaskEntry& task = TaskRegistry::instance().find(options.task_name());
@@ -57,9 +67,11 @@ TrainOptions with_settings_of(const fs::path& weights, TrainOptions options,
   std::string text;
   on_rank_0(communicator, [&] {
     task.take_settings(options, weights);
-    text = options_to_json(options);
+    text = options_to_json(options, TaskRegistry::instance());
   });
-  options.any_task_options = options_from_json(communicator.broadcast(text), "").any_task_options;
+  options.any_task_options =
+      options_from_json(communicator.broadcast(text), "", TaskRegistry::instance())
+          .any_task_options;
   return options;
 }
 
@@ -149,7 +161,7 @@ std::string line_of(const std::string& name, const Json& value) {
 }  // namespace
 
 std::string options_to_toml(const TrainOptions& options) {
-  const Json json = Json::parse(options_to_json(options));
+  const Json json = Json::parse(options_to_json(options, TaskRegistry::instance()));
   TrainOptions copy = options;
   const OptionTables tables = option_tables(copy);
   std::string out = "# The options of a run of fftrain; start one like it with --config FILE.\n";
@@ -181,7 +193,7 @@ void fail_together(Communicator& communicator, const std::string& difference) {
 }
 
 Json shared_options(const TrainOptions& options, const std::vector<std::string>* given) {
-  Json json = Json::parse(options_to_json(options));
+  Json json = Json::parse(options_to_json(options, TaskRegistry::instance()));
   TrainOptions copy = options;
   const OptionTables tables = option_tables(copy);
   for (const Option* option : stored_options(tables.general, tables.task)) {

@@ -4,6 +4,7 @@
 
 #include <ffkit/base/option_names.h>
 #include <ffkit/trainer/task.h>
+#include <ffkit/trainer/task_registry.h>
 #include <ffkit/trainer/trainer.h>
 
 #include "base/make_error.h"
@@ -14,7 +15,7 @@
 #include "distributed/communicator.h"
 #include "distributed/mesh.h"
 #include "launch/waiting.h"
-#include "options/given_options.h"
+#include "options/stored_options.h"
 #include "report/progress_json.h"
 #include "run_options.h"
 #include "training_run.h"
@@ -263,7 +264,8 @@ TrainSummary train_or_resume(const TrainOptions& given, const ProgressOutput& ou
       return run(options, file, output, mesh, getting_ready);
     }
     const CheckpointInfo stored = info_from_text(info);
-    const TrainOptions now = own ? with_given(stored.options, options, *own) : options;
+    const TrainOptions now =
+        own ? with_given(stored.options, options, *own, TaskRegistry::instance()) : options;
     require_task(stored, file, now);
     validate(now);
     check_same_options(communicator, now);

@@ -10,13 +10,14 @@
 
 #include <ffkit/base/option_names.h>
 #include <ffkit/launch/stop.h>
+#include <ffkit/trainer/task_registry.h>
 
 #include "base/make_error.h"
 #include "checkpoint/checkpoint_parts.h"
 #include "checkpoint/weights.h"
 #include "evaluate.h"
 #include "optim/lr_schedule.h"
-#include "options/given_options.h"
+#include "options/stored_options.h"
 #include "run_options.h"
 #include "step/trained_model.h"
 
@@ -134,7 +135,7 @@ void TrainingRun::restore(const std::filesystem::path& checkpoint) {
     throw error_at(checkpoint, ErrorCode::invalid_argument,
                    wrong + ": its run had diverged; go on from an earlier one");
   }
-  const std::vector<std::string> others = differences(before, options_);
+  const std::vector<std::string> others = differences(before, options_, TaskRegistry::instance());
   if (!others.empty())
     report_.print_lines(
         {fmt::format("other options than the run had before: {}", fmt::join(others, "; "))});

@@ -14,7 +14,7 @@
 #include "base/json_text.h"
 #include "checkpoint/checkpoint_parts.h"
 #include "model/parameters.h"
-#include "options/options_json.h"
+#include "options/stored_options.h"
 #include "report/json_number.h"
 
 namespace ffkit {
@@ -44,10 +44,11 @@ std::map<std::string, std::string> to_metadata(const CheckpointInfo& info) {
                        {"epoch", info.loader.epoch},
                        {"position", info.loader.position},
                        {"order", info.loader.order}};
-  std::map<std::string, std::string> out = {{kVersionKey, std::to_string(kVersion)},
-                                            {"options", options_to_json(info.options)},
-                                            {"progress", json_text(progress)},
-                                            {"loader", json_text(loader)}};
+  std::map<std::string, std::string> out = {
+      {kVersionKey, std::to_string(kVersion)},
+      {"options", options_to_json(info.options, TaskRegistry::instance())},
+      {"progress", json_text(progress)},
+      {"loader", json_text(loader)}};
   out.insert(info.facts.begin(), info.facts.end());
   return out;
 }
@@ -71,7 +72,7 @@ CheckpointInfo from_metadata(const fs::path& path, const std::map<std::string, s
   std::string part;
   try {
     part = "options";
-    info.options = options_from_json(text.at(part), path.string());
+    info.options = options_from_json(text.at(part), path.string(), TaskRegistry::instance());
     for (const std::string& name : TaskRegistry::instance().find(info.options.task_name()).facts) {
       part = name;
       info.facts[name] = text.at(name);

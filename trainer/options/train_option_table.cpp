@@ -18,12 +18,12 @@ namespace {
 constexpr int64_t kMostCounted = 1'000'000'000;
 constexpr int64_t kMostAccumulated = 1'000'000;
 
-void add_data_options(OptionTable& t, TrainOptions& o) {
+void add_data_options(OptionTable& t, TrainOptions& o, const TaskRegistry& tasks) {
   t.group("Task and data");
   t.add("task", o.task, "What is trained; default: the task that the data's schema fits")
       .set_type_name("NAME")
       .set_stored(o.task_name() != kFirstTask)
-      .set_choices(TaskRegistry::instance().names());
+      .set_choices(tasks.names());
   t.add_paths(
        "data", [&o] { return o.data.words(); },
        [&o](const std::vector<std::string>& words) { o.data = DataFolders::parse(words); },
@@ -299,12 +299,12 @@ void add_run_options(OptionTable& t, TrainOptions& o) {
 
 }  // namespace
 
-OptionTables option_tables(TrainOptions& options) {
-  const TaskEntry& task = TaskRegistry::instance().find(options.task_name());
+OptionTables option_tables(TrainOptions& options, const TaskRegistry& tasks) {
+  const TaskEntry& task = tasks.find(options.task_name());
   if (options.any_task_options.get() == nullptr) options.any_task_options = task.make_options();
   OptionTables tables;
   // In the order of the JSON.
-  add_data_options(tables.general, options);
+  add_data_options(tables.general, options, tasks);
   add_tuning_options(tables.general, options);
   add_batch_options(tables.general, options);
   add_schedule_options(tables.general, options);
@@ -314,13 +314,6 @@ OptionTables option_tables(TrainOptions& options) {
   add_run_options(tables.general, options);
   options.any_task_options.get()->describe(tables.task, options);
   return tables;
-}
-
-void validate(const TrainOptions& options) {
-  TrainOptions copy = options;
-  const OptionTables tables = option_tables(copy);
-  tables.task.check();
-  tables.general.check();
 }
 
 }  // namespace ffkit

@@ -1,4 +1,10 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <system_error>
+#include <utility>
 
 #include <ffkit/trainer/train_options.h>
 
@@ -6,6 +12,41 @@
 #include "base/make_error.h"
 
 namespace ffkit {
+namespace {
+
+bool is_there(const std::filesystem::path& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error);
+}
+
+std::optional<double> number_of(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+DataFolder parse_folder(const std::string& word) {
+  const size_t colon = word.rfind(':');
+  if (is_there(word) || colon == std::string::npos || colon == 0) return {.path = word};
+  // The port of a server: "http://host:8080".
+  const size_t host = word.find("://");
+  const bool is_of_host =
+      host != std::string::npos && word.find('/', host + 3) == std::string::npos;
+  if (is_of_host && word.starts_with("http")) return {.path = word};
+  const std::optional<double> weight = number_of(std::string_view(word).substr(colon + 1));
+  if (!weight) return {.path = word};
+  if (!std::isfinite(*weight) || *weight <= 0) {
+    throw error_of(ErrorCode::invalid_argument,
+                   "data {} has the weight {}, which must be a number more than 0; leave the data "
+                   "set out, or give it a share",
+                   word, *weight);
+  }
+  return {.path = word.substr(0, colon), .weight = weight};
+}
+
+}  // namespace
+
 constexpr EnumName<Amp> kAmpNames[] = {{Amp::off, "off"}, {Amp::bf16, "bf16"}, {Amp::fp16, "fp16"},
                                        {Amp::off, "O0"},  {Amp::fp16, "O1"},   {Amp::fp16, "O2"}};
 std::string_view to_string(Amp amp) {
@@ -68,6 +109,63 @@ std::string_view to_string(OptimizerKind kind) {
 
 OptimizerKind parse_optimizer(std::string_view name) {
   return value_of(kOptimizerKindNames, name, "optimizer");
+}
+
+DataFolders::DataFolders(const std::filesystem::path& folder) {
+  if (!folder.empty()) folders_.push_back({.path = folder});
+}
+DataFolders::DataFolders(const std::string& folder) : DataFolders(std::filesystem::path(folder)) {}
+DataFolders::DataFolders(const char* folder) : DataFolders(std::filesystem::path(folder)) {}
+
+DataFolders::DataFolders(std::vector<DataFolder> folders) : folders_(std::move(folders)) {
+  // One folder is all of an epoch, whatever its weight.
+  if (folders_.size() == 1) folders_.front().weight.reset();
+}
+
+DataFolders DataFolders::parse(const std::vector<std::string>& words) {
+  std::vector<DataFolder> folders;
+  for (const std::string& word : words) {
+    if (!word.empty()) folders.push_back(parse_folder(word));
+  }
+  return DataFolders(std::move(folders));
+}
+
+std::vector<std::string> DataFolders::words() const {
+  std::vector<std::string> out;
+  for (const DataFolder& folder : folders_) {
+    out.push_back(folder.weight ? fmt::format("{}:{}", folder.path.string(), *folder.weight)
+                                : folder.path.string());
+  }
+  return out;
+}
+
+std::vector<double> DataFolders::weights() const {
+  const bool has_weights = std::ranges::any_of(
+      folders_, [](const DataFolder& folder) { return folder.weight.has_value(); });
+  std::vector<double> out;
+  if (!are_several() || !has_weights) return out;
+  for (const DataFolder& folder : folders_) out.push_back(folder.weight.value_or(1));
+  return out;
+}
+
+const std::filesystem::path& DataFolders::only() const {
+  static const std::filesystem::path kNone;
+  if (are_several()) {
+    throw error_of(ErrorCode::invalid_argument,
+                   "this task trains on one data set, but {} were given ({}); give --data once",
+                   folders_.size(), string());
+  }
+  return empty() ? kNone : folders_.front().path;
+}
+
+std::string DataFolders::string() const {
+  const std::vector<std::string> all = words();
+  std::string out;
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (i > 0) out += i + 1 == all.size() ? " and " : ", ";
+    out += all[i];
+  }
+  return out;
 }
 
 const std::string& TrainOptions::task_name() const {

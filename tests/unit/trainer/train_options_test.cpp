@@ -5,13 +5,21 @@
 #include <utility>
 
 #include <ffkit/trainer/classification.h>
+#include <ffkit/trainer/task_registry.h>
 #include <ffkit/trainer/train_options.h>
 
 #include "expect_error.h"
-#include "options/options_json.h"
+#include "options/stored_options.h"
 
 namespace ffkit {
 namespace {
+
+std::string json_of(const TrainOptions& options) {
+  return options_to_json(options, TaskRegistry::instance());
+}
+TrainOptions read_back(const std::string& json, const std::string& path) {
+  return options_from_json(json, path, TaskRegistry::instance());
+}
 
 TEST(TrainOptions, AcceptsItsDefaults) {
   validate(TrainOptions{});
@@ -215,9 +223,9 @@ TEST(OptionsJson, KeepsEveryOption) {
   o.limit_batches = 5;
   o.keep_checkpoints = 9;
   o.log_every = 10;
-  const std::string text = options_to_json(o);
-  const TrainOptions back = options_from_json(text, "file");
-  EXPECT_EQ(options_to_json(back), text);
+  const std::string text = json_of(o);
+  const TrainOptions back = read_back(text, "file");
+  EXPECT_EQ(json_of(back), text);
   EXPECT_EQ(back.data, o.data);
   EXPECT_EQ(classification(back).arch, classification(o).arch);
   EXPECT_EQ(back.lr, o.lr);
@@ -247,16 +255,16 @@ TEST(OptionsJson, KeepsEveryOption) {
 }
 
 TEST(OptionsJson, TakesTheDefaultOfAnOptionThatIsMissing) {
-  EXPECT_EQ(options_to_json(options_from_json("{}", "f")), options_to_json(TrainOptions()));
-  EXPECT_EQ(options_from_json(R"({"momentum":0.5})", "f").momentum, 0.5);
+  EXPECT_EQ(json_of(read_back("{}", "f")), json_of(TrainOptions()));
+  EXPECT_EQ(read_back(R"({"momentum":0.5})", "f").momentum, 0.5);
 }
 
 TEST(OptionsJson, KeepsWhatBecomesOfBadSamples) {
   TrainOptions o;
   o.bad_samples = OnBadSample::skip;
   validate(o);
-  EXPECT_EQ(options_from_json(options_to_json(o), "f").bad_samples, OnBadSample::skip);
-  EXPECT_EQ(options_to_json(TrainOptions()).find("bad_samples"), std::string::npos);
+  EXPECT_EQ(read_back(json_of(o), "f").bad_samples, OnBadSample::skip);
+  EXPECT_EQ(json_of(TrainOptions()).find("bad_samples"), std::string::npos);
   EXPECT_ERROR(parse_on_bad_sample("drop"), invalid_argument);
   o.task = "gpt2";
   EXPECT_ERROR(validate(o), invalid_argument);
@@ -267,11 +275,11 @@ TEST(OptionsJson, KeepsTheOrderOfTheSamples) {
   o.order = SampleOrder::windowed;
   o.num_streams = 8;
   validate(o);
-  const TrainOptions back = options_from_json(options_to_json(o), "f");
+  const TrainOptions back = read_back(json_of(o), "f");
   EXPECT_EQ(back.order, SampleOrder::windowed);
   EXPECT_EQ(back.num_streams, 8);
-  EXPECT_EQ(options_to_json(TrainOptions()).find("order"), std::string::npos);
-  EXPECT_EQ(options_to_json(TrainOptions()).find("num_streams"), std::string::npos);
+  EXPECT_EQ(json_of(TrainOptions()).find("order"), std::string::npos);
+  EXPECT_EQ(json_of(TrainOptions()).find("num_streams"), std::string::npos);
   EXPECT_ERROR(parse_sample_order("sorted"), invalid_argument);
   o.order = SampleOrder::shuffle;
   EXPECT_ERROR(validate(o), invalid_argument);
@@ -288,7 +296,7 @@ TEST(OptionsJson, KeepsWhatIsStoredWhereItIsGiven) {
   o.lr_step_steps = 20;
   o.eval_every = 5;
   o.shard_optimizer = true;
-  const TrainOptions again = options_from_json(options_to_json(o), "f");
+  const TrainOptions again = read_back(json_of(o), "f");
   EXPECT_EQ(again.steps, 700);
   EXPECT_EQ(again.warmup_steps, 30);
   EXPECT_EQ(again.lr_step_steps, 20);
@@ -297,9 +305,9 @@ TEST(OptionsJson, KeepsWhatIsStoredWhereItIsGiven) {
 }
 
 TEST(OptionsJson, NamesTheOptionThatIsWrong) {
-  EXPECT_ERROR(options_from_json(R"({"momentum":"much"})", "run/file"), corrupt);
+  EXPECT_ERROR(read_back(R"({"momentum":"much"})", "run/file"), corrupt);
   for (const char* text : {"nonsense", "[1]", ""}) {
-    EXPECT_ERROR(options_from_json(text, "run/file"), corrupt);
+    EXPECT_ERROR(read_back(text, "run/file"), corrupt);
   }
 }
 

@@ -12,12 +12,13 @@
 
 #include <ffkit/trainer/gpt2.h>
 #include <ffkit/trainer/task.h>
+#include <ffkit/trainer/task_registry.h>
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_parts.h"
 #include "expect_error.h"
 #include "files/safetensors.h"
-#include "options/options_json.h"
+#include "options/stored_options.h"
 #include "step/trained_model.h"
 #include "step/whole_state.h"
 #include "support/world.h"
@@ -323,10 +324,13 @@ TEST(Gpt2Mesh, LeavesOutTheSameStepsInFloat16) {
 // these.
 TEST(Gpt2Mesh, OptionsAreKeptWhereTheyAreGiven) {
   for (const char* name : {"sequence_parallel", "shard_optimizer"}) {
-    EXPECT_EQ(options_to_json(gpt2_mesh_options({})).find(name), std::string::npos) << name;
+    EXPECT_EQ(options_to_json(gpt2_mesh_options({}), TaskRegistry::instance()).find(name),
+              std::string::npos)
+        << name;
     EXPECT_NE(
         options_to_json(
-            gpt2_mesh_options({.tensor = 2, .shard_optimizer = true, .sequence_parallel = true}))
+            gpt2_mesh_options({.tensor = 2, .shard_optimizer = true, .sequence_parallel = true}),
+            TaskRegistry::instance())
             .find(name),
         std::string::npos)
         << name;

@@ -5,10 +5,11 @@
 #include <string>
 #include <vector>
 
+#include <ffkit/trainer/task_registry.h>
 #include <ffkit/trainer/train_options.h>
 
 #include "expect_error.h"
-#include "options/options_json.h"
+#include "options/stored_options.h"
 #include "run_options.h"
 #include "temp_dir.h"
 
@@ -78,13 +79,15 @@ TEST(DataFolders, AWeightIsMoreThanZero) {
 TEST(DataFolders, AreStoredAsOneTextOrSeveral) {
   TrainOptions o;
   o.data = "/data/a";
-  EXPECT_THAT(options_to_json(o), HasSubstr(R"({"data":"/data/a",)"));
+  EXPECT_THAT(options_to_json(o, TaskRegistry::instance()), HasSubstr(R"({"data":"/data/a",)"));
   o.data = DataFolders::parse({"/data/../data/a:1", "/data/b:2.5"});
-  const std::string json = options_to_json(o);
+  const std::string json = options_to_json(o, TaskRegistry::instance());
   EXPECT_THAT(json, HasSubstr(R"({"data":["/data/a:1","/data/b:2.5"],)"));
-  EXPECT_EQ(options_from_json(json, "f").data, DataFolders::parse({"/data/a:1", "/data/b:2.5"}));
-  EXPECT_EQ(options_from_json(R"({"data":"/data/a"})", "f").data, DataFolders("/data/a"));
-  EXPECT_ERROR(options_from_json(R"({"data":[1]})", "run/file"), corrupt);
+  EXPECT_EQ(options_from_json(json, "f", TaskRegistry::instance()).data,
+            DataFolders::parse({"/data/a:1", "/data/b:2.5"}));
+  EXPECT_EQ(options_from_json(R"({"data":"/data/a"})", "f", TaskRegistry::instance()).data,
+            DataFolders("/data/a"));
+  EXPECT_ERROR(options_from_json(R"({"data":[1]})", "run/file", TaskRegistry::instance()), corrupt);
 }
 
 TEST(DataFolders, StandInConfigToml) {

@@ -18,13 +18,13 @@
 
 #include <ffkit/format/schema.h>
 #include <ffkit/trainer/eval_result.h>
-#include <ffkit/trainer/model.h>
 #include <ffkit/trainer/task_facts.h>
 #include <ffkit/trainer/task_options.h>
 
 namespace ffkit {
 
 class Task;
+struct NamedTensor;
 struct TrainOptions;
 struct TaskSetting;
 

@@ -250,6 +250,8 @@ const Own& TrainOptions::task_options() const {
   return *own;
 }
 
+class TaskRegistry;
+
 struct OptionTables {
   OptionTable general;
   OptionTable task;
@@ -257,6 +259,8 @@ struct OptionTables {
 // The tables of all options, over `options`: those of the run and those of its task. The task's get
 // their defaults if `options` have none. Throws Error(invalid_argument) for an unknown task.
 OptionTables option_tables(TrainOptions& options);
+// The same where the tasks are not those of TaskRegistry::instance(); needs no libtorch.
+OptionTables option_tables(TrainOptions& options, const TaskRegistry& tasks);
 
 // Throws Error(invalid_argument) that names the first option out of range, of the run or its task.
 void validate(const TrainOptions& options);
