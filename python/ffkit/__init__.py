@@ -14,7 +14,7 @@ docs/python.md is the page about it.
 from . import convert, nuscenes
 from ._batch import Batch, Replacement
 from ._cache import CachedSet, cached_sets, clean_cache, name_libcurl, set_cache
-from ._dataset import Dataset, Field, decode_image, splits
+from ._dataset import Dataset, decode_image, splits
 from ._errors import (
     CancelledError,
     CorruptError,
@@ -78,6 +78,7 @@ from ._image import (
 )
 from ._loader import IO, Loader
 from ._samples import File
+from ._schema import Field
 from ._transforms import (
     CenterCrop,
     Compose,

@@ -4,43 +4,15 @@ from __future__ import annotations
 
 import operator
 import os
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 
 from . import _ffkit
+from ._convert_options import ProgressUpdate
 from ._errors import InvalidArgumentError
-
-if TYPE_CHECKING:
-    from ._convert_options import ProgressUpdate
-    from ._export.parquet import ParquetSummary
+from ._export.parquet import ParquetSummary, write_parquet
+from ._schema import Field, from_tuples
 
 PathLike = str | os.PathLike[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """The type of one field of the records.
-
-    Attributes:
-        type: "bytes", "string" (UTF-8), "scalar" (a number of `dtype`), "tensor" (numbers of `dtype`, with a shape of their own in every
-            record), "image" (an encoded picture: JPEG, PNG, ...) or "list" (of `item`).
-        dtype: of scalars, tensors and lists of tensors: "u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f16", "bf16", "f32" or "f64".
-        column: of scalars and strings: also kept in the index, so that filters and samplers need not read records.
-        item: of lists: "bytes", "string", "image" or "tensor".
-    """
-
-    type: str
-    dtype: str | None = None
-    column: bool = False
-    item: str | None = None
-
-
-FieldTuple = tuple[str, str, str | None, bool, str | None]
-
-
-def from_tuples(fields: Iterable[FieldTuple]) -> dict[str, Field]:
-    """The schema that the extension gives."""
-    return {name: Field(kind, dtype, column, item) for name, kind, dtype, column, item in fields}
 
 
 class Dataset(Sequence[dict[str, Any]]):
@@ -287,8 +259,6 @@ class Dataset(Sequence[dict[str, Any]]):
             UnsupportedError: a label has no class.
             IoError: (an OSError) the files cannot be written.
         """
-        from ._export.parquet import write_parquet
-
         return write_parquet(
             self, folder, name=name, fields=fields, file_size=file_size, row_group_size=row_group_size, compression=compression, classes=classes, threads=threads, progress=progress
         )  # fmt: skip

@@ -14,8 +14,7 @@ from typing import Any, Callable, Iterable, Iterator, Literal, Mapping
 
 from . import _ffkit
 from . import _share
-from ._arrays import Arrays, converter, pinned_allocator, resolve
-from ._batch import Batch, Facts
+from ._batch import Arrays, Batch, Facts, array_converter, pinned_allocator, resolve_arrays
 from ._dataset import Dataset, PathLike, dataset_of, mixture_of, numbers_of, plain_numbers
 from ._errors import LOADER_OF_TORCH, InvalidArgumentError, names_arguments
 from ._fields import BatchField
@@ -206,7 +205,7 @@ class Loader:
         views_given = [view_of(name, view, given) for name, view in (views or {}).items()]
         fields = dict(fields or {})
         mixing = mixing or Mixing()
-        self._arrays = resolve(arrays)
+        self._arrays = resolve_arrays(arrays)
         self._dataset = dataset
         self._held_batches = held_batches
         allocate = self._allocator(pin_memory)
@@ -353,7 +352,7 @@ class Loader:
         if batch is None:
             return None
         if self._convert is None:
-            self._convert = converter(self._arrays, self._is_pinned)
+            self._convert = array_converter(self._arrays, self._is_pinned)
             self._names = batch.names
             self._are_texts = [batch.has_texts(i) for i in range(len(self._names))]
         arrays = {}

@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from ._dataset import Field
+from ._schema import Field
 
 DTYPES: dict[str, str] = {
     "u8": "uint8", "i8": "int8", "u16": "uint16", "i16": "int16", "u32": "uint32", "i32": "int32", "u64": "uint64", "i64": "int64",
@@ -21,7 +21,6 @@ _BY_NUMPY = {name: dtype for dtype, name in DTYPES.items()}
 _PICTURE_NAMES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm", ".heic", ".avif")
 _PICTURE_FIELDS = ("image", "img", "picture", "photo", *(ending[1:] for ending in _PICTURE_NAMES))
 _PLAIN = ("bytes", "string", "image")
-
 
 
 class DtypeObject(Protocol):

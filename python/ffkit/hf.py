@@ -18,7 +18,8 @@ from ._dataset import PathLike
 from ._errors import InvalidArgumentError, UnsupportedError
 from ._fields import BatchField
 from ._loader import Loader
-from ._dataset import Field
+from ._samples import DTYPES
+from ._schema import Field
 
 if TYPE_CHECKING:
     from .torch import DataLoader
@@ -137,8 +138,6 @@ def _shown(field: Field, value: Any) -> Any:
 
 
 def _value(datasets: Any, field: Field, _: int) -> Any:
-    from ._samples import DTYPES
-
     if field.dtype == "bf16":
         raise UnsupportedError("`datasets` has no type for bf16, so this data set has no `features`; store the field as f32")
     return datasets.Value(DTYPES[field.dtype or "u8"])

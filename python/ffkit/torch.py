@@ -7,12 +7,11 @@ from typing import Any, Iterator, Mapping, NamedTuple
 import torch
 
 from . import _share, _torchvision
-from ._batch import Batch
+from ._batch import Batch, pinned_allocator
 from ._dataset import Dataset, PathLike, dataset_of
 from ._errors import LOADER_OF_TORCH
 from ._image import ImageOptions
 from ._loader import IO, EpochSampler, Loader
-from ._arrays import pinned_allocator
 
 __all__ = ["DataLoader", "image_options", "pinned_allocator", "to_device"]
 

@@ -23,7 +23,7 @@ nb::object picture_to_python(std::span<const std::byte> bytes) {
 
 // numpy has no bfloat16 of its own; ml_dtypes, which JAX brings, gives it one.
 nb::object as_bfloat16(nb::object array) {
-  return array.attr("view")(nb::module_::import_("ffkit._arrays").attr("bfloat16")());
+  return array.attr("view")(nb::module_::import_("ffkit._batch").attr("bfloat16")());
 }
 
 nb::object tensor_to_python(const TensorView& tensor) {

@@ -226,12 +226,17 @@ class House:
 
     def check_python(self):
         """Modules of the Python package include no circle, imports inside of functions among them."""
-        modules = {path.stem: ast.parse(path.read_text()) for path in pathlib.Path(ROOT, 'python/ffkit').glob('*.py') if path.stem != '__init__'}
+        package = pathlib.Path(ROOT, 'python/ffkit')
+        modules = {path.relative_to(package).with_suffix('').parts: ast.parse(path.read_text()) for path in package.rglob('*.py')}
+        modules = {'.'.join(parts): (list(parts[:-1]), tree) for parts, tree in modules.items() if parts != ('__init__',)}
         edges = {}
-        for name, tree in modules.items():
+        for name, (folder, tree) in modules.items():
             for_checkers = {id(node) for test in ast.walk(tree) if isinstance(test, ast.If) and 'TYPE_CHECKING' in ast.dump(test.test) for node in ast.walk(test)}
-            own = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level == 1 and id(node) not in for_checkers]
-            named = {name for node in own for name in ([node.module] if node.module else [alias.name for alias in node.names])}
+            own = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level and id(node) not in for_checkers]
+            named = set()
+            for node in own:
+                base = folder[:len(folder) - node.level + 1] + (node.module or '').split('.') * bool(node.module)
+                named |= {'.'.join(base)} | {'.'.join(base + [alias.name]) for alias in node.names}
             edges[name] = sorted(named & set(modules))
 
         def visit(name, path):

@@ -8,8 +8,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .._dataset import Dataset, Field
+from .._dataset import Dataset
 from .._samples import DTYPES
+from .._schema import Field
 
 MakeTensors: TypeAlias = Callable[[Sequence[Any]], Any]
 """From arrays of one dtype, None for null, to a column."""

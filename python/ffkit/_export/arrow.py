@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .._dataset import Field
 from .._errors import InvalidArgumentError, UnsupportedError
 from .._samples import DTYPES
+from .._schema import Field
 
 
 def require_pyarrow() -> Any:

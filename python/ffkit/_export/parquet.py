@@ -13,14 +13,12 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from .._convert_options import Progress, ProgressBar, num_bytes
 from .._errors import Error, InvalidArgumentError, add_note, make_error
+from .._schema import Field
 from .arrow import Column, metadata_of, require_label, require_pyarrow
-
-if TYPE_CHECKING:
-    from .._dataset import Dataset, Field
 
 _GROUP_BYTES = 32 << 20
 
@@ -36,8 +34,24 @@ class ParquetSummary:
     """What is not as it was, a sentence each. They are warnings too."""
 
 
+class Records(Protocol):
+    """What of a Dataset is written."""
+
+    @property
+    def split(self) -> str: ...
+    @property
+    def schema(self) -> dict[str, Field]: ...
+    @property
+    def classes(self) -> list[str]: ...
+    @property
+    def class_names(self) -> list[str]: ...
+    def field(self, index: int, name: str) -> Any: ...
+    def __getitem__(self, index: int) -> Any: ...
+    def __len__(self) -> int: ...
+
+
 def write_parquet(
-    dataset: Dataset,
+    dataset: Records,
     folder: str | os.PathLike[str],
     *,
     name: str | None,
@@ -77,7 +91,7 @@ def write_parquet(
     return ParquetSummary(tuple(str(file) for file in files), len(dataset), sum(file.stat().st_size for file in files), tuple(writer.notes))
 
 
-def _schema(dataset: Dataset, fields: Sequence[str]) -> dict[str, Field]:
+def _schema(dataset: Records, fields: Sequence[str]) -> dict[str, Field]:
     """Of the chosen fields."""
     schema = dataset.schema
     for name in fields:
@@ -161,7 +175,7 @@ class _Files:
 
     def __init__(
         self,
-        dataset: Dataset,
+        dataset: Records,
         schema: dict[str, Field],
         folder: pathlib.Path,
         file_bytes: int,
