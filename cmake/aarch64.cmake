@@ -1,5 +1,5 @@
-# Toolchain of tools/cross: aarch64 by Debian's cross compiler, libraries from the folder that
-# tools/cross fills, tests under qemu.
+# Toolchain of tools/maintain/cross: aarch64 by Debian's cross compiler, libraries from the folder
+# that it fills, tests under qemu.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)

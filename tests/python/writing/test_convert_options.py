@@ -66,5 +66,5 @@ def test_options_are_checked_before_anything_is_opened(tmp_path):
 
 def test_the_page_of_options_is_that_of_the_tables():
     root = pathlib.Path(__file__).parents[3]
-    made = subprocess.run([sys.executable, root / "tools/options-page"], capture_output=True, text=True, check=True).stdout
-    assert made == (root / "docs/options.md").read_text(), "tools/options-page > docs/options.md"
+    made = subprocess.run([sys.executable, root / "tools/maintain/options-page"], capture_output=True, text=True, check=True).stdout
+    assert made == (root / "docs/options.md").read_text(), "tools/maintain/options-page > docs/options.md"
