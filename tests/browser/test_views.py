@@ -207,7 +207,7 @@ def test_texts_stand_out(which, theme, request, open_page):
 
 
 def test_the_page_is_small():
-    files = list((pathlib.Path(__file__).parents[2] / "tools/ffinspect/page").iterdir())
+    files = list((pathlib.Path(__file__).parents[2] / "inspect/page").iterdir())
     size = sum(file.stat().st_size for file in files)
     print(f"\n{len(files)} files, {size:,} bytes")
     assert len(files) > 15 and size < 100_000

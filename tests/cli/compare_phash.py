@@ -3,7 +3,7 @@
     compare_phash.py DATA/SPLIT HASHES.hashes FFINSPECT MAX_BITS MAX_MEAN
 
 Prints how many pictures differ in how many bits; exit status 1 when one differs in more than MAX_BITS, or all
-in more than MAX_MEAN on average. tools/ffinspect/duplicates/hash_file.h has the format.
+in more than MAX_MEAN on average. inspect/duplicates/hash_file.h has the format.
 """
 import collections
 import io

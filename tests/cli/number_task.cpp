@@ -18,7 +18,7 @@
 #include <ffkit/trainer/module_model.h>
 #include <ffkit/trainer/task.h>
 
-#include "tools/fftrain/fftrain.h"
+#include "tools/common/programs.h"
 
 namespace {
 

@@ -43,13 +43,15 @@ FOLDERS = {
                 'tasks/gpt2/network', 'tasks/gpt2/parallel', 'tasks/gpt2/data', 'tasks/gpt2/generation', 'tasks/gpt2', ''],
     'trainer/cuda': [''],
     'python/src': ['', 'convert'],
+    'tools/common': [''],
+    'inspect': ['text', 'data', 'draw', 'scenes', 'views', 'export', 'forms', 'duplicates', 'http', 'serve', '', 'commands'],
     'tools': [''],
     'tools/ffconvert': [''],
     'tools/ffeval': [''],
     'tools/fftrain': [''],
     'tools/ffgenerate': [''],
     'tools/programs': [''],
-    'tools/ffinspect': ['text', 'data', 'draw', 'scenes', 'views', 'export', 'forms', 'duplicates', 'http', 'serve', '', 'commands'],
+    'tools/ffinspect': [''],
 }
 # What a room may include of others: a whole room, or ROOM/FOLDER of it ('format/' is format's own
 # folder).
@@ -72,13 +74,15 @@ ARROWS = {
     'trainer': ['base', 'launch', 'nuscenes/loader', 'nuscenes', 'text/loader', 'text', 'pose', 'loader', 'image', 'format'],
     'trainer/cuda': ['trainer'],
     'python/src': ['base', 'launch', 'nuscenes/loader', 'nuscenes', 'loader', 'sources', 'converter', 'image', 'format', 'storage'],
+    'tools/common': ['base'],
+    'inspect': ['base', 'tools/common', 'loader', 'nuscenes', 'pose', 'text', 'image', 'format', 'storage', 'trainer/tasks/classification'],
     'tools': ['base', 'launch', 'trainer', 'format'],
-    'tools/ffconvert': ['base', 'tools', 'tools/programs', 'sources', 'converter', 'nuscenes', 'pose', 'image', 'format'],
-    'tools/ffeval': ['base', 'tools', 'tools/programs', 'nuscenes', 'pose', 'format'],
-    'tools/fftrain': ['base', 'launch', 'tools', 'trainer', 'format'],
-    'tools/ffgenerate': ['base', 'launch', 'tools', 'trainer', 'format'],
-    'tools/programs': ['tools/fftrain', 'tools/ffgenerate'],
-    'tools/ffinspect': ['base', 'tools', 'tools/programs', 'loader', 'nuscenes', 'pose', 'text', 'image', 'format', 'storage', 'trainer/tasks/classification'],
+    'tools/ffconvert': ['base', 'tools/common', 'sources', 'converter', 'nuscenes', 'pose', 'image', 'format'],
+    'tools/ffeval': ['base', 'tools/common', 'nuscenes', 'pose', 'format'],
+    'tools/fftrain': ['base', 'launch', 'tools', 'tools/common', 'trainer', 'format'],
+    'tools/ffgenerate': ['base', 'launch', 'tools', 'tools/common', 'trainer', 'format'],
+    'tools/programs': ['tools/common'],
+    'tools/ffinspect': ['tools/common'],
 }
 MAX_FILES = 25
 MAX_LINES = 500
@@ -95,7 +99,7 @@ NOT_OURS = {'trainer/gloo_headers', 'trainer/cuda_headers'}
 
 def code_files():
     found = []
-    for top in ('base', 'storage', 'format', 'launch', 'image', 'loader', 'nuscenes', 'pose', 'text', 'converter', 'sources', 'trainer', 'python', 'tools', 'tests', 'bench', 'examples'):
+    for top in ('base', 'storage', 'format', 'launch', 'image', 'loader', 'nuscenes', 'pose', 'text', 'converter', 'sources', 'trainer', 'python', 'inspect', 'tools', 'tests', 'bench', 'examples'):
         for folder, folders, names in os.walk(os.path.join(ROOT, top)):
             folders[:] = [f for f in folders if f not in ('__pycache__', 'build')]
             found += [os.path.relpath(os.path.join(folder, name), ROOT) for name in names]

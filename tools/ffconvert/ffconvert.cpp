@@ -12,9 +12,9 @@
 
 #include "commands.h"
 #include "options.h"
-#include "tools/command_line.h"
-#include "tools/programs/programs.h"
-#include "tools/stop_signals.h"
+#include "tools/common/command_line.h"
+#include "tools/common/programs.h"
+#include "tools/common/stop_signals.h"
 
 namespace {
 

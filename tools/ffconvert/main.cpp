@@ -1,5 +1,5 @@
 // ffconvert, as a program.
-#include "tools/programs/programs.h"
+#include "tools/common/programs.h"
 
 int main(int argc, char** argv) {
   return ffkit::run_ffconvert(argc, argv);

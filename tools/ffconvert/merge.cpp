@@ -12,8 +12,8 @@
 
 #include "commands.h"
 #include "options.h"
-#include "tools/stop_signals.h"
-#include "tools/table_options.h"
+#include "tools/common/stop_signals.h"
+#include "tools/common/table_options.h"
 
 namespace ffkit {
 namespace {

@@ -12,9 +12,9 @@
 #include <ffkit/converter/progress_bar.h>
 
 #include "base/readable_numbers.h"
-#include "tools/shell_word.h"
-#include "tools/stop_signals.h"
-#include "tools/table_options.h"
+#include "tools/common/shell_word.h"
+#include "tools/common/stop_signals.h"
+#include "tools/common/table_options.h"
 
 namespace ffkit {
 namespace {

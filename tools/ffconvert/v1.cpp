@@ -15,7 +15,7 @@
 #include "base/make_error.h"
 #include "commands.h"
 #include "options.h"
-#include "tools/stop_signals.h"
+#include "tools/common/stop_signals.h"
 
 namespace ffkit {
 namespace {

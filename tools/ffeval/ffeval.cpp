@@ -3,8 +3,8 @@
 #include <ffkit/base/version.h>
 
 #include "commands.h"
-#include "tools/command_line.h"
-#include "tools/programs/programs.h"
+#include "tools/common/command_line.h"
+#include "tools/common/programs.h"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // ffeval, as a program.
-#include "tools/programs/programs.h"
+#include "tools/common/programs.h"
 
 int main(int argc, char** argv) {
   return ffkit::run_ffeval(argc, argv);

@@ -15,7 +15,7 @@
 #include <ffkit/nuscenes/detection.h>
 
 #include "commands.h"
-#include "tools/output_file.h"
+#include "tools/common/output_file.h"
 
 namespace ffkit {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "base/make_error.h"
 #include "commands.h"
-#include "tools/output_file.h"
+#include "tools/common/output_file.h"
 
 namespace ffkit {
 namespace {

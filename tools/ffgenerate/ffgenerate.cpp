@@ -1,7 +1,5 @@
 // ffgenerate: text from a GPT-2. Texts on stdout, speed and errors on stderr; exit status 0, 1
 // (failed) or 2 (wrong use).
-#include "tools/ffgenerate/ffgenerate.h"
-
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -18,7 +16,8 @@
 #include <ffkit/trainer/generate.h>
 #include <ffkit/trainer/process_memory.h>
 
-#include "tools/command_line.h"
+#include "tools/common/command_line.h"
+#include "tools/common/programs.h"
 #include "tools/ffgenerate/prompts.h"
 #include "tools/launch_options.h"
 

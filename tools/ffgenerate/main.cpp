@@ -1,5 +1,5 @@
 // ffgenerate: text from a GPT-2.
-#include "tools/ffgenerate/ffgenerate.h"
+#include "tools/common/programs.h"
 
 int main(int argc, char** argv) {
   return ffkit::run_ffgenerate(argc, argv);

@@ -1,6 +1,4 @@
 // fftrain as a function: all the work is in trainer/.
-#include "fftrain.h"
-
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -28,7 +26,8 @@
 #include <ffkit/trainer/trainer.h>
 
 #include "options.h"
-#include "tools/command_line.h"
+#include "tools/common/command_line.h"
+#include "tools/common/programs.h"
 
 namespace {
 

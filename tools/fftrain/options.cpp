@@ -8,8 +8,8 @@
 
 #include <ffkit/trainer/task_registry.h>
 
+#include "tools/common/table_options.h"
 #include "tools/launch_options.h"
-#include "tools/table_options.h"
 
 namespace ffkit {
 namespace {

@@ -1,5 +1,5 @@
 // The programs of the Python package in one file; the name that it is called by says which.
-#include "tools/programs/programs.h"
+#include "tools/common/programs.h"
 
 int main(int argc, char** argv) {
   static constexpr ffkit::Program kPrograms[] = {{"ffconvert", ffkit::run_ffconvert},

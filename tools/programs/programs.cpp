@@ -1,4 +1,4 @@
-#include "tools/programs/programs.h"
+#include "tools/common/programs.h"
 
 #include <fmt/format.h>
 #include <stdio.h>

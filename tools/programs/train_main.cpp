@@ -1,7 +1,5 @@
 // The programs of the wheel ffkit-train in one file; the name that it is called by says which.
-#include "tools/ffgenerate/ffgenerate.h"
-#include "tools/fftrain/fftrain.h"
-#include "tools/programs/programs.h"
+#include "tools/common/programs.h"
 
 int main(int argc, char** argv) {
   static constexpr ffkit::Program kPrograms[] = {{"fftrain", ffkit::run_fftrain},

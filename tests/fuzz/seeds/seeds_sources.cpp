@@ -169,7 +169,7 @@ void make_http_requests(const fs::path& folder) {
 }
 
 // The first byte says as what the rest is read (fuzz_store_answers.cpp).
-// By the format in tools/ffinspect/duplicates/hash_file.h: 600 records, with the second piece or
+// By the format in inspect/duplicates/hash_file.h: 600 records, with the second piece or
 // without.
 void make_hash_files(const fs::path& folder) {
   fs::create_directories(folder);

@@ -12,7 +12,7 @@
 #include <ffkit/trainer/picture_options.h>
 
 #include "base/make_error.h"
-#include "tools/table_options.h"
+#include "tools/common/table_options.h"
 
 namespace ffkit {
 namespace {

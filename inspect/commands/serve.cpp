@@ -14,7 +14,7 @@
 #include "http/server.h"
 #include "serve/site.h"
 #include "text/output.h"
-#include "tools/shell_word.h"
+#include "tools/common/shell_word.h"
 #include "views/run_transform.h"
 
 namespace ffkit {

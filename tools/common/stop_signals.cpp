@@ -1,4 +1,4 @@
-#include "stop_signals.h"
+#include "tools/common/stop_signals.h"
 
 #include <csignal>
 

@@ -11,7 +11,7 @@
 
 #include "base/file/file.h"
 #include "base/make_error.h"
-#include "tools/output_file.h"
+#include "tools/common/output_file.h"
 
 namespace ffkit {
 

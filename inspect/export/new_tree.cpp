@@ -14,7 +14,7 @@
 #include "base/file/file_lock.h"
 #include "base/make_error.h"
 #include "text/output.h"
-#include "tools/stop_signals.h"
+#include "tools/common/stop_signals.h"
 
 namespace ffkit {
 namespace {

@@ -11,7 +11,7 @@
 #include "draw/chart.h"
 #include "draw/confusion_picture.h"
 #include "text/output.h"
-#include "tools/output_file.h"
+#include "tools/common/output_file.h"
 
 namespace ffkit {
 namespace {

@@ -6,10 +6,13 @@
 
 namespace ffkit {
 
-// As main() of the program that each is named after.
+// As main() of the program that each is named after. Other programs may add tasks of their own and
+// call run_fftrain(), which knows every task of the TaskRegistry.
 int run_ffconvert(int argc, char** argv);
 int run_ffeval(int argc, char** argv);
 int run_ffinspect(int argc, char** argv);
+int run_fftrain(int argc, char** argv);
+int run_ffgenerate(int argc, char** argv);
 
 struct Program {
   std::string_view name;

@@ -17,7 +17,7 @@
 #include "duplicates/duplicate_search.h"
 #include "text/output.h"
 #include "text/progress_line.h"
-#include "tools/output_file.h"
+#include "tools/common/output_file.h"
 
 namespace ffkit {
 namespace {

@@ -20,8 +20,8 @@
 #include "export/packed.h"
 #include "forms/exporter.h"
 #include "text/output.h"
-#include "tools/shell_word.h"
-#include "tools/stop_signals.h"
+#include "tools/common/shell_word.h"
+#include "tools/common/stop_signals.h"
 
 namespace ffkit {
 namespace {

@@ -24,7 +24,7 @@
 #include "draw/root_results.h"
 #include "scenes/scene_view.h"
 #include "text/output.h"
-#include "tools/output_file.h"
+#include "tools/common/output_file.h"
 #include "views/record_marks.h"
 #include "views/run_transform.h"
 #include "views/view_sheet.h"

@@ -1,4 +1,4 @@
-#include "tools/table_options.h"
+#include "tools/common/table_options.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

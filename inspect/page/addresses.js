@@ -44,7 +44,7 @@ export function note(place) {
 	history.replaceState(null, '', write(place));
 }
 
-// What the server is asked. Its addresses are in tools/ffinspect/serve/README.md; all of them are
+// What the server is asked. Its addresses are in inspect/serve/README.md; all of them are
 // relative to the page, which does not know its token.
 
 // What api/set answers; the server writes it into the page.

@@ -13,7 +13,7 @@
 #include "data/data_sets.h"
 #include "text/fields.h"
 #include "text/output.h"
-#include "tools/output_file.h"
+#include "tools/common/output_file.h"
 
 namespace ffkit {
 namespace {

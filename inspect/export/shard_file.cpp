@@ -2,7 +2,7 @@
 
 #include <ffkit/base/error.h>
 
-#include "tools/output_file.h"
+#include "tools/common/output_file.h"
 
 namespace ffkit {
 namespace {
