@@ -7,6 +7,10 @@
 
 #include <CLI/CLI.hpp>
 
+#include <ffkit/format/dataset.h>
+
+#include "text/output.h"
+
 namespace ffkit {
 
 // Does the work after the command line was parsed; returns the exit status.
@@ -28,5 +32,12 @@ CLI::App* add_command(CLI::App& app, const std::string& name, const std::string&
                       Target& target, const std::string& footer);
 // Adds the options that choose records.
 void add_choice_options(CLI::App& command, Target& target);
+// Adds --output of a command that makes a picture.
+void add_picture_output(CLI::App& command, std::string& output);
+// Throws CLI::ValidationError where the picture would go to a terminal, or beside JSON.
+void require_picture_output(const std::string& output, bool json);
+
+// {"split", "record", "fields"} of a record, with the class of its label.
+Json record_document(const Dataset& dataset, int64_t number, const RecordView& record, Json fields);
 
 }  // namespace ffkit

@@ -1,12 +1,19 @@
 // ffinspect: what is in a data set, and is it whole. Data on stdout, errors on stderr; exit status
 // 0, 1 (failed, damaged) or 2 (wrong use).
-
 #include <tbb/task_arena.h>
+
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+#include <nlohmann/json.hpp>
 
 #include <ffkit/base/machine.h>
 #include <ffkit/base/version.h>
 
 #include "commands.h"
+#include "data/data_sets.h"
+#include "text/output.h"
 #include "tools/common/command_line.h"
 #include "tools/common/programs.h"
 
@@ -44,6 +51,67 @@ int run(int argc, char** argv) {
 }
 
 }  // namespace
+
+CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& help,
+                      Target& target, const std::string& footer) {
+  CLI::App* command = app.add_subcommand(name, help);
+  command
+      ->add_option("DATA,--data", target.path,
+                   "Data set folder, or the folder of one of its splits")
+      ->required()
+      ->option_text(" ");
+  command->add_option("--split", target.split, "Only this split")->option_text("NAME");
+  command->add_flag("--json", target.json, "Print JSON instead of text");
+  command
+      ->add_option("--max-record", target.reader.max_record_bytes,
+                   "Largest record that is read; a damaged file cannot claim more memory than this")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(int64_t{1}, std::numeric_limits<int64_t>::max()))
+      ->option_text("SIZE=256M");
+  command->footer(footer);
+  return command;
+}
+
+void add_choice_options(CLI::App& command, Target& target) {
+  command
+      .add_option("--where", target.where,
+                  "Only the records whose columns fulfil this condition, such as \"label in {1, "
+                  "5..9} and id "
+                  "!= 'x'\"; also == < <= > >= and 'not in'")
+      ->option_text("CONDITION");
+  command
+      .add_option("--indices", target.indices,
+                  "Only the records whose numbers are in this text file, in the order of the file")
+      ->option_text("FILE");
+}
+
+void add_picture_output(CLI::App& command, std::string& output) {
+  command
+      .add_option("-o,--output", output,
+                  "PNG file to write instead of standard output; needed on a terminal")
+      ->option_text("FILE");
+}
+
+void require_picture_output(const std::string& output, bool json) {
+  if (output.empty() && json) {
+    throw CLI::ValidationError("--json", "say with --output where the picture goes");
+  }
+  if (output.empty() && stdout_is_terminal()) {
+    throw CLI::ValidationError("--output", "the picture is no text; give --output FILE.png");
+  }
+}
+
+Json record_document(const Dataset& dataset, int64_t number, const RecordView& record,
+                     Json fields) {
+  Json json = {
+      {"split", dataset.manifest().split}, {"record", number}, {"fields", std::move(fields)}};
+  if (const auto label = label_of(dataset.schema(), record); label) {
+    json["class"] = class_of(dataset.manifest(), *label);
+    json["class_name"] = class_name_of(dataset.manifest(), *label);
+  }
+  return json;
+}
+
 }  // namespace ffkit
 
 int ffkit::run_ffinspect(int argc, char** argv) {

@@ -1,4 +1,4 @@
-# Writes the files of page/ into OUT, a C++ source, as serve/page_files.h says: cmake -DFOLDER=...
+# Writes the files of page/ into OUT, a C++ source, as serve/site.h says: cmake -DFOLDER=...
 # -DOUT=... -P page_files.cmake
 file(GLOB files ${FOLDER}/*)
 set(entries "")
@@ -10,7 +10,7 @@ foreach(file IN LISTS files)
   string(REGEX REPLACE "(................................................................)" "\\1\"\n    \"" content "${content}")
   string(APPEND entries "    {\"${name}\", \"${content}\"sv},\n")
 endforeach()
-set(text "#include \"serve/page_files.h\"
+set(text "#include \"serve/site.h\"
 
 namespace ffkit::serve {
 

@@ -50,12 +50,7 @@ Json record_json(const Dataset& dataset, const RecordView& record, const CatOpti
     fields[field.name] =
         field_json(schema, record, i, options.field.empty() ? Detail::values : Detail::content);
   }
-  Json json = {{"split", dataset.manifest().split}, {"record", options.record}, {"fields", fields}};
-  if (const auto label = label_of(schema, record); label) {
-    json["class"] = class_of(dataset.manifest(), *label);
-    json["class_name"] = class_name_of(dataset.manifest(), *label);
-  }
-  return json;
+  return record_document(dataset, options.record, record, std::move(fields));
 }
 
 // As a file.

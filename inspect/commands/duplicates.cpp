@@ -16,7 +16,6 @@
 #include "data/data_sets.h"
 #include "duplicates/duplicate_search.h"
 #include "text/output.h"
-#include "text/progress_line.h"
 #include "tools/common/output_file.h"
 
 namespace ffkit {

@@ -12,15 +12,16 @@
 
 #include <nlohmann/json.hpp>
 
+#include <ffkit/format/packed_folder.h>
+
 #include "base/make_error.h"
 #include "base/readable_numbers.h"
 #include "commands.h"
 #include "data/data_sets.h"
-#include "export/new_tree.h"
-#include "export/packed.h"
+#include "export/new_files.h"
 #include "forms/exporter.h"
 #include "text/output.h"
-#include "tools/common/shell_word.h"
+#include "tools/common/command_line.h"
 #include "tools/common/stop_signals.h"
 
 namespace ffkit {
@@ -149,6 +150,32 @@ Json whole_to_json(const ExportOptions& options, const Exported& exported) {
           {"notes", exported.notes},
           {"way_back", back.empty() ? Json(nullptr) : Json(back)},
           {"splits", splits}};
+}
+
+// Writes the tree of a packed folder, empty folders included, into `destination`, which must not
+// exist or be an empty folder.
+void export_packed(const Target& target, const std::string& destination) {
+  const PackedFolder folder(target.path, target.reader);
+  int64_t num_bytes = 0;
+  make_tree(destination, [&](const std::filesystem::path& out) {
+    for (const std::string& name : folder.folders()) make_folder(out / name);
+    std::vector<std::byte> content;
+    for (size_t i = 0; i < folder.files().size(); ++i) {
+      throw_if_stopped();
+      folder.read(i, content);
+      write_new_file(out / folder.files()[i].path, content);
+      num_bytes += std::ssize(content);
+    }
+  });
+  if (target.json) {
+    print_json({{"output", destination},
+                {"num_files", folder.files().size()},
+                {"num_folders", folder.folders().size()},
+                {"num_bytes", num_bytes}});
+  } else {
+    fmt::print("{} files in {} folders to {}, {}\n", with_commas(std::ssize(folder.files())),
+               with_commas(std::ssize(folder.folders())), destination, human_bytes(num_bytes));
+  }
 }
 
 int export_tree(const ExportOptions& options) {

@@ -1,7 +1,13 @@
 // ffinspect info: what a data set is.
 #include <fmt/format.h>
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+#include <tbb/parallel_sort.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
 #include <memory>
 
 #include <nlohmann/json.hpp>
@@ -9,9 +15,7 @@
 #include "base/readable_numbers.h"
 #include "commands.h"
 #include "data/data_sets.h"
-#include "data/record_sizes.h"
 #include "text/fields.h"
-#include "text/histogram.h"
 #include "text/output.h"
 
 namespace ffkit {
@@ -24,6 +28,119 @@ With --json: one document {"splits": [...]}, each with split, path, num_records,
   file_bytes, stored_bytes and raw_bytes (of records, compressed and not), compression_ratio, record_size
   (num_records, is_sample, min, median, mean, max, histogram of begin, end, num_records), fields (name, type,
   item, dtype, column), classes, class_names, class_ids, source, options, created_by, fingerprint, warnings.)";
+
+constexpr int64_t kMaxRecords = 2'000'000;
+constexpr int64_t kNumRuns = 512;
+constexpr int64_t kRunRecords = 127;
+
+// How large the records of a split are, from its index.
+struct RecordSizes {
+  std::vector<int64_t> stored_bytes;  // sorted; of all records, or of an even sample
+  int64_t mean = 0;                   // of those
+  bool is_sample = false;
+};
+
+// Looks at all of up to 2,000,000 records, else at 512 runs of 127 (one index page holds as many)
+// spread evenly: memory and time stay bounded. Uses all threads.
+RecordSizes read_record_sizes(const Dataset& dataset) {
+  const int64_t num_records = dataset.num_records();
+  RecordSizes sizes;
+  sizes.is_sample = num_records > kMaxRecords;
+  const int64_t count = sizes.is_sample ? kNumRuns * kRunRecords : num_records;
+  sizes.stored_bytes.resize(count);
+  std::atomic<int64_t> stored_sum = 0;
+  tbb::parallel_for(tbb::blocked_range<int64_t>(0, count, 1024), [&](const auto& range) {
+    int64_t stored = 0;
+    for (int64_t i = range.begin(); i < range.end(); ++i) {
+      const int64_t run_begin = num_records / kNumRuns * (i / kRunRecords);
+      const RecordLocation where =
+          dataset.locate(sizes.is_sample ? run_begin + i % kRunRecords : i).record;
+      sizes.stored_bytes[i] = where.stored_bytes;
+      stored += where.stored_bytes;
+    }
+    stored_sum += stored;
+  });
+  sizes.mean = stored_sum / std::max<int64_t>(1, count);
+  tbb::parallel_sort(sizes.stored_bytes);
+  return sizes;
+}
+
+struct Bin {
+  int64_t begin = 0;  // values v with begin <= v < end
+  int64_t end = 0;
+  int64_t count = 0;
+};
+
+constexpr size_t kMinBins = 6;
+constexpr size_t kMaxBins = 14;
+constexpr size_t kMinDecades = 4;
+
+// Round numbers of `steps` in every decade, from the last one that is <= low to the first that is >
+// high.
+std::vector<int64_t> ratio_limits(int64_t low, int64_t high, std::span<const double> steps) {
+  std::vector<int64_t> limits;
+  for (double decade = 1;; decade *= 10) {
+    for (const double step : steps) {
+      const double limit = decade * step;
+      if (limit != std::floor(limit)) continue;
+      if (limit > 9e18) return limits;
+      const auto value = static_cast<int64_t>(limit);
+      if (value <= low) limits.clear();
+      limits.push_back(value);
+      if (value > high) return limits;
+    }
+  }
+}
+
+// Multiples of 1, 2 or 5 times a power of ten.
+std::vector<int64_t> even_limits(int64_t low, int64_t high) {
+  constexpr std::array<int64_t, 3> kSteps = {1, 2, 5};
+  int64_t decade = 1;
+  size_t step = 0;
+  const auto width = [&] { return decade * kSteps[step]; };
+  while (high / width() - low / width() + 1 > static_cast<int64_t>(kMaxBins)) {
+    step = (step + 1) % kSteps.size();
+    if (step == 0) decade *= 10;
+  }
+  std::vector<int64_t> limits;
+  for (int64_t at = low / width() * width(); limits.empty() || limits.back() <= high;
+       at += width()) {
+    limits.push_back(at);
+  }
+  return limits;
+}
+
+std::vector<int64_t> choose_limits(int64_t low, int64_t high) {
+  constexpr std::array<double, 6> kSix = {1, 1.5, 2, 3, 5, 7};
+  constexpr std::array<double, 3> kThree = {1, 2, 5};
+  constexpr std::array<double, 1> kOne = {1};
+  const int64_t first = std::max<int64_t>(low, 1);
+  for (const std::span<const double> steps :
+       {std::span<const double>(kSix), std::span<const double>(kThree)}) {
+    std::vector<int64_t> limits = ratio_limits(first, std::max(high, first), steps);
+    if (limits.size() <= kMinBins) break;
+    if (limits.size() <= kMaxBins + 1) return limits;
+  }
+  std::vector<int64_t> limits = ratio_limits(first, std::max(high, first), kOne);
+  // Less than about a decade: even widths show more than ratios do.
+  return limits.size() >= kMinDecades ? limits : even_limits(low, high);
+}
+
+// Between one and about a dozen bins with round limits over non-negative `values`: of even width
+// where these are close together, else of even ratio. Empty for no values.
+std::vector<Bin> make_bins(std::span<const int64_t> values) {
+  if (values.empty()) return {};
+  const auto [low, high] = std::ranges::minmax(values);
+  std::vector<int64_t> limits = choose_limits(low, high);
+  limits.front() = std::min(limits.front(), low);
+  std::vector<Bin> bins;
+  for (size_t i = 0; i + 1 < limits.size(); ++i) bins.push_back({limits[i], limits[i + 1], 0});
+  for (const int64_t value : values) {
+    const auto above = std::ranges::upper_bound(limits, value) - limits.begin();
+    ++bins[static_cast<size_t>(above) - 1].count;
+  }
+  return bins;
+}
 
 constexpr size_t kClassesShown = 3;
 constexpr size_t kFactBytesShown = 100;

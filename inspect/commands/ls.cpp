@@ -7,9 +7,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include <ffkit/format/packed_folder.h>
+
 #include "commands.h"
 #include "data/data_sets.h"
-#include "export/packed.h"
 #include "format/schema/label_field.h"
 #include "text/fields.h"
 #include "text/output.h"
@@ -52,12 +53,25 @@ Json line_json(const Dataset& dataset, int64_t index, const RecordView& record) 
   for (size_t f = 0; f < schema.fields.size(); ++f) {
     fields[schema.fields[f].name] = field_json(schema, record, f, Detail::sizes);
   }
-  Json json = {{"split", dataset.manifest().split}, {"record", index}, {"fields", fields}};
-  if (const auto label = label_of(schema, record); label) {
-    json["class"] = class_of(dataset.manifest(), *label);
-    json["class_name"] = class_name_of(dataset.manifest(), *label);
+  return record_document(dataset, index, record, std::move(fields));
+}
+
+// One line a file: its path and size; with --json, objects with path, record and num_bytes.
+void list_packed(const Target& target, int64_t first, int64_t limit) {
+  const PackedFolder folder(target.path, target.reader);
+  if (!target.json) fmt::print("file\trecord\tbytes\n");
+  const int64_t count = std::ssize(folder.files());
+  const int64_t begin = std::min(first, count);
+  const int64_t end = begin + std::min(limit, count - begin);
+  for (int64_t i = begin; i < end; ++i) {
+    const PackedFolder::File& file = folder.files()[i];
+    if (target.json) {
+      print_json_line(
+          {{"path", file.path}, {"record", file.record}, {"num_bytes", file.num_bytes}});
+    } else {
+      fmt::print("{}\t{}\t{}\n", escaped(file.path), file.record, file.num_bytes);
+    }
   }
-  return json;
 }
 
 int ls(const LsOptions& options) {

@@ -2,14 +2,19 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <filesystem>
+#include <fstream>
+#include <initializer_list>
 #include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
+#include "base/make_error.h"
 #include "commands.h"
-#include "data/metrics_file.h"
 #include "draw/chart.h"
-#include "draw/confusion_picture.h"
 #include "text/output.h"
 #include "tools/common/output_file.h"
 
@@ -22,6 +27,101 @@ constexpr const char* kPlotFooter =
 With --json: one document with output, width, height, train: [step, epoch, loss, lr, images_per_second,
   data_wait_share], validation: [step, epoch, train_loss, the metrics of the task, images, seconds]. Where a task counts others than
   images, their name stands in these places. Of a confusion matrix (fftrain --evaluate RUN --confusion FILE.json): output, width, height, classes, matrix.)";
+
+// metrics.jsonl of a work folder of fftrain.
+struct RunMetrics {
+  // The lines as they are, by step. Numbers that are not finite are null there.
+  std::vector<Json> train;
+  std::vector<Json> validation;
+  // What the speed counts, "images", of the key "images_per_second" of training lines; empty while
+  // there is none.
+  std::string units;
+  // Keys of the task's metrics in validation lines but for "loss", in their order.
+  std::vector<std::string> metrics;
+};
+
+constexpr std::string_view kSpeed = "_per_second";
+
+// JSON has no word for numbers that are not finite.
+bool is_a_number(const Json& json) {
+  return json.is_number() || json == "nan" || json == "inf" || json == "-inf";
+}
+
+bool has_numbers(const Json& json, std::initializer_list<const char*> keys) {
+  for (const char* key : keys) {
+    const auto it = json.find(key);
+    if (it == json.end() || !is_a_number(*it)) return false;
+  }
+  return true;
+}
+
+// "images" of a training line with the key "images_per_second"; empty without such a key.
+std::string units_of(const Json& line) {
+  for (const auto& item : line.items()) {
+    const std::string& key = item.key();
+    if (key.ends_with(kSpeed)) return key.substr(0, key.size() - kSpeed.size());
+  }
+  return {};
+}
+
+// What stands in a validation line between train_loss and the number of units: the task's metrics.
+std::vector<std::string> metrics_of(const Json& line, const std::string& units) {
+  std::vector<std::string> keys;
+  for (const auto& item : line.items()) {
+    const std::string& key = item.key();
+    const bool is_of_all = key == "kind" || key == "step" || key == "epoch" ||
+                           key == "train_loss" || key == "seconds" || key == "loss";
+    if (!is_of_all && key != units && is_a_number(item.value())) keys.push_back(key);
+  }
+  return keys;
+}
+
+// Whether `line` is one that is known, which is then put where it belongs.
+bool add_line(const std::string& line, RunMetrics& metrics) {
+  Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !json.contains("step") || !json["step"].is_number_integer()) {
+    return false;
+  }
+  const std::string kind = json.contains("kind") && json["kind"].is_string()
+                               ? json["kind"].get<std::string>()
+                               : std::string();
+  if (kind == "train" && has_numbers(json, {"epoch", "loss", "lr"}) && !units_of(json).empty()) {
+    metrics.units = units_of(json);
+    metrics.train.push_back(std::move(json));
+  } else if (kind == "validation" && has_numbers(json, {"epoch", "train_loss", "seconds"})) {
+    metrics.validation.push_back(std::move(json));
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// Throws Error(not_found) when `work_dir` is no folder or has no metrics, Error(invalid_argument)
+// when there is no line yet, and Error(corrupt) naming the first line that is not one of fftrain's.
+// A last line that is being written is left out.
+RunMetrics read_metrics(const std::filesystem::path& work_dir) {
+  const std::filesystem::path path = work_dir / "metrics.jsonl";
+  std::ifstream in(path);
+  if (!in) {
+    throw error_at(work_dir, ErrorCode::not_found,
+                   "holds no metrics.jsonl; give the --work-dir of a run of fftrain");
+  }
+  RunMetrics metrics;
+  std::string line;
+  // getline() sets eof on a line without an end: one that is being written.
+  for (int64_t number = 1; std::getline(in, line) && !in.eof(); ++number) {
+    if (add_line(line, metrics)) continue;
+    throw error_at(path, ErrorCode::corrupt,
+                   "line {} is not one that fftrain writes; was it changed by hand?", number);
+  }
+  if (metrics.train.empty() && metrics.validation.empty()) {
+    throw error_at(path, ErrorCode::invalid_argument,
+                   "has no line yet; fftrain writes the first one after --log-every steps");
+  }
+  if (!metrics.validation.empty())
+    metrics.metrics = metrics_of(metrics.validation.back(), metrics.units);
+  return metrics;
+}
 
 constexpr Color kBlue = {31, 119, 180};
 constexpr Color kOrange = {230, 115, 10};
@@ -80,12 +180,7 @@ int plot_confusion(const PlotOptions& options) {
 }
 
 int plot(const PlotOptions& options) {
-  if (options.output.empty() && options.json) {
-    throw CLI::ValidationError("--json", "say with --output where the picture goes");
-  }
-  if (options.output.empty() && stdout_is_terminal()) {
-    throw CLI::ValidationError("--output", "the picture is no text; give --output FILE.png");
-  }
+  require_picture_output(options.output, options.json);
   if (std::filesystem::is_regular_file(options.work_dir)) return plot_confusion(options);
   require_no_input(options.output, {std::filesystem::path(options.work_dir) / "metrics.jsonl"});
   const RunMetrics metrics = read_metrics(options.work_dir);
@@ -133,10 +228,7 @@ void add_plot_command(CLI::App& app, Action& action) {
           "Work folder of a run of fftrain, or the confusion matrix that it wrote as .json")
       ->required()
       ->option_text(" ");
-  command
-      ->add_option("-o,--output", options->output,
-                   "PNG file to write instead of standard output; needed on a terminal")
-      ->option_text("FILE");
+  add_picture_output(*command, options->output);
   command->add_flag("--json", options->json, "Print JSON instead of text");
   command->footer(kPlotFooter);
   command->callback([options, &action] { action = [options] { return plot(*options); }; });

@@ -14,8 +14,8 @@
 #include "http/server.h"
 #include "serve/site.h"
 #include "text/output.h"
-#include "tools/common/shell_word.h"
-#include "views/run_transform.h"
+#include "tools/common/command_line.h"
+#include "views/wanted_views.h"
 
 namespace ffkit {
 namespace {

@@ -18,7 +18,6 @@
 #include "data/data_sets.h"
 #include "format/schema/label_field.h"
 #include "text/fields.h"
-#include "text/histogram.h"
 #include "text/output.h"
 
 namespace ffkit {

@@ -19,16 +19,13 @@
 #include "base/readable_numbers.h"
 #include "commands.h"
 #include "data/data_sets.h"
-#include "draw/class_results.h"
 #include "draw/contact_sheet.h"
-#include "draw/root_results.h"
+#include "draw/sheet_results.h"
 #include "scenes/scene_view.h"
 #include "text/output.h"
 #include "tools/common/output_file.h"
-#include "views/record_marks.h"
-#include "views/run_transform.h"
 #include "views/view_sheet.h"
-#include "views/view_texts.h"
+#include "views/wanted_views.h"
 
 namespace ffkit {
 namespace {
@@ -263,12 +260,7 @@ std::string title_of_views(const ViewRequest& request) {
 }
 
 int view(const ViewOptions& options) {
-  if (options.output.empty() && options.target.json) {
-    throw CLI::ValidationError("--json", "say with --output where the picture goes");
-  }
-  if (options.output.empty() && stdout_is_terminal()) {
-    throw CLI::ValidationError("--output", "the picture is no text; give --output FILE.png");
-  }
+  require_picture_output(options.output, options.target.json);
   const Dataset dataset = open_one_split(options.target);
   std::vector<std::filesystem::path> inputs = input_files(dataset, options.target);
   if (!options.results.empty()) inputs.emplace_back(options.results);
@@ -437,10 +429,7 @@ void add_view_command(CLI::App& app, Action& action) {
                    "Largest width and height of a picture in the sheet, in pixels")
       ->check(CLI::Range(16, 2048))
       ->capture_default_str();
-  command
-      ->add_option("-o,--output", options->output,
-                   "PNG file to write instead of standard output; needed on a terminal")
-      ->option_text("FILE");
+  add_picture_output(*command, options->output);
   add_choice_options(*command, options->target);
   command->callback([options, command, &action] {
     options->size_is_given = command->count("--size") > 0;

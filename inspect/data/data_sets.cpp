@@ -1,6 +1,7 @@
 #include "data/data_sets.h"
 
 #include <ffkit/format/dtype_visitor.h>
+#include <ffkit/format/packed_folder.h>
 
 #include "base/make_error.h"
 #include "format/schema/label_field.h"
@@ -55,6 +56,15 @@ Dataset open_one_split(const Target& target) {
                    "the data set has several splits; say which with --split");
   }
   return all.front();
+}
+
+bool is_packed(const Target& target) {
+  if (!PackedFolder::is_packed_folder(target.path)) return false;
+  if (!target.split.empty() || !target.where.empty() || !target.indices.empty()) {
+    throw error_at(target.path, ErrorCode::invalid_argument,
+                   "is a packed folder, of which --split, --where and --indices cannot choose");
+  }
+  return true;
 }
 
 std::vector<std::filesystem::path> input_files(const Dataset& dataset, const Target& target) {

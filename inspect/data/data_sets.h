@@ -32,6 +32,11 @@ std::vector<Dataset> open_splits(const Target& target);
 // several and none is chosen.
 Dataset open_one_split(const Target& target);
 
+// Whether the target is a packed folder (FORMAT.md, "Version 1"): a file tree in one file, not a
+// data set. Throws Error(invalid_argument) when it is and options that only data sets have are
+// given.
+bool is_packed(const Target& target);
+
 // The files that the data set is read from, its index file included, which therefore no output may
 // replace.
 std::vector<std::filesystem::path> input_files(const Dataset& dataset, const Target& target);

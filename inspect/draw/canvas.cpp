@@ -14,31 +14,7 @@ cv::Scalar scalar_of(Color color) {
   return {double(color[0]), double(color[1]), double(color[2])};
 }
 
-}  // namespace
-
-Canvas::Canvas(int width, int height, Color background)
-    : pixels_(height, width, CV_8UC3, scalar_of(background)) {}
-
-RgbView Canvas::view() const {
-  return {pixels_.data, pixels_.cols, pixels_.rows, static_cast<ptrdiff_t>(pixels_.step[0])};
-}
-
-cv::Rect Canvas::within_canvas(const Rect& rect) const {
-  return cv::Rect(rect.x, rect.y, rect.width, rect.height) & cv::Rect(0, 0, width(), height());
-}
-
-void Canvas::fill(const Rect& rect, Color color) {
-  pixels_(within_canvas(rect)).setTo(scalar_of(color));
-}
-
-void Canvas::draw_crossed_box(const Rect& rect, Color color) {
-  cv::rectangle(pixels_, cv::Rect(rect.x, rect.y, rect.width, rect.height), scalar_of(color));
-  const double right = rect.x + rect.width - 1;
-  const double bottom = rect.y + rect.height - 1;
-  draw_line(rect, rect.x, rect.y, right, bottom, color);
-  draw_line(rect, rect.x, bottom, right, rect.y, color);
-}
-
+// The part of a line that lies within `rect`; false where there is none, or an end is not finite.
 bool clip_line(const Rect& rect, double& x0, double& y0, double& x1, double& y1) {
   const double dx = x1 - x0;
   const double dy = y1 - y0;
@@ -68,6 +44,31 @@ bool clip_line(const Rect& rect, double& x0, double& y0, double& x1, double& y1)
   return true;
 }
 
+}  // namespace
+
+Canvas::Canvas(int width, int height, Color background)
+    : pixels_(height, width, CV_8UC3, scalar_of(background)) {}
+
+RgbView Canvas::view() const {
+  return {pixels_.data, pixels_.cols, pixels_.rows, static_cast<ptrdiff_t>(pixels_.step[0])};
+}
+
+cv::Rect Canvas::within_canvas(const Rect& rect) const {
+  return cv::Rect(rect.x, rect.y, rect.width, rect.height) & cv::Rect(0, 0, width(), height());
+}
+
+void Canvas::fill(const Rect& rect, Color color) {
+  pixels_(within_canvas(rect)).setTo(scalar_of(color));
+}
+
+void Canvas::draw_crossed_box(const Rect& rect, Color color) {
+  cv::rectangle(pixels_, cv::Rect(rect.x, rect.y, rect.width, rect.height), scalar_of(color));
+  const double right = rect.x + rect.width - 1;
+  const double bottom = rect.y + rect.height - 1;
+  draw_line(rect, rect.x, rect.y, right, bottom, color);
+  draw_line(rect, rect.x, bottom, right, rect.y, color);
+}
+
 void Canvas::draw_line(const Rect& within, double x0, double y0, double x1, double y1, Color color,
                        int thickness) {
   const cv::Rect inside = within_canvas(within);
@@ -82,6 +83,32 @@ void Canvas::draw_line(const Rect& within, double x0, double y0, double x1, doub
   };
   cv::Mat part = pixels_(inside);
   cv::line(part, at(x0, y0), at(x1, y1), scalar_of(color), thickness, cv::LINE_AA, kShift);
+}
+
+void Canvas::draw_dashed_line(const Rect& within, double x0, double y0, double x1, double y1,
+                              Color color) {
+  if (!clip_line(within, x0, y0, x1, y1)) return;
+  constexpr double kPeriod = 8;
+  constexpr double kDash = 4;
+  const double length = std::hypot(x1 - x0, y1 - y0);
+  for (double at = 0; at < length; at += kPeriod) {
+    const double begin = at / length;
+    const double end = std::min(at + kDash, length) / length;
+    draw_line(within, x0 + begin * (x1 - x0), y0 + begin * (y1 - y0), x0 + end * (x1 - x0),
+              y0 + end * (y1 - y0), color);
+  }
+}
+
+void Canvas::draw_arrow(const Rect& within, double x0, double y0, double x1, double y1,
+                        Color color) {
+  draw_line(within, x0, y0, x1, y1, color);
+  const double length = std::hypot(x1 - x0, y1 - y0);
+  if (!(length > 0) || !std::isfinite(length)) return;
+  const double head = std::min(6.0, length);
+  const double ux = (x1 - x0) / length * head;
+  const double uy = (y1 - y0) / length * head;
+  draw_line(within, x1, y1, x1 - ux + uy / 2, y1 - uy - ux / 2, color);
+  draw_line(within, x1, y1, x1 - ux - uy / 2, y1 - uy + ux / 2, color);
 }
 
 void Canvas::draw_picture(const ImageDecoder::Region& picture, const Rect& to) {

@@ -13,6 +13,8 @@ namespace ffkit {
 
 using Color = std::array<uint8_t, 3>;
 
+inline constexpr Color kWhite = {255, 255, 255};
+
 // What is annotated and what was found: a pair that people who cannot tell red from green tell
 // apart.
 inline constexpr Color kTruthColor = {0, 150, 60};
@@ -38,6 +40,11 @@ class Canvas {
   // need not be finite: then nothing is drawn.
   void draw_line(const Rect& within, double x0, double y0, double x1, double y1, Color color,
                  int thickness = 1);
+  // Likewise, in dashes.
+  void draw_dashed_line(const Rect& within, double x0, double y0, double x1, double y1,
+                        Color color);
+  // Likewise, with a head at the second end.
+  void draw_arrow(const Rect& within, double x0, double y0, double x1, double y1, Color color);
   // Draws the wished region of a picture scaled to `to`, which must lie within the canvas: a pixel
   // is the mean over the area that it covers in the picture, and enlarged pixels stay sharp
   // squares.
@@ -48,8 +55,5 @@ class Canvas {
 
   cv::Mat pixels_;
 };
-
-// The part of a line that lies within `rect`; false where there is none, or an end is not finite.
-bool clip_line(const Rect& rect, double& x0, double& y0, double& x1, double& y1);
 
 }  // namespace ffkit

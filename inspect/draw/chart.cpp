@@ -5,13 +5,17 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
+#include <nlohmann/json.hpp>
+
+#include "base/file/file.h"
+#include "base/make_error.h"
 #include "draw/text.h"
 
 namespace ffkit {
 namespace {
 
-constexpr Color kChartWhite = {255, 255, 255};
 constexpr Color kChartBlack = {30, 30, 30};
 constexpr Color kChartGrid = {225, 225, 225};
 constexpr int kChartMargin = 10;
@@ -117,6 +121,31 @@ void draw_panel(Canvas& canvas, const ChartPanel& panel, const Rect& box, const 
   }
 }
 
+constexpr Color kRight = {0, 120, 60};
+constexpr Color kWrong = {190, 30, 30};
+constexpr int kMatrixMargin = 12;
+constexpr size_t kMostNames = 40;
+constexpr int kMostPixels = 4000;
+
+Color mixed(Color color, double share) {
+  Color out{};
+  for (size_t i = 0; i < out.size(); ++i)
+    out[i] = static_cast<uint8_t>(255 - share * (255 - color[i]) + 0.5);
+  return out;
+}
+
+std::string title_of(const ConfusionCounts& counts) {
+  int64_t all = 0, right = 0;
+  for (size_t i = 0; i < counts.matrix.size(); ++i) {
+    const std::vector<int64_t>& row = counts.matrix[i];
+    all += std::accumulate(row.begin(), row.end(), int64_t{0});
+    right += row[i];
+  }
+  const double share = all > 0 ? static_cast<double>(right) / static_cast<double>(all) : 0;
+  return fmt::format("{} of {} right ({:.1f} %); rows: labels, columns: found", right, all,
+                     100 * share);
+}
+
 }  // namespace
 
 std::vector<double> make_ticks(double low, double high, int count) {
@@ -156,7 +185,7 @@ Canvas make_chart(const std::string& title, const std::vector<ChartPanel>& panel
   const int top = 2 * kChartMargin + kChartTextHeight;
   const int height =
       top + int(shown.size()) * options.panel_height + kChartMargin + kChartTextHeight;
-  Canvas canvas(options.width, height, kChartWhite);
+  Canvas canvas(options.width, height, kWhite);
   draw_text(canvas, kChartMargin, kChartMargin, title, kText, kChartBlack);
   for (size_t i = 0; i < shown.size(); ++i) {
     const int y = top + int(i) * options.panel_height;
@@ -167,6 +196,70 @@ Canvas make_chart(const std::string& title, const std::vector<ChartPanel>& panel
     draw_panel(canvas, *shown[i], box, x_range);
   }
   draw_text(canvas, kLeft, height - kChartTextHeight - 2, options.x_name, kText, kChartBlack);
+  return canvas;
+}
+
+ConfusionCounts read_confusion(const std::filesystem::path& file) {
+  const std::string text = read_whole_text(file);
+  ConfusionCounts out;
+  try {
+    const nlohmann::json json = nlohmann::json::parse(text);
+    json.at("classes").get_to(out.classes);
+    json.at("matrix").get_to(out.matrix);
+  } catch (const nlohmann::json::exception&) {
+    out = {};
+  }
+  const bool is_square = !out.classes.empty() && out.matrix.size() == out.classes.size() &&
+                         std::ranges::all_of(out.matrix, [&](const std::vector<int64_t>& row) {
+                           return row.size() == out.classes.size() &&
+                                  std::ranges::all_of(row, [](int64_t n) { return n >= 0; });
+                         });
+  if (!is_square) {
+    throw error_at(
+        file, ErrorCode::corrupt,
+        "is no confusion matrix as fftrain --evaluate RUN --confusion FILE.json writes it");
+  }
+  return out;
+}
+
+Canvas draw_confusion(const ConfusionCounts& counts) {
+  const auto n = static_cast<int>(counts.classes.size());
+  const bool has_names = counts.classes.size() <= kMostNames;
+  int widest = 0;
+  for (const std::string& name : counts.classes)
+    widest = std::max(widest, has_names ? std::min(260, text_width(name, kSmallText)) : 0);
+  const int cell = has_names ? 48 : std::max(1, std::min(16, kMostPixels / n));
+  const int left = kMatrixMargin + widest + (has_names ? 8 : 0), top = kMatrixMargin + 2 * kText;
+  const int side = cell * n;
+  const int names_below = has_names ? kText * n : 0;
+  const std::string title = title_of(counts);
+  const int title_width = kMatrixMargin + text_width(title, kText);
+  Canvas canvas(std::max(left + side, title_width) + kMatrixMargin,
+                top + side + kMatrixMargin + names_below, kWhite);
+  for (int y = 0; y < n; ++y) {
+    const std::vector<int64_t>& row = counts.matrix[y];
+    const int64_t sum = std::accumulate(row.begin(), row.end(), int64_t{0});
+    for (int x = 0; x < n; ++x) {
+      const int64_t count = row[x];
+      const double share = sum > 0 ? static_cast<double>(count) / static_cast<double>(sum) : 0.0;
+      const Rect place{.x = left + x * cell, .y = top + y * cell, .width = cell, .height = cell};
+      canvas.fill(place, mixed(x == y ? kRight : kWrong, share));
+      if (!has_names || count == 0) continue;
+      const std::string text = fmt::format("{}", count);
+      draw_text(canvas, place.x + (cell - text_width(text, kSmallText)) / 2,
+                place.y + (cell - kSmallText) / 2, text, kSmallText,
+                share > 0.5 ? kWhite : kChartBlack);
+    }
+    if (!has_names) continue;
+    const std::string& name = counts.classes[y];
+    const std::vector<std::string> lines = wrap_text(name, 260, kSmallText, 1);
+    const std::string short_name = lines.empty() ? "" : lines.front();
+    draw_text(canvas, left - 8 - text_width(short_name, kSmallText),
+              top + y * cell + (cell - kSmallText) / 2, short_name, kSmallText, kChartBlack);
+    draw_text(canvas, left, top + side + kMatrixMargin / 2 + y * kText,
+              fmt::format("column {}: {}", y + 1, name), kSmallText, kChartBlack);
+  }
+  draw_text(canvas, kMatrixMargin, kMatrixMargin, title, kText, kChartBlack);
   return canvas;
 }
 

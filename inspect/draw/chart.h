@@ -1,12 +1,17 @@
-// Charts: lines over a common horizontal axis, in panels one above the other.
+// Pictures of a training run. Charts: lines over a common horizontal axis, in panels one above the
+// other.
 //
 //   | title                          |
 //   | 7 |\___            -- train    |
 //   | 5 |    \____       -- val      |
 //   | 3 |_________\____              |
 //   |   0    1000    2000   step     |
+//
+// And a confusion matrix, of results.
 #pragma once
 
+#include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -46,5 +51,18 @@ Canvas make_chart(const std::string& title, const std::vector<ChartPanel>& panel
 // Round numbers, about `count` of them, that cover low .. high (low <= high, finite): the first at
 // most `low`, the last at least `high`.
 std::vector<double> make_ticks(double low, double high, int count);
+
+struct ConfusionCounts {
+  std::vector<std::string> classes;
+  // A row for each label, a column for each class that was found.
+  std::vector<std::vector<int64_t>> matrix;
+};
+
+// Reads what fftrain --confusion wrote as .json. Throws Error(not_found), Error(corrupt).
+ConfusionCounts read_confusion(const std::filesystem::path& file);
+
+// A square for each pair of classes, the darker the larger its share of the row; what is right is
+// green, what is wrong red. Names and counts where there is room: up to 40 classes.
+Canvas draw_confusion(const ConfusionCounts& counts);
 
 }  // namespace ffkit

@@ -8,14 +8,12 @@
 #include <cmath>
 
 #include "base/make_error.h"
-#include "draw/mask_colors.h"
 #include "draw/text.h"
 #include "image/codec/mask_decoder.h"
 
 namespace ffkit {
 namespace {
 
-constexpr Color kSheetWhite = {255, 255, 255};
 constexpr Color kSheetBlack = {0, 0, 0};
 constexpr Color kPaper = {240, 240, 240};  // beside pictures that are not square
 constexpr Color kRed = {200, 40, 40};
@@ -98,7 +96,7 @@ void draw_boxes(Canvas& canvas, const SheetEntry& entry, const Rect& picture, co
     // Names only where they hide little.
     const int name_width = text_width(box.name, kSmallText);
     if (!box.name.empty() && name_width < right - left && 2 * kSmallText < bottom - top) {
-      canvas.fill({int(left) + 1, int(top) + 1, name_width + 2, kSmallText}, kSheetWhite);
+      canvas.fill({int(left) + 1, int(top) + 1, name_width + 2, kSmallText}, kWhite);
       draw_text(canvas, int(left) + 2, int(top) + 1, box.name, kSmallText, color);
     }
   }
@@ -223,7 +221,7 @@ Canvas make_contact_sheet(const std::string& title, std::vector<SheetEntry>& ent
   for (const SheetEntry& entry : entries) num_lines = std::max(num_lines, entry.lines.size());
   const SheetLayout layout =
       make_layout(title, static_cast<int>(entries.size()), num_lines, options);
-  Canvas canvas(layout.width, layout.height, kSheetWhite);
+  Canvas canvas(layout.width, layout.height, kWhite);
   draw_text(canvas, kSheetMargin, kSheetMargin, title, layout.line_height, kSheetBlack);
   tbb::enumerable_thread_specific<ImageDecoder> decoders;
   tbb::parallel_for(size_t{0}, entries.size(), [&](size_t i) {
@@ -256,6 +254,31 @@ Canvas draw_entry(ImageDecoder& decoder, const SheetEntry& entry, int size) {
   Canvas canvas(to.width, to.height, kPaper);
   draw_region(canvas, decoder, entry, info, region, to);
   return canvas;
+}
+
+// The number of a pixel of a mask.
+int64_t mask_number(const MaskView& mask, int x, int y) {
+  const ptrdiff_t at = y * mask.stride + x;
+  switch (mask.dtype) {
+    case DType::u8:
+      return static_cast<const uint8_t*>(mask.data)[at];
+    case DType::u16:
+      return static_cast<const uint16_t*>(mask.data)[at];
+    default:
+      return static_cast<const int32_t*>(mask.data)[at];
+  }
+}
+
+// The colour of a number as VOC has it: its bits, from the lowest on, are the highest bits of red,
+// green and blue in turn.
+Color color_of_mask(int64_t number) {
+  Color color = {0, 0, 0};
+  for (int shift = 7; shift >= 0; --shift, number >>= 3) {
+    for (size_t c = 0; c < 3; ++c) {
+      color[c] = static_cast<uint8_t>(color[c] | ((number >> c & 1) << shift));
+    }
+  }
+  return color;
 }
 
 }  // namespace ffkit

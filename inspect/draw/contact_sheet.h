@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include <ffkit/image/mask.h>
+
 #include "draw/canvas.h"
 
 namespace ffkit {
@@ -60,5 +62,12 @@ Canvas make_contact_sheet(const std::string& title, std::vector<SheetEntry>& ent
 // `size` x `size`, its shape kept. Throws Error(corrupt) or Error(unsupported) where it cannot be
 // decoded.
 Canvas draw_entry(ImageDecoder& decoder, const SheetEntry& entry, int size);
+
+// The number of a pixel of a mask.
+int64_t mask_number(const MaskView& mask, int x, int y);
+
+// The colour of a number as VOC has it: its bits, from the lowest on, are the highest bits of red,
+// green and blue in turn.
+Color color_of_mask(int64_t number);
 
 }  // namespace ffkit

@@ -30,7 +30,7 @@
 
 #include "base/file/file.h"
 #include "base/file/file_lock.h"
-#include "duplicates/content_hash.h"
+#include "duplicates/record_hash.h"
 
 namespace ffkit {
 

@@ -14,7 +14,7 @@
 #include <ffkit/image/dct_picture.h>
 
 #include "base/make_error.h"
-#include "duplicates/picture_hash.h"
+#include "duplicates/record_hash.h"
 
 namespace ffkit {
 namespace {

@@ -17,9 +17,9 @@
 #include <ffkit/base/machine.h>
 
 #include "base/machine/parallel_pipeline.h"
-#include "export/export_source.h"
-#include "export/new_tree.h"
-#include "text/progress_line.h"
+#include "export/exported.h"
+#include "export/new_files.h"
+#include "text/output.h"
 
 namespace ffkit {
 

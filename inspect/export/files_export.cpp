@@ -1,14 +1,192 @@
 #include "export/files_export.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
 #include <atomic>
+#include <cctype>
+#include <filesystem>
+#include <initializer_list>
+#include <span>
 #include <utility>
 #include <vector>
 
+#include <ffkit/base/error.h>
+#include <ffkit/image/image_codec.h>
+
+#include "data/data_sets.h"
 #include "export/block_pipeline.h"
-#include "export/export_names.h"
+#include "format/schema/label_field.h"
 #include "text/output.h"
 
 namespace ffkit {
+namespace {
+
+std::string lower_extension(std::string_view name) {
+  std::string extension = std::filesystem::path(name).extension().string();
+  std::ranges::transform(extension, extension.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return extension;
+}
+
+bool is_one_of(std::string_view extension, std::span<const std::string_view> list) {
+  return std::ranges::find(list, extension) != list.end();
+}
+
+constexpr std::array<std::string_view, 4> kJpegExtensions = {".jpg", ".jpeg", ".jpe", ".jfif"};
+constexpr std::array<std::string_view, 4> kPnmExtensions = {".ppm", ".pgm", ".pbm", ".pnm"};
+
+// Whether JPEGs of the split may have been made of pictures of other kinds, whose names are still
+// in the ids. Of what was joined with others, the manifest does not say how each was converted.
+bool may_be_encoded_anew(const Manifest& manifest) {
+  const auto any_of = [](const auto& map, std::initializer_list<const char*> keys) {
+    return std::ranges::any_of(keys, [&map](const char* key) { return map.contains(key); });
+  };
+  return any_of(manifest.options, {"fix_odd", "exif", "max_resolution", "short_side"}) ||
+         any_of(manifest.source, {"path_1", "appended_1"});
+}
+
+// Whether `image` is no longer of the kind that the id, the name of the picture before it was
+// stored, says.
+bool has_become_another(std::span<const std::byte> image, std::string_view name,
+                        bool is_encoded_anew) {
+  const std::string extension = lower_extension(name);
+  switch (detect_image_encoding(image)) {
+    case ImageEncoding::ppm:
+      return !is_one_of(extension, kPnmExtensions);
+    case ImageEncoding::jpeg:
+    case ImageEncoding::dct:
+      return is_encoded_anew && !is_one_of(extension, kJpegExtensions);
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+bool is_safe_path(std::string_view path) {
+  if (path.empty() || path.find('\0') != std::string_view::npos) return false;
+  while (true) {
+    const size_t slash = path.find('/');
+    const std::string_view part = path.substr(0, slash);
+    if (part.empty() || part == "." || part == "..") return false;
+    if (slash == std::string_view::npos) return true;
+    path.remove_prefix(slash + 1);
+  }
+}
+
+bool has_image_extension(std::string_view name) {
+  constexpr std::array<std::string_view, 6> kOthers = {".png",  ".bmp",  ".tif",
+                                                       ".tiff", ".webp", ".gif"};
+  const std::string extension = lower_extension(name);
+  return is_one_of(extension, kJpegExtensions) || is_one_of(extension, kPnmExtensions) ||
+         is_one_of(extension, kOthers);
+}
+
+bool is_classification_schema(const Schema& schema) {
+  const int id = schema.index_of("id");
+  const bool has_id = id >= 0 && schema.fields[id].type == FieldType::string;
+  const auto num_images = std::ranges::count(schema.fields, FieldType::image, &Field::type);
+  return num_images == 1 && find_label_field(schema).has_value() &&
+         schema.fields.size() == (has_id ? 3U : 2U);
+}
+
+void require_safe_path(const ExportSource& source, std::string_view path, std::string_view what,
+                       int64_t record_index) {
+  if (is_safe_path(path)) return;
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("{} '{}' cannot be a file's path: it must be relative, without empty "
+                          "parts, '.' and '..'; nothing is exported",
+                          what, escaped(path)),
+              {.path = source.dataset().path().string(), .record = record_index});
+}
+
+ExportNames::ExportNames(const ExportSource& source)
+    : source_(source),
+      is_classification_(is_classification_schema(source.schema())),
+      is_encoded_anew_(may_be_encoded_anew(source.dataset().manifest())) {
+  const Schema& schema = source.schema();
+  require_safe_path(source, source.split(), "the split's name");
+  if (is_classification_) {
+    image_field_ = static_cast<size_t>(
+        std::ranges::find(schema.fields, FieldType::image, &Field::type) - schema.fields.begin());
+  } else {
+    for (const Field& field : schema.fields) {
+      require_safe_path(source, field.name, "the field's name");
+    }
+  }
+  const int64_t last = std::max<int64_t>(0, source.dataset().manifest().num_records() - 1);
+  digits_ = static_cast<int>(std::to_string(last).size());
+}
+
+std::string ExportNames::record_number(int64_t record_index) const {
+  return fmt::format("{:0{}}", record_index, digits_);
+}
+
+std::string ExportNames::classified_path(int64_t record_index, const RecordView& record) {
+  const Schema& schema = source_.schema();
+  std::string folder = "unlabelled";
+  if (const auto label = label_of(schema, record); label) {
+    folder = class_of(source_.dataset().manifest(), *label);
+    if (folder.empty()) folder = std::to_string(*label);
+    require_safe_path(source_, folder, "the class", record_index);
+  }
+  std::string name;
+  const int id_field = schema.index_of("id");
+  if (id_field >= 0 && !record.is_null(id_field)) {
+    name = record.string(id_field);
+  }
+  if (name.empty()) {
+    name = record_number(record_index);
+  } else {
+    require_safe_path(source_, name, "the id", record_index);
+    // What is below the class' folder in the id stays below it: "cat/a/1.jpg" and "cat/b/1.jpg" of
+    // class "cat" are two files.
+    const bool is_in_class = name.starts_with(folder + "/");
+    name = is_in_class ? name.substr(folder.size() + 1) : name.substr(name.rfind('/') + 1);
+  }
+  if (!has_image_extension(name)) {
+    name += image_extension(record.bytes(image_field_));
+  } else if (has_become_another(record.bytes(image_field_), name, is_encoded_anew_)) {
+    name = std::filesystem::path(name)
+               .replace_extension(image_extension(record.bytes(image_field_)))
+               .string();
+  }
+  return unique(record_index, source_.split() + "/" + folder + "/" + name);
+}
+
+std::string ExportNames::unique(int64_t record_index, const std::string& path) {
+  if (taken_.insert(path).second) return path;
+  const std::string extension = std::filesystem::path(path).extension().string();
+  const std::string stem = path.substr(0, path.size() - extension.size());
+  for (int64_t number = 2;; ++number) {
+    std::string other = fmt::format("{}-{}{}", stem, number, extension);
+    if (taken_.insert(other).second) {
+      renamed_.emplace(record_index, other);
+      return other;
+    }
+  }
+}
+
+std::vector<ExportFile> ExportNames::next(int64_t record_index, const RecordView& record) {
+  const Schema& schema = source_.schema();
+  std::vector<ExportFile> files;
+  if (is_classification_) {
+    if (record.is_null(image_field_)) return files;
+    files.push_back({classified_path(record_index, record),
+                     std::move(field_files(schema, record, image_field_).front()), record_index});
+    return files;
+  }
+  const std::string folder = source_.split() + "/" + record_number(record_index) + "/";
+  for (size_t i = 0; i < schema.fields.size(); ++i) {
+    for (FieldFile& content : field_files(schema, record, i)) {
+      files.push_back(
+          {folder + schema.fields[i].name + content.suffix, std::move(content), record_index});
+    }
+  }
+  return files;
+}
 
 ExportedSplit export_files(const ExportSource& source, const std::filesystem::path& destination) {
   using Files = std::vector<ExportFile>;

@@ -4,13 +4,9 @@
 
 #include "base/enum_names.h"
 #include "base/make_error.h"
-#include "export/class_files.h"
-#include "export/export_names.h"
+#include "export/exported.h"
 #include "export/files_export.h"
-#include "export/new_tree.h"
-#include "forms/mds_columns.h"
-#include "forms/mds_export.h"
-#include "forms/webdataset_export.h"
+#include "export/new_files.h"
 
 namespace ffkit {
 namespace {
@@ -50,7 +46,7 @@ void require_exportable(const ExportSource& source, ExportForm form) {
                         "and at most a string 'id'; choose these with --fields, or export with "
                         "--as files, webdataset or mds");
   }
-  if (form == ExportForm::mds) const MdsColumns columns(source);
+  if (form == ExportForm::mds) require_mds(source);
 }
 
 ExportedSplit export_split(const ExportSource& source, const std::filesystem::path& folder,

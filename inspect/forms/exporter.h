@@ -40,4 +40,23 @@ struct ExportChoice {
 Exported export_splits(const std::vector<Dataset>& splits, const std::filesystem::path& destination,
                        const ExportChoice& choice = {});
 
+// The form "webdataset": <split>/<split>-000000.tar, ... with a sample for each record.
+// Writes the records into tar files below `destination`. A file has as many samples as fit into
+// `shard_bytes`, headers included, and at least one. Equal records give equal files. Throws
+// Error(invalid_argument) for a split whose name cannot be a folder's, Error(io).
+ExportedSplit export_webdataset(const ExportSource& source,
+                                const std::filesystem::path& destination, int64_t shard_bytes);
+
+// The form "mds": <split>/index.json and <split>/shard.00000.mds, ..., as MosaicML Streaming's
+// MDSWriter makes them, without compression and hashes.
+// Writes the records into shards below `destination`. A shard has as many samples as fit into
+// `shard_bytes`, 1 .. 2^32 - 1, and at least one; it is held in memory. Equal records give equal
+// files. Throws what MdsColumns does, Error(invalid_argument) for a split whose name cannot be a
+// folder's, Error(io).
+ExportedSplit export_mds(const ExportSource& source, const std::filesystem::path& destination,
+                         int64_t shard_bytes);
+// Throws what export_mds() throws of a split that MDS cannot hold, as far as its schema and first
+// pictures tell.
+void require_mds(const ExportSource& source);
+
 }  // namespace ffkit

@@ -1,22 +1,276 @@
-#include "forms/mds_export.h"
-
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
+#include <ffkit/format/dtype_visitor.h>
+#include <ffkit/format/record.h>
+#include <ffkit/image/image_codec.h>
+
+#include "base/enum_names.h"
 #include "base/make_error.h"
+#include "base/readable_numbers.h"
 #include "export/block_pipeline.h"
-#include "export/shard_file.h"
-#include "forms/mds_columns.h"
+#include "export/new_files.h"
+#include "forms/exporter.h"
+#include "text/fields.h"
 #include "text/output.h"
 
 namespace ffkit {
 namespace {
+
+constexpr EnumName<DType> kNumpyNames[] = {
+    {DType::u8, "uint8"},     {DType::i8, "int8"},     {DType::u16, "uint16"},
+    {DType::i16, "int16"},    {DType::u32, "uint32"},  {DType::i32, "int32"},
+    {DType::u64, "uint64"},   {DType::i64, "int64"},   {DType::f16, "float16"},
+    {DType::bf16, "float32"}, {DType::f32, "float32"}, {DType::f64, "float64"}};
+
+std::string kind_of_picture(std::span<const std::byte> image) {
+  switch (detect_image_encoding(image)) {
+    case ImageEncoding::jpeg:
+    case ImageEncoding::dct:
+      return "jpeg";
+    case ImageEncoding::png:
+      return "png";
+    default:
+      return "bytes";
+  }
+}
+
+void put_u32(size_t number, std::string& out) {
+  if (number > std::numeric_limits<uint32_t>::max()) {
+    throw error_of(ErrorCode::unsupported,
+                   "has a value of {} bytes; MDS holds 4 GiB at most; export in another form",
+                   number);
+  }
+  const auto value = static_cast<uint32_t>(number);
+  out.append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+void put_bytes(std::span<const std::byte> bytes, std::string& out) {
+  out.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
+// Streaming's NDArray with a dtype in its name: a byte of 4 * dimensions + the log2 of the bytes of
+// a size, the sizes, the numbers.
+void put_array(const TensorView& tensor, std::string& out) {
+  constexpr size_t kMaxDimensions = 63;
+  if (tensor.shape.size() > kMaxDimensions) {
+    throw error_of(ErrorCode::unsupported, "has a tensor of {} dimensions; MDS holds {} at most",
+                   tensor.shape.size(), kMaxDimensions);
+  }
+  int64_t largest = 0;
+  for (const int64_t size : tensor.shape) largest = std::max(largest, size);
+  const int log2 = largest < (1LL << 8)    ? 0
+                   : largest < (1LL << 16) ? 1
+                   : largest < (1LL << 32) ? 2
+                                           : 3;
+  out += static_cast<char>(tensor.shape.size() << 2 | static_cast<size_t>(log2));
+  for (const int64_t size : tensor.shape) {
+    out.append(reinterpret_cast<const char*>(&size), size_t{1} << log2);  // little-endian
+  }
+  append_numbers(tensor.dtype, tensor.data, out);
+}
+
+// What a record's fields are called and hold as columns of an MDS sample (MosaicML Streaming,
+// format version 2). A column is called as its field.
+//
+//   image             jpeg or png, by the split's first picture; bytes where it is neither
+//   integer i64       int                      other scalars   uint8 ... float64
+//   string            str                      bytes           bytes
+//   tensor            ndarray:<dtype>          list of images  list[jpeg], list[png]
+//   list of strings   json, an array
+//
+// bf16 is float32. Streaming opens "jpeg" and "png" alike, by what they are.
+struct MdsColumn {
+  size_t field = 0;
+  std::string name;
+  std::string encoding;   // "jpeg", "ndarray:float32"
+  int64_t num_bytes = 0;  // of each value, or 0: values have sizes of their own
+};
+
+// Thread-safe once it is made.
+class MdsColumns {
+ public:
+  // Reads records of `source`, which must outlive it, up to the first picture of each field. Throws
+  // Error(unsupported) for lists of tensors and of bytes, which MDS has no encoding for.
+  explicit MdsColumns(const ExportSource& source);
+
+  // In the order of a sample: by name.
+  const std::vector<MdsColumn>& columns() const { return columns_; }
+  // The bytes of a sample: the sizes of values that have their own, as u32, then all values. Throws
+  // Error(invalid_argument) for a null field, which MDS cannot hold, Error(unsupported) for a value
+  // of more than 4 GiB, and as image_file().
+  std::string sample_of(const RecordView& record) const;
+  // What is not as it was, one sentence for a field.
+  std::vector<std::string> notes() const;
+
+ private:
+  std::string encoding_of(const Field& field, size_t position) const;
+  std::string first_picture(size_t position, bool is_list) const;
+  void put_picture(std::span<const std::byte> image, size_t column, std::string& value) const;
+  std::string value_of(const RecordView& record, size_t column) const;
+
+  const ExportSource& source_;
+  std::vector<MdsColumn> columns_;
+  // By column: pictures of another kind than it says.
+  std::unique_ptr<std::atomic<int64_t>[]> num_others_;
+};
+
+MdsColumns::MdsColumns(const ExportSource& source) : source_(source) {
+  const Schema& schema = source.schema();
+  for (size_t i = 0; i < schema.fields.size(); ++i) {
+    const Field& field = schema.fields[i];
+    MdsColumn column{.field = i, .name = field.name, .encoding = encoding_of(field, i)};
+    if (field.type == FieldType::scalar) {
+      column.num_bytes =
+          static_cast<int64_t>(size_of(field.dtype == DType::bf16 ? DType::f32 : field.dtype));
+    }
+    columns_.push_back(std::move(column));
+  }
+  std::ranges::sort(columns_, {}, &MdsColumn::name);
+  num_others_ = std::make_unique<std::atomic<int64_t>[]>(columns_.size());
+}
+
+std::string MdsColumns::encoding_of(const Field& field, size_t position) const {
+  switch (field.type) {
+    case FieldType::image:
+      return first_picture(position, false);
+    case FieldType::scalar:
+      return field.dtype == DType::i64 ? "int" : std::string(name_of(kNumpyNames, field.dtype));
+    case FieldType::string:
+      return "str";
+    case FieldType::tensor:
+      return fmt::format("ndarray:{}", name_of(kNumpyNames, field.dtype));
+    case FieldType::bytes:
+      return "bytes";
+    case FieldType::list:
+      break;
+  }
+  if (field.item == FieldType::string) return "json";
+  const std::string kind = field.item == FieldType::image ? first_picture(position, true) : "";
+  if (kind == "jpeg" || kind == "png") return fmt::format("list[{}]", kind);
+  throw dataset_error(
+      source_.dataset().path(), ErrorCode::unsupported,
+      "field '{}' is a list of {}, which MDS has no encoding for; leave it out with "
+      "--fields, or export with --as webdataset or --as files",
+      field.name,
+      field.item == FieldType::image    ? "pictures that are neither JPEG nor PNG"
+      : field.item == FieldType::tensor ? "tensors"
+                                        : "bytes");
+}
+
+std::string MdsColumns::first_picture(size_t position, bool is_list) const {
+  std::vector<std::byte> bytes;
+  for (int64_t i = 0; i < source_.dataset().num_records(); ++i) {
+    source_.dataset().read(i, bytes);
+    const RecordView record = source_.view(i, bytes);
+    if (record.is_null(position)) continue;
+    if (!is_list) return kind_of_picture(record.bytes(position));
+    if (record.list(position).size() > 0) return kind_of_picture(record.list(position).bytes(0));
+  }
+  return is_list ? "jpeg" : "bytes";
+}
+
+void MdsColumns::put_picture(std::span<const std::byte> image, size_t column,
+                             std::string& value) const {
+  const std::string& encoding = columns_[column].encoding;
+  if (encoding != "bytes" && encoding.find(kind_of_picture(image)) == std::string::npos) {
+    ++num_others_[column];
+  }
+  std::vector<std::byte> jpeg;
+  put_bytes(image_file(image, jpeg), value);
+}
+
+std::string MdsColumns::value_of(const RecordView& record, size_t column) const {
+  const Field& field = source_.schema().fields[columns_[column].field];
+  const FieldView view = record.field(columns_[column].field);
+  if (view.is_null()) {
+    throw error_of(
+        ErrorCode::invalid_argument,
+        "field '{}' is null, which MDS has no value for; leave it out with --fields, choose "
+        "other records with --where or --indices, or export with --as webdataset or "
+        "--as files",
+        field.name);
+  }
+  std::string value;
+  switch (field.type) {
+    case FieldType::image:
+      put_picture(view.bytes(), column, value);
+      break;
+    case FieldType::scalar:
+      view.verify();  // as many bytes as its dtype has
+      append_numbers(field.dtype, view.raw(), value);
+      break;
+    case FieldType::tensor:
+      put_array(view.tensor(), value);
+      break;
+    case FieldType::string:
+    case FieldType::bytes:
+      put_bytes(view.raw(), value);
+      break;
+    case FieldType::list: {
+      const ListView list = view.list();
+      if (field.item == FieldType::string) return json_array_of(field, list);
+      // Streaming's List: four bytes of zeros, the number of items, their sizes, the items.
+      std::string pictures;
+      put_u32(0, value);
+      put_u32(list.size(), value);
+      for (size_t i = 0; i < list.size(); ++i) {
+        const size_t before = pictures.size();
+        put_picture(list.bytes(i), column, pictures);
+        put_u32(pictures.size() - before, value);
+      }
+      value += pictures;
+    }
+  }
+  return value;
+}
+
+std::string MdsColumns::sample_of(const RecordView& record) const {
+  std::string sizes;
+  std::string values;
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    const std::string value = value_of(record, i);
+    if (columns_[i].num_bytes == 0) put_u32(value.size(), sizes);
+    values += value;
+  }
+  return sizes + values;
+}
+
+std::vector<std::string> MdsColumns::notes() const {
+  std::vector<std::string> notes;
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    const MdsColumn& column = columns_[i];
+    const Field& field = source_.schema().fields[column.field];
+    if (num_others_[i] > 0) {
+      notes.push_back(
+          fmt::format("pictures of the column '{}' that are not what its encoding, {}, "
+                      "says, which Streaming opens by what they are: {}",
+                      column.name, column.encoding, with_commas(num_others_[i])));
+    }
+    if (has_dtype(field) && field.dtype == DType::bf16) {
+      notes.push_back(
+          fmt::format("field '{}' of bf16 is float32, which loses nothing", column.name));
+    }
+    if (field.type == FieldType::image && column.encoding == "bytes") {
+      notes.push_back(
+          fmt::format("field '{}' is a column of bytes, since its first picture is "
+                      "neither JPEG nor PNG",
+                      column.name));
+    }
+  }
+  return notes;
+}
 
 constexpr int64_t kMaxShardBytes = std::numeric_limits<uint32_t>::max();  // offsets are u32
 
@@ -116,6 +370,10 @@ class MdsShards {
 };
 
 }  // namespace
+
+void require_mds(const ExportSource& source) {
+  const MdsColumns columns(source);
+}
 
 ExportedSplit export_mds(const ExportSource& source, const std::filesystem::path& destination,
                          int64_t shard_bytes) {

@@ -1,23 +1,148 @@
-#include "forms/webdataset_export.h"
-
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "base/readable_numbers.h"
 #include "export/block_pipeline.h"
-#include "export/export_names.h"
-#include "export/shard_file.h"
-#include "forms/tar_header.h"
-#include "forms/webdataset_keys.h"
+#include "export/files_export.h"
+#include "export/new_files.h"
+#include "forms/exporter.h"
 #include "forms/webdataset_members.h"
 #include "text/output.h"
 
 namespace ffkit {
 namespace {
+
+// Headers of tar files, POSIX.1-2001: ustar, with a PAX header where name or size need one. Times,
+// owners and modes are the same in all of them, so equal content is equal files.
+//
+// Written here, since libarchive's writer converts names by the locale of the process: files would
+// depend on it.
+constexpr int64_t kTarBlockBytes = 512;
+
+// Zeros behind a content of `num_bytes`, 0 .. 511.
+constexpr int64_t tar_padding(int64_t num_bytes) {
+  return (kTarBlockBytes - num_bytes % kTarBlockBytes) % kTarBlockBytes;
+}
+
+// Zeros at the end of the file.
+constexpr int64_t kTarEndBytes = 2 * kTarBlockBytes;
+
+constexpr size_t kMaxNameBytes = 100;
+constexpr int64_t kMaxOctalBytes = 077777777777;  // 8 GiB
+
+// pax(1): "%d %s=%s\n", the number is that of the record's bytes, its own digits included.
+std::string pax_record(std::string_view key, std::string_view value) {
+  const size_t rest = key.size() + value.size() + 3;
+  size_t size = rest;
+  while (rest + std::to_string(size).size() != size) size = rest + std::to_string(size).size();
+  return fmt::format("{} {}={}\n", size, key, value);
+}
+
+// One header block; pax(1), "ustar Interchange Format".
+std::string ustar_block(std::string_view name, int64_t num_bytes, char type) {
+  std::string block(kTarBlockBytes, '\0');
+  const auto put = [&block](size_t offset, std::string_view text) {
+    std::memcpy(block.data() + offset, text.data(), text.size());
+  };
+  put(0, name.substr(0, kMaxNameBytes));
+  put(100, "0000644");
+  put(108, "0000000");  // user
+  put(116, "0000000");  // group
+  put(124, fmt::format("{:011o}", std::min(num_bytes, kMaxOctalBytes)));
+  put(136, "00000000000");  // time of modification
+  put(148, "        ");     // the checksum counts as spaces
+  block[156] = type;
+  put(257, std::string_view("ustar\0"
+                            "00",
+                            8));
+  uint32_t sum = 0;
+  for (const char c : block) sum += static_cast<unsigned char>(c);
+  put(148, fmt::format("{:06o}", sum));
+  block[154] = '\0';
+  return block;
+}
+
+// What stands before the content of a regular file: a multiple of 512 bytes. `name` is relative and
+// UTF-8.
+std::string tar_header(std::string_view name, int64_t num_bytes) {
+  const bool is_ascii =
+      std::ranges::all_of(name, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+  std::string records;
+  if (name.size() > kMaxNameBytes || !is_ascii) records += pax_record("path", name);
+  if (num_bytes > kMaxOctalBytes) records += pax_record("size", std::to_string(num_bytes));
+  if (records.empty()) return ustar_block(name, num_bytes, '0');
+  std::string header = ustar_block("PaxHeaders/0", std::ssize(records), 'x') + records;
+  header.append(static_cast<size_t>(tar_padding(std::ssize(records))), '\0');
+  return header + ustar_block(name, num_bytes, '0');
+}
+
+// The key of a record, and whether its id is another text, which the member kIdMember then has.
+struct WebDatasetKey {
+  std::string key;
+  bool is_id = false;
+};
+
+// Gives each record of a split a key that no other one has: its id, without the ending of a picture
+// file; or its number, where that cannot be a key or another record has it. An id that would be the
+// number of another record is no key either. Not thread-safe; takes about 16 bytes a record.
+class WebDatasetKeys {
+ public:
+  explicit WebDatasetKeys(int64_t num_records);
+
+  // `id`: of the next record, empty where it has none. `number`: of the record in the split.
+  WebDatasetKey next(int64_t number, std::string_view id);
+
+ private:
+  bool take(std::string_view key);
+
+  int digits_ = 1;
+  std::unordered_set<size_t> taken_;  // hashes: two keys with one hash cost the second its id
+};
+
+// Whether WebDataset's own reader and tar(1) take the text as it is: nothing that leads elsewhere,
+// no dot in the last part, where the extension would begin, and no part that begins with "__",
+// which the reader passes over.
+bool can_be_key(std::string_view text) {
+  if (!is_safe_path(text)) return false;
+  const std::string_view name = text.substr(text.rfind('/') + 1);
+  return name.find('.') == std::string_view::npos && !text.starts_with("__") &&
+         text.find("/__") == std::string_view::npos;
+}
+
+bool is_number(std::string_view text, size_t digits) {
+  return text.size() == digits &&
+         std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+WebDatasetKeys::WebDatasetKeys(int64_t num_records)
+    : digits_(static_cast<int>(std::to_string(std::max<int64_t>(0, num_records - 1)).size())) {}
+
+bool WebDatasetKeys::take(std::string_view key) {
+  return taken_.insert(std::hash<std::string_view>()(key)).second;
+}
+
+WebDatasetKey WebDatasetKeys::next(int64_t number, std::string_view id) {
+  const std::string own = fmt::format("{:0{}}", number, digits_);
+  std::string_view key = id;
+  if (has_image_extension(key)) key = key.substr(0, key.rfind('.'));
+  const bool is_others = is_number(key, own.size()) && key != own;
+  if (can_be_key(key) && !is_others && take(key)) return {std::string(key), key == id};
+  // Repeated by --indices: the same number again.
+  std::string other = own;
+  for (int copy = 2; !take(other); ++copy) other = fmt::format("{}-{}", own, copy);
+  return {other, other == id};
+}
 
 // The tar files of a split, one after the other.
 class TarShards {

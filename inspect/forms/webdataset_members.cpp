@@ -9,9 +9,7 @@
 
 #include <ffkit/format/dtype_visitor.h>
 
-#include "forms/json_array.h"
 #include "text/fields.h"
-#include "text/npy.h"
 
 namespace ffkit {
 namespace {

@@ -5,8 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "http/request.h"
-#include "http/response.h"
+#include "http/message.h"
 
 namespace ffkit::http {
 

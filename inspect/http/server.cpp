@@ -9,32 +9,174 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <deque>
+#include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <thread>
 #include <unordered_map>
 #include <vector>
 
+#include "base/file/file.h"
 #include "base/make_error.h"
 
 namespace ffkit::http {
 namespace {
 
-class Descriptor {
+using Clock = std::chrono::steady_clock;
+
+// The bytes that came from one browser, and those that go to it. Used by the server's thread alone.
+class Connection {
  public:
-  explicit Descriptor(int fd = -1) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
+  enum class State { reading, working, writing, closed };
+
+  // Takes the socket, which does not block.
+  Connection(int socket, const Limits& limits);
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  int socket() const { return socket_; }
+  State state() const { return state_; }
+  // When it is closed unless something happens; never while a worker makes the answer.
+  Clock::time_point deadline() const { return deadline_; }
+  // Whether read() has room: what a client sends ahead waits in the socket. Also while a worker
+  // makes the answer, to see that nobody waits for it any longer.
+  bool can_read() const { return state_ != State::writing && in_.size() < limits_.max_head_bytes; }
+  // Whether a request of it was answered that had the token.
+  bool is_trusted() const { return is_trusted_; }
+
+  // Takes what has come. Returns a request as soon as its head is whole; the state is then
+  // `working`. Answers what is no request by itself.
+  std::optional<Request> read();
+  // Begins the answer to the last request.
+  void answer(const Response& response, bool is_trusted);
+  // Sends what can be sent. Returns the next request where it came together with the last one.
+  std::optional<Request> write();
+  // The time is over.
+  void expire();
+  // Nobody waits for an answer any longer: the worker may stop.
+  void close();
 
  private:
-  int fd_;
+  std::optional<Request> next_request();
+
+  const int socket_;
+  const Limits& limits_;
+  State state_ = State::reading;
+  bool is_trusted_ = false;
+  bool keep_alive_ = true;
+  bool is_head_ = false;
+  std::string in_;
+  std::string out_;
+  size_t num_sent_ = 0;
+  Clock::time_point deadline_;
+  std::shared_ptr<std::atomic<bool>> is_abandoned_;
 };
+
+Connection::Connection(int socket, const Limits& limits)
+    : socket_(socket), limits_(limits), deadline_(Clock::now() + limits.head_time) {}
+
+Connection::~Connection() {
+  close();
+  ::close(socket_);
+}
+
+void Connection::close() {
+  state_ = State::closed;
+  if (is_abandoned_) is_abandoned_->store(true);
+}
+
+std::optional<Request> Connection::read() {
+  std::array<char, 4096> bytes = {};
+  const ssize_t got = recv(socket_, bytes.data(), bytes.size(), 0);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
+  if (got <= 0) {
+    close();
+    return std::nullopt;
+  }
+  if (state_ == State::reading && in_.empty()) deadline_ = Clock::now() + limits_.head_time;
+  in_.append(bytes.data(), static_cast<size_t>(got));
+  return state_ == State::reading ? next_request() : std::nullopt;
+}
+
+std::optional<Request> Connection::next_request() {
+  const size_t length = head_length(in_);
+  if (length == 0) {
+    if (in_.size() >= limits_.max_head_bytes) {
+      keep_alive_ = false;
+      answer({.status = 431, .body = "The head of the request is too long.\n"}, false);
+    }
+    return std::nullopt;
+  }
+  Request request;
+  const auto problem = parse_request(std::string_view(in_).substr(0, length), request);
+  in_.erase(0, length);
+  if (problem) {
+    keep_alive_ = false;
+    answer({.status = problem->status, .body = problem->message + "\n"}, false);
+    return std::nullopt;
+  }
+  state_ = State::working;
+  deadline_ = Clock::time_point::max();
+  keep_alive_ = request.keep_alive;
+  is_head_ = request.is_head;
+  is_abandoned_ = std::make_shared<std::atomic<bool>>(false);
+  request.is_abandoned = is_abandoned_;
+  return request;
+}
+
+void Connection::answer(const Response& response, bool is_trusted) {
+  is_trusted_ = is_trusted_ || is_trusted;
+  out_ = response_head(response, keep_alive_);
+  if (!is_head_) out_ += response.body;
+  num_sent_ = 0;
+  state_ = State::writing;
+  deadline_ = Clock::now() + limits_.stall_time;
+}
+
+std::optional<Request> Connection::write() {
+  while (num_sent_ < out_.size()) {
+    const ssize_t sent =
+        send(socket_, out_.data() + num_sent_, out_.size() - num_sent_, MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0 && errno == EAGAIN) return std::nullopt;
+    if (sent <= 0) {
+      close();
+      return std::nullopt;
+    }
+    num_sent_ += static_cast<size_t>(sent);
+    deadline_ = Clock::now() + limits_.stall_time;
+  }
+  out_.clear();
+  out_.shrink_to_fit();
+  is_head_ = false;
+  is_abandoned_.reset();
+  if (!keep_alive_) {
+    close();
+    return std::nullopt;
+  }
+  state_ = State::reading;
+  deadline_ = Clock::now() + (in_.empty() ? limits_.idle_time : limits_.head_time);
+  return in_.empty() ? std::nullopt : next_request();
+}
+
+void Connection::expire() {
+  if (state_ == State::reading && !in_.empty()) {
+    // Said once; what does not fit into the socket is not waited for.
+    keep_alive_ = false;
+    answer({.status = 408, .body = "The head of the request took too long.\n"}, false);
+    write();
+  }
+  close();
+}
 
 int listening_socket(int port) {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -77,9 +219,9 @@ struct Server::Impl {
       : limits(the_limits),
         gate(std::move(the_gate)),
         handler(std::move(the_handler)),
-        listener(listening_socket(port)),
-        wake(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
-    if (wake.get() < 0) {
+        listener(File::adopt(listening_socket(port), "socket")),
+        wake(File::adopt(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC), "eventfd")) {
+    if (wake.fd() < 0) {
       throw Error(ErrorCode::io, "no event descriptor can be made", {.errno_value = errno});
     }
     for (int i = 0; i < std::max(1, limits.num_workers); ++i) {
@@ -100,7 +242,7 @@ struct Server::Impl {
 
   void wake_up() const {
     const uint64_t one = 1;
-    [[maybe_unused]] const ssize_t sent = ::write(wake.get(), &one, sizeof one);
+    [[maybe_unused]] const ssize_t sent = ::write(wake.fd(), &one, sizeof one);
   }
 
   void work() {
@@ -145,7 +287,7 @@ struct Server::Impl {
 
   void accept_all() {
     while (true) {
-      const int fd = accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+      const int fd = accept4(listener.fd(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
       if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
         // Or poll() would report the listener without an end.
         make_room();
@@ -178,7 +320,7 @@ struct Server::Impl {
 
   void deliver() {
     uint64_t count = 0;
-    [[maybe_unused]] const ssize_t got = ::read(wake.get(), &count, sizeof count);
+    [[maybe_unused]] const ssize_t got = ::read(wake.fd(), &count, sizeof count);
     std::vector<Task> ready;
     {
       const std::lock_guard lock(mutex);
@@ -217,7 +359,7 @@ struct Server::Impl {
     std::vector<pollfd> polled;
     std::vector<uint64_t> numbers;
     while (true) {
-      polled.assign({{listener.get(), POLLIN, 0}, {wake.get(), POLLIN, 0}});
+      polled.assign({{listener.fd(), POLLIN, 0}, {wake.fd(), POLLIN, 0}});
       numbers.clear();
       for (const auto& [number, connection] : connections) {
         const bool writes = connection->state() == Connection::State::writing;
@@ -260,8 +402,8 @@ struct Server::Impl {
   const Limits limits;
   const Gate gate;
   const Handler handler;
-  const Descriptor listener;
-  const Descriptor wake;
+  const File listener;
+  const File wake;
   // Of the thread of run() alone.
   std::unordered_map<uint64_t, std::unique_ptr<Connection>> connections;
   uint64_t next_number = 0;
@@ -280,7 +422,7 @@ Server::Server(int port, Gate gate, Handler handler, const Limits& limits)
 Server::~Server() = default;
 
 int Server::port() const {
-  return port_of(impl_->listener.get());
+  return port_of(impl_->listener.fd());
 }
 
 std::string Server::address() const {

@@ -2,13 +2,24 @@
 // workers make the answers; memory, time and connections are bounded, whoever asks.
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <functional>
 #include <memory>
 
-#include "http/connection.h"
 #include "http/gate.h"
+#include "http/message.h"
 
 namespace ffkit::http {
+
+struct Limits {
+  int max_connections = 128;
+  size_t max_head_bytes = size_t{16} << 10;
+  std::chrono::milliseconds head_time{10'000};   // from a head's first byte to its last
+  std::chrono::milliseconds idle_time{60'000};   // between requests
+  std::chrono::milliseconds stall_time{30'000};  // in which an answer gets no further
+  int num_workers = 2;
+};
 
 // Called by several workers at once. What it throws is answered by status 500.
 using Handler = std::function<Response(const Request&)>;

@@ -1,5 +1,3 @@
-#include "scenes/scene_above.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,15 +7,14 @@
 #include <ffkit/nuscenes/classes.h>
 #include <ffkit/nuscenes/sweeps.h>
 
-#include "draw/labels.h"
 #include "draw/text.h"
+#include "scenes/scene_view.h"
 
 namespace ffkit {
 namespace {
 
 using namespace nuscenes;
 
-constexpr Color kAboveWhite = {255, 255, 255};
 constexpr Color kGridAbove = {205, 205, 205};
 constexpr Color kOlderPoint = {190, 190, 190};
 constexpr double kRange = 50;  // metres from the vehicle to the edge
@@ -35,13 +32,13 @@ class FromAbove {
   }
   void line(const Vector3& a, const Vector3& b, Color color, bool is_dashed = false) {
     if (is_dashed) {
-      draw_dashed_line(canvas_, place_, x(a), y(a), x(b), y(b), color);
+      canvas_.draw_dashed_line(place_, x(a), y(a), x(b), y(b), color);
     } else {
       canvas_.draw_line(place_, x(a), y(a), x(b), y(b), color);
     }
   }
   void arrow(const Vector3& a, const Vector3& b, Color color) {
-    draw_arrow(canvas_, place_, x(a), y(a), x(b), y(b), color);
+    canvas_.draw_arrow(place_, x(a), y(a), x(b), y(b), color);
   }
   bool shows(const Vector3& at) const {
     return std::fabs(at[0]) <= kRange && std::fabs(at[1]) <= kRange;
@@ -133,7 +130,7 @@ void draw_legend_above(Canvas& canvas, const Rect& place) {
   if (legend.width == 0) return;
   const int left = legend.x;
   int y = legend.y;
-  canvas.fill(legend, kAboveWhite);
+  canvas.fill(legend, kWhite);
   const auto row = [&](const std::string& text) {
     draw_text(canvas, left + kSign + 8, y + 1, text, kSmallText, kSceneBlack);
     y += kSmallText;
@@ -147,9 +144,9 @@ void draw_legend_above(Canvas& canvas, const Rect& place) {
   canvas.draw_line(place, left + 10, y + middle - 4, left + 10, y + middle + 4, kSceneRed);
   canvas.draw_line(place, left + 10, y + middle, left + 40, y + middle, kSceneRed);
   row("radar points and their way in 1 s");
-  draw_arrow(canvas, place, left + 4, y + middle, left + 40, y + middle, kSceneBlack);
+  canvas.draw_arrow(place, left + 4, y + middle, left + 40, y + middle, kSceneBlack);
   row("way of a box in 1 s");
-  draw_dashed_line(canvas, place, left + 4, y + middle, left + 44, y + middle, kSceneBlack);
+  canvas.draw_dashed_line(place, left + 4, y + middle, left + 44, y + middle, kSceneBlack);
   row(kDashes);
 }
 

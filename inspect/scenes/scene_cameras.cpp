@@ -1,10 +1,8 @@
-#include "scenes/scene_cameras.h"
-
 #include <algorithm>
 #include <array>
 
-#include "draw/labels.h"
 #include "draw/text.h"
+#include "scenes/scene_view.h"
 
 namespace ffkit {
 namespace {
@@ -95,7 +93,7 @@ void draw(Canvas& canvas, const Rect& within, const Drawn& drawn, bool is_dashed
   const auto& at = drawn.corners;
   const auto line = [&](size_t a, size_t b) {
     if (is_dashed) {
-      draw_dashed_line(canvas, within, at[a].x, at[a].y, at[b].x, at[b].y, color);
+      canvas.draw_dashed_line(within, at[a].x, at[a].y, at[b].x, at[b].y, color);
     } else {
       canvas.draw_line(within, at[a].x, at[a].y, at[b].x, at[b].y, color);
     }
@@ -108,7 +106,7 @@ void draw(Canvas& canvas, const Rect& within, const Drawn& drawn, bool is_dashed
   line(0, 2);
   line(1, 3);
   if (drawn.has_arrow) {
-    draw_arrow(canvas, within, drawn.center.x, drawn.center.y, drawn.later.x, drawn.later.y, color);
+    canvas.draw_arrow(within, drawn.center.x, drawn.center.y, drawn.later.x, drawn.later.y, color);
   }
 }
 
@@ -130,8 +128,7 @@ void draw_camera_boxes(Canvas& canvas, const Rect& place, const Camera& camera, 
   }
   // Names last, so that no box is drawn over them, near ones first; those of boxes that are hidden
   // or small would hide others.
-  constexpr Color kLabelWhite = {255, 255, 255};
-  Labels labels(canvas, place, &kLabelWhite);
+  Labels labels(canvas, place, &kWhite);
   for (size_t i = seen.size(); i-- > 0;) {
     const Drawn& box = seen[i];
     constexpr double kSmall = 14;  // pixels

@@ -10,17 +10,12 @@
 #include <ffkit/nuscenes/record.h>
 
 #include "draw/text.h"
-#include "scenes/scene_above.h"
-#include "scenes/scene_cameras.h"
-#include "scenes/scene_record.h"
-#include "scenes/scene_results.h"
 
 namespace ffkit {
 namespace {
 
 using namespace nuscenes;
 
-constexpr Color kWhite = {255, 255, 255};
 constexpr int kMargin = 10;
 constexpr int kTextHeight = kText;
 
@@ -84,11 +79,6 @@ std::string text_of(const Keyframe& record, const char* name) {
 }
 
 }  // namespace
-
-bool has_scenes(const Schema& schema) {
-  return schema.index_of(channel_field(kLidar, channel::kPoints)) >= 0 &&
-         schema.index_of(keyframe::kBoxGlobal) >= 0;
-}
 
 SceneView draw_scene(const Dataset& dataset, int64_t index, int camera_width,
                      const std::optional<SceneResults>& results) {

@@ -4,22 +4,24 @@
 //   | [CAM_FRONT_LEFT] [CAM_FRONT] [CAM_FRONT_RIGHT]  |                  |
 //   | [CAM_BACK_LEFT ] [CAM_BACK ] [CAM_BACK_RIGHT ]  |  from above      |
 //
-// scene_cameras.h and scene_above.h say what is drawn.
+// draw_camera() and draw_from_above() draw the parts.
 #pragma once
 
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include <ffkit/format/dataset.h>
 
 #include "draw/canvas.h"
+#include "scenes/keyframe.h"
 
 namespace ffkit {
 
-// Whether the records of `schema` are nuScenes keyframes.
-bool has_scenes(const Schema& schema);
+inline constexpr Color kSceneBlack = {20, 20, 20};
+inline constexpr Color kSceneRed = {200, 30, 30};
 
 struct SceneView {
   Canvas canvas;
@@ -32,17 +34,39 @@ struct SceneView {
   std::vector<std::string> problems;  // why a picture or a cloud is missing
 };
 
-// Detections to draw beside the annotations.
-struct SceneResults {
-  std::filesystem::path file;  // in the official format, see ffkit/nuscenes/detection.h
-  double min_score = 0.3;      // of those that are drawn
-};
-
 // `camera_width` in pixels, 160 .. 1600. With results, annotations are green and detections
 // magenta, named by class and score; without, boxes have the colours of their classes. Throws what
 // Dataset::read and read_submission() throw, Error(corrupt) for records that are not as they should
 // be, and Error(not_found) for results without the keyframe.
 SceneView draw_scene(const Dataset& dataset, int64_t index, int camera_width,
                      const std::optional<SceneResults>& results = {});
+
+struct BoxCounts {
+  int64_t truth = 0;
+  int64_t predictions = 0;
+};
+
+// Draws the camera's picture to `place`, its name above. Boxes of which some corner is seen are
+// drawn into it, those far away first: the front face with a cross, the name where it covers no
+// other one (the number of those without is above the picture), an arrow to where it is in one
+// second; with dashes where less than 40 % can be seen or where it is behind another one of its
+// kind. The name of a prediction stands below it. Adds the numbers of boxes to `counts`. Where the
+// picture is missing or damaged there is a crossed box with the reason, which is returned; ""
+// otherwise.
+std::string draw_camera(Canvas& canvas, const Rect& place, const Keyframe& record,
+                        const std::string& name, const std::vector<SeenBox>& boxes,
+                        BoxCounts& counts);
+
+// Draws the keyframe from above to `place`, a square of 100 m in the vehicle's frame at the lidar's
+// time, in which the vehicle looks up, with a legend: lidar points coloured by distance; of the
+// radars crosses with their velocity, of the points that the devkit keeps by default; boxes with
+// heading, a name where it covers no other one (those without are counted), and an arrow to where
+// they are in one second, with dashes where less than 40 % can be seen. Returns what is missing,
+// which is written there too.
+// `older_points`: lidar points of frames before, drawn below, x y z in the vehicle's frame at the
+// keyframe's time.
+std::vector<std::string> draw_from_above(Canvas& canvas, const Rect& place, const Keyframe& record,
+                                         const std::vector<SeenBox>& boxes,
+                                         std::span<const nuscenes::Vector3> older_points = {});
 
 }  // namespace ffkit

@@ -9,8 +9,7 @@
 #include <string_view>
 
 #include "draw/contact_sheet.h"
-#include "http/request.h"
-#include "http/response.h"
+#include "http/message.h"
 #include "serve/site.h"
 #include "text/output.h"
 
@@ -28,11 +27,6 @@ Json number_or_null(double value);
 // Adds boxes, joints and key points of a record, and what was found in it.
 void add_marks(const ServedSplit& split, int64_t number, const RecordView& record,
                SheetEntry& entry);
-
-// page_answer.cpp: the page, with its style, what api/set answers and its first screen written into
-// it; and the answer with it, which has a nonce of its own.
-std::string make_page(SiteState& state);
-http::Response page_answer(const std::string& page);
 
 // set_answers.cpp: the set, and choices of its records.
 http::Response answer_set(SiteState& state, const http::Request& request);

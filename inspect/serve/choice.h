@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "http/request.h"
+#include "http/message.h"
 #include "serve/served_set.h"
 
 namespace ffkit {

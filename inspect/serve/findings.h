@@ -13,7 +13,7 @@
 #include <ffkit/format/dataset.h>
 
 #include "draw/contact_sheet.h"
-#include "scenes/scene_record.h"
+#include "scenes/keyframe.h"
 
 namespace ffkit::serve {
 

@@ -10,11 +10,9 @@
 
 #include "base/make_error.h"
 #include "draw/contact_sheet.h"
-#include "draw/mask_colors.h"
 #include "image/codec/mask_decoder.h"
 #include "serve/answers.h"
 #include "text/fields.h"
-#include "views/record_marks.h"
 #include "views/record_views.h"
 #include "views/view_sheet.h"
 

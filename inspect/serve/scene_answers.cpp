@@ -9,9 +9,8 @@
 #include <ffkit/nuscenes/sweeps.h>
 
 #include "base/make_error.h"
-#include "scenes/scene_above.h"
-#include "scenes/scene_cameras.h"
-#include "scenes/scene_record.h"
+#include "scenes/keyframe.h"
+#include "scenes/scene_view.h"
 #include "serve/answers.h"
 
 namespace ffkit::serve {
@@ -150,7 +149,7 @@ http::Response answer_camera(SiteState& state, const http::Request& request) {
   }
   const auto width = static_cast<int>(request.number("width", 640, 160, 1920));
   const LoadedKeyframe keyframe(split, number);
-  Canvas canvas(width, width * 9 / 16, {255, 255, 255});
+  Canvas canvas(width, width * 9 / 16, kWhite);
   BoxCounts unused;
   draw_camera(canvas, {0, 0, canvas.width(), canvas.height()}, keyframe.record, camera,
               wanted_boxes(split, number, keyframe.record, request), unused);
@@ -165,7 +164,7 @@ http::Response answer_above(SiteState& state, const http::Request& request) {
   const LoadedKeyframe keyframe(split, number);
   std::vector<Vector3> older;
   if (num_sweeps > 0) older = older_points(state, split, keyframe.record, num_sweeps);
-  Canvas canvas(size, size, {255, 255, 255});
+  Canvas canvas(size, size, kWhite);
   draw_from_above(canvas, {0, 0, size, size}, keyframe.record,
                   wanted_boxes(split, number, keyframe.record, request), older);
   return kept_response("image/png", encode_png(canvas.view()));

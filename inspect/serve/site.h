@@ -5,17 +5,25 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include <ffkit/text/tokenizer.h>
 
 #include "duplicates/duplicate_search.h"
-#include "http/request.h"
-#include "http/response.h"
+#include "http/message.h"
 #include "serve/choice.h"
 #include "serve/served_set.h"
 
 namespace ffkit::serve {
+
+// The files of page/, which the build puts into the program.
+struct PageFile {
+  std::string_view name;  // "app.js"
+  std::string_view content;
+};
+std::span<const PageFile> page_files();
 
 // What the answers are made from. Thread-safe but for `set`, which does not change.
 struct SiteState {

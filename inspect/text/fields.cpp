@@ -14,7 +14,7 @@
 #include <ffkit/image/image_codec.h>
 
 #include "base/enum_names.h"
-#include "text/npy.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -221,6 +221,12 @@ TensorView tensor_of(const Field& field, const FieldView& view) {
   return field.type == FieldType::tensor ? view.tensor() : TensorView();
 }
 
+std::string numpy_dtype(DType dtype) {
+  if (dtype == DType::bf16) return "<f4";
+  const char kind = is_integer(dtype) ? to_string(dtype).front() : 'f';  // "u8" is NumPy's "u1"
+  return fmt::format("{}{}{}", size_of(dtype) == 1 ? '|' : '<', kind, size_of(dtype));
+}
+
 }  // namespace
 
 std::string describe_field(const Field& field) {
@@ -298,6 +304,49 @@ std::vector<FieldFile> field_files(const Schema& schema, const RecordView& recor
     files.push_back(content_file(field.type, view.raw(), tensor_of(field, view)));
   }
   return files;
+}
+
+void append_numbers(DType dtype, std::span<const std::byte> data, std::string& out) {
+  if (dtype != DType::bf16) {
+    out.append(reinterpret_cast<const char*>(data.data()), data.size());
+    return;
+  }
+  for (size_t at = 0; at < data.size(); at += sizeof(BFloat16)) {
+    const auto value = static_cast<float>(load_number<BFloat16>(data.data() + at));
+    out.append(reinterpret_cast<const char*>(&value), sizeof(value));
+  }
+}
+
+std::string npy_file(const TensorView& tensor) {
+  std::string shape;
+  for (const int64_t size : tensor.shape) shape += fmt::format("{},", size);
+  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}",
+                                   numpy_dtype(tensor.dtype), shape);
+  // Magic, version, length of the header and the header are together a multiple of 64 bytes, the
+  // last one a line end.
+  constexpr size_t kBefore = 10;
+  header.append(63 - (kBefore + header.size()) % 64, ' ');
+  header += '\n';
+  std::string file("\x93NUMPY\x01\x00", 8);
+  file += static_cast<char>(header.size() & 0xFF);
+  file += static_cast<char>(header.size() >> 8);
+  file += header;
+  append_numbers(tensor.dtype, tensor.data, file);
+  return file;
+}
+
+std::string json_array_of(const Field& field, const ListView& list) {
+  nlohmann::json texts = nlohmann::json::array();
+  for (size_t i = 0; i < list.size(); ++i) texts.push_back(list.string(i));
+  try {
+    return texts.dump();
+  } catch (const nlohmann::json::type_error&) {
+    throw error_of(
+        ErrorCode::unsupported,
+        "field '{}' has an item that is no UTF-8 text, which JSON cannot hold; leave the "
+        "field out with --fields",
+        field.name);
+  }
 }
 
 }  // namespace ffkit

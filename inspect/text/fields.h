@@ -1,4 +1,4 @@
-// The fields of a record as text and as JSON, for every field type.
+// The fields of a record as text and as JSON and as files, for every field type.
 #pragma once
 
 #include <cstddef>
@@ -50,5 +50,16 @@ struct FieldFile {
 std::vector<FieldFile> field_files(const Schema& schema, const RecordView& record, size_t field);
 // ".jpg" (also of the dct code), ".png", or ".bin" for what is neither.
 std::string image_extension(std::span<const std::byte> image);
+
+// Appends the bytes of numbers as other libraries take them: bf16, which they lack, as float32,
+// which loses nothing.
+void append_numbers(DType dtype, std::span<const std::byte> data, std::string& out);
+// The tensor as the content of a .npy file (numpy.lib.format, version 1.0). Numbers as
+// append_numbers().
+std::string npy_file(const TensorView& tensor);
+
+// The items of a list of strings as a JSON array. Throws Error(unsupported) for an item that is no
+// UTF-8 text, which JSON cannot hold.
+std::string json_array_of(const Field& field, const ListView& list);
 
 }  // namespace ffkit

@@ -1,19 +1,23 @@
 #include "text/output.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cerrno>
+#include <algorithm>
+#include <cmath>
 #include <iterator>
 
 #include <nlohmann/json.hpp>
 
-#include "base/file/file.h"
-#include "base/make_error.h"
+#include "base/readable_numbers.h"
 #include "tools/common/output_file.h"
 
 namespace ffkit {
+namespace {
+
+constexpr std::chrono::milliseconds kInterval{200};
+
+}  // namespace
 
 std::string json_text(const Json& value, int indent) {
   return value.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -25,25 +29,6 @@ void print_json(const Json& document) {
 
 void print_json_line(const Json& value) {
   write_output("", json_text(value));
-}
-
-void make_folder(const std::filesystem::path& folder) {
-  require_local(folder);
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  require_done(error, folder, "cannot create the folder");
-}
-
-void write_new_file(const std::filesystem::path& file, std::span<const std::byte> data) {
-  const int fd = open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (fd < 0) {
-    throw io_error_at(file, "cannot create the file", errno);
-  }
-  const int problem = write_and_close(fd, data);
-  if (problem != 0) {
-    unlink(file.c_str());  // made here
-    fail_writing(file, problem);
-  }
 }
 
 bool stdout_is_terminal() {
@@ -76,6 +61,47 @@ std::string escaped(std::string_view text) {
     }
   }
   return result;
+}
+
+std::string bar(int64_t count, int64_t largest, int width) {
+  if (count <= 0 || largest <= 0) return "";
+  const double share = static_cast<double>(count) / static_cast<double>(largest);
+  return std::string(std::max(1.0, std::round(share * width)), '#');
+}
+
+ProgressLine::ProgressLine(std::string what, int64_t total, std::string unit)
+    : what_(std::move(what)),
+      unit_(std::move(unit)),
+      total_(total),
+      start_(Clock::now()),
+      line_(TerminalLine::fd_of_terminal(STDERR_FILENO), kInterval) {
+  if (line_.is_due()) draw();
+}
+
+void ProgressLine::add(int64_t count) {
+  done_ += count;
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return;  // another thread is drawing
+  if (line_.is_due()) draw();
+}
+
+std::string ProgressLine::text_of(int64_t count) const {
+  return unit_.empty() ? human_bytes(count) : with_commas(count) + " " + unit_;
+}
+
+void ProgressLine::draw() {
+  const auto done = static_cast<double>(done_);
+  const double share = std::min(1.0, done / static_cast<double>(std::max<int64_t>(1, total_)));
+  const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+  std::string line =
+      fmt::format("{}  {:3.0f} %  {} of {}", what_, 100 * share,
+                  unit_.empty() ? human_bytes(done_) : with_commas(done_), text_of(total_));
+  if (seconds > 1 && share > 0) {
+    const auto left = static_cast<int64_t>(seconds * (1 - share) / share);
+    line += fmt::format("  {}/s  {}:{:02} left", text_of(static_cast<int64_t>(done / seconds)),
+                        left / 60, left % 60);
+  }
+  line_.draw(line);
 }
 
 }  // namespace ffkit

@@ -6,21 +6,110 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
+#include <vector>
 
 #include <ffkit/format/record.h>
+#include <ffkit/format/schema.h>
 #include <ffkit/image/image_codec.h>
+#include <ffkit/image/random.h>
 #include <ffkit/image/transform.h>
+#include <ffkit/loader/field_decoder.h>
 #include <ffkit/loader/loader_options.h>
 
 #include "base/make_error.h"
-#include "views/record_arrays.h"
+#include "loader/fields/decoder_base.h"
+#include "loader/views/view_fields.h"
 
 namespace ffkit {
 namespace {
 
 constexpr int64_t kMaxBoxesOfView = 10'000;
+
+// What one field of the batch has of a record.
+struct RecordArray {
+  std::vector<std::byte> bytes;
+  // Of a field with rows: of each copy; those of copy c begin at row c * max_rows.
+  std::vector<int64_t> num_rows;
+  int64_t max_rows = 0;
+
+  template <typename T>
+  std::span<const T> values() const {
+    return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+  }
+};
+
+// The arrays that a Loader makes of one record, without its threads, order and batch. Not
+// thread-safe: one per thread. `fields` must outlive it.
+class RecordArrays {
+ public:
+  explicit RecordArrays(const BatchFields& fields);
+
+  // Decodes all fields for the sample with this key. Throws what the decoders throw for a bad
+  // sample.
+  void decode(const RecordView& record, const SampleKey& key);
+
+  // Of the last decode(); they live until the next one. The array must be there.
+  const RecordArray& of(std::string_view name) const;
+  const RecordArray& geometry(size_t view) const;
+  // Height and width of each copy's picture, i64 [.., 2], of a view that ends with PadToLargest;
+  // null of others.
+  const RecordArray* unpadded_sizes(size_t view) const;
+
+ private:
+  const BatchFields& fields_;
+  std::vector<std::unique_ptr<FieldDecoder::Scratch>> scratch_;
+  std::vector<RecordArray> arrays_;
+};
+
+RecordArrays::RecordArrays(const BatchFields& fields)
+    : fields_(fields), arrays_(fields.fields.size()) {
+  scratch_.reserve(fields.fields.size());
+  for (const BatchField& field : fields.fields) scratch_.push_back(field.decoder->make_scratch());
+  share_views(scratch_);
+}
+
+void RecordArrays::decode(const RecordView& record, const SampleKey& key) {
+  for (size_t i = 0; i < arrays_.size(); ++i) {
+    const FieldDecoder& decoder = *fields_.fields[i].decoder;
+    FieldDecoder::Scratch* const scratch = scratch_[i].get();
+    if (scratch != nullptr) scratch->record_index = key.record_index;
+    RecordArray& array = arrays_[i];
+    const size_t bytes = array_bytes(decoder.dtype(), decoder.shape());
+    const auto* rows = dynamic_cast<const RowListsDecoder*>(&decoder);
+    if (rows == nullptr) {
+      array.bytes.resize(bytes);
+      decoder.decode(record, key, scratch, array.bytes.data());
+      continue;
+    }
+    array.max_rows = rows->max_rows();
+    array.num_rows.resize(static_cast<size_t>(rows->num_lists()));
+    const size_t list_bytes = bytes * static_cast<size_t>(array.max_rows);
+    array.bytes.resize(list_bytes * array.num_rows.size());
+    for (size_t list = 0; list < array.num_rows.size(); ++list) {
+      array.num_rows[list] = rows->decode_list(record, key, static_cast<int64_t>(list), scratch,
+                                               array.bytes.data() + list * list_bytes);
+    }
+  }
+}
+
+const RecordArray& RecordArrays::of(std::string_view name) const {
+  const auto found = std::ranges::find(fields_.fields, name, &BatchField::name);
+  return arrays_[static_cast<size_t>(found - fields_.fields.begin())];
+}
+
+const RecordArray& RecordArrays::geometry(size_t view) const {
+  return arrays_[fields_.num_visible + 1 + view];
+}
+
+const RecordArray* RecordArrays::unpadded_sizes(size_t view) const {
+  const auto found = std::ranges::find(fields_.padded, view, &PaddedView::view);
+  return found == fields_.padded.end() ? nullptr : &arrays_[found->sizes];
+}
 
 // What records have beside their picture, as the loader has to be told.
 struct ViewFollowers {
@@ -31,30 +120,20 @@ struct ViewFollowers {
   MaskNumbers numbers = MaskNumbers::values;
 };
 
-std::optional<TensorView> tensor_of(const Schema& schema, const RecordView& record,
-                                    std::string_view field) {
-  const int at = schema.index_of(field);
-  if (at < 0 || schema.fields[static_cast<size_t>(at)].type != FieldType::tensor ||
-      record.is_null(static_cast<size_t>(at))) {
-    return std::nullopt;
-  }
-  return record.tensor(static_cast<size_t>(at));
-}
-
 ViewFollowers followers_of(const Schema& schema, const RecordView& record,
                            const std::string& mask_field) {
   ViewFollowers found{.is_sure = true};
   const auto is_float = [](DType dtype) { return dtype == DType::f32 || dtype == DType::f64; };
-  if (const auto boxes = tensor_of(schema, record, "boxes"); boxes) {
+  if (const auto boxes = tensor_in(schema, record, "boxes"); boxes) {
     const bool is_number =
         is_float(boxes->dtype) || boxes->dtype == DType::i32 || boxes->dtype == DType::i64;
     found.have_boxes = is_number && boxes->shape.size() == 2 && boxes->shape[1] == 4;
     found.is_sure = found.have_boxes && boxes->shape[0] > 0;
   }
-  if (const auto labels = tensor_of(schema, record, "labels"); labels && found.have_boxes) {
+  if (const auto labels = tensor_in(schema, record, "labels"); labels && found.have_boxes) {
     found.have_labels = labels->dtype == DType::i64 && labels->shape.size() == 1;
   }
-  if (const auto points = tensor_of(schema, record, "keypoints"); points && found.have_boxes) {
+  if (const auto points = tensor_in(schema, record, "keypoints"); points && found.have_boxes) {
     const bool is_right = is_float(points->dtype) && points->shape.size() == 3;
     if (is_right) found.num_points = points->shape[1];
   }
@@ -263,6 +342,16 @@ std::vector<RecordPicture> planned_pictures(const ViewRequest& request) {
 }
 
 }  // namespace
+
+std::optional<TensorView> tensor_in(const Schema& schema, const RecordView& record,
+                                    std::string_view field) {
+  const int at = schema.index_of(field);
+  if (at < 0 || schema.fields[static_cast<size_t>(at)].type != FieldType::tensor ||
+      record.is_null(static_cast<size_t>(at))) {
+    return std::nullopt;
+  }
+  return record.tensor(static_cast<size_t>(at));
+}
 
 int64_t ViewRequest::num_pictures() const {
   int64_t count = 0;

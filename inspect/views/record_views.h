@@ -4,15 +4,21 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <ffkit/format/dataset.h>
+#include <ffkit/format/record.h>
 #include <ffkit/image/rgb_image.h>
 #include <ffkit/image/view_geometry.h>
 
-#include "views/view_texts.h"
+#include "views/wanted_views.h"
 
 namespace ffkit {
+
+// The tensor of this field of a record, if it has one.
+std::optional<TensorView> tensor_in(const Schema& schema, const RecordView& record,
+                                    std::string_view field);
 
 struct ViewRequest {
   std::string image_field;

@@ -1,4 +1,5 @@
-// Views of records in a contact sheet: the pictures of a record stand beside each other.
+// Records in a contact sheet: their boxes and joints, and their views, where the pictures of a
+// record stand beside each other.
 #pragma once
 
 #include <cstdint>
@@ -6,12 +7,22 @@
 #include <vector>
 
 #include <ffkit/format/dataset.h>
+#include <ffkit/format/record.h>
 
 #include "draw/contact_sheet.h"
 #include "text/output.h"
 #include "views/record_views.h"
 
 namespace ffkit {
+
+// The boxes of a set made from COCO: `boxes` f32 [N, 4] as (x, y, width, height), with `labels` i64
+// [N] where there are classes. None of other sets.
+std::vector<SheetBox> marked_boxes(const Dataset& dataset, const RecordView& record);
+// The joints of a record of a person: f32 [J, 3] as (x, y, visible). None of other sets.
+std::vector<SheetPoint> marked_joints(const Schema& schema, const RecordView& record);
+// The key points of all boxes of a set made from COCO: `keypoints` [N, K, 3] f32 or i64 as (x, y,
+// v), without those that are not labelled (v = 0). None of other sets.
+std::vector<SheetPoint> marked_keypoints(const Schema& schema, const RecordView& record);
 
 // Pictures in a row, so that all of a record's stand in one. `columns`: as many as that, if they
 // are given. Throws Error(invalid_argument) for fewer columns than a record has pictures.

@@ -5,8 +5,7 @@
 #include <string_view>
 
 #include "http/gate.h"
-#include "http/request.h"
-#include "http/response.h"
+#include "http/message.h"
 #include "touch.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

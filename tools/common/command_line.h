@@ -1,5 +1,5 @@
-// What the mains of all tools share: errors as one line on stderr, exit status 0, 1 (failed), 2
-// (wrong use) or 130 (stopped by a signal).
+// What the command lines of all tools share: errors as one line on stderr, exit status 0, 1
+// (failed), 2 (wrong use) or 130 (stopped by a signal).
 #pragma once
 
 #include <fcntl.h>
@@ -31,6 +31,17 @@
 #include "base/options/nearest_names.h"
 
 namespace ffkit {
+
+// `word` as one word of a shell's, quoted where it must be: of commands that are named for a user
+// to run.
+inline std::string shell_word(const std::string& word) {
+  constexpr const char* kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string out = "'";
+  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
 
 // A data set of hundreds of shards takes more open files than the 1,024 that shells allow by
 // default: takes what the system allows.

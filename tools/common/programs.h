@@ -1,6 +1,9 @@
 // The programs as functions: a wheel has them in one file, which holds the library once.
 #pragma once
 
+#include <fmt/format.h>
+#include <stdio.h>
+
 #include <span>
 #include <string_view>
 
@@ -20,6 +23,19 @@ struct Program {
 };
 
 // The program that the file is called by, or status 2 and a sentence.
-int run_by_name(std::span<const Program> programs, int argc, char** argv);
+inline int run_by_name(std::span<const Program> programs, int argc, char** argv) {
+  std::string_view name = argc > 0 ? argv[0] : "";
+  name.remove_prefix(name.rfind('/') + 1);
+  for (const Program& program : programs) {
+    if (name == program.name) return program.run(argc, argv);
+  }
+  fmt::print(stderr, "'{}' is no program of ffkit; they are", name);
+  for (size_t i = 0; i < programs.size(); ++i) {
+    const char* before = i == 0 ? " " : i + 1 < programs.size() ? ", " : " and ";
+    fmt::print(stderr, "{}{}", before, programs[i].name);
+  }
+  fmt::print(stderr, "\n");
+  return 2;
+}
 
 }  // namespace ffkit

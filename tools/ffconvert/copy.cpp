@@ -1,4 +1,5 @@
-// ffconvert copy: a finished data set from one place to another.
+// ffconvert copy: a finished data set from one place to another. ffconvert transcode: with its
+// pictures in the dct code, or back to JPEG, without its source.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -9,9 +10,9 @@
 
 #include <ffkit/converter/copy.h>
 #include <ffkit/converter/progress_bar.h>
+#include <ffkit/sources/transcode.h>
 
 #include "base/readable_numbers.h"
-#include "commands.h"
 #include "options.h"
 #include "tools/common/stop_signals.h"
 #include "tools/common/table_options.h"
@@ -89,6 +90,34 @@ void add_copy_command(CLI::App& app, Action& chosen) {
                    "Goes on with the same copy, which has ended early; begins where there is none");
   command.add_flag("--quiet", arguments->quiet, "Print errors only");
   command.callback([&chosen, arguments] { chosen = [arguments] { run_copy(*arguments); }; });
+}
+
+void add_transcode_command(CLI::App& app, Action& chosen) {
+  struct Call : ConvertArguments {
+    TranscodeConversion conversion;
+    std::string source;
+  };
+  CLI::App& command = *app.add_subcommand(
+      "transcode", "A data set of ffkit with its pictures in the dct code, or back to JPEG");
+  command.footer(
+      "All but the pictures stays as it is: other fields, order, classes, facts. Shards have the "
+      "same records as before.\n"
+      "A picture without a dct code, such as a progressive JPEG, stays as it is; DST/report.jsonl "
+      "names it.\n"
+      "Examples:\n"
+      "  ffconvert transcode /fast/imagenet /fast/imagenet-dct --store dct\n"
+      "  ffconvert transcode /fast/imagenet-dct /fast/imagenet-jpeg --store jpeg");
+  const auto call = std::make_shared<Call>();
+  add_folders(command, &call->source,
+              "Data set folder of ffkit, or one of its splits; or its address", *call);
+  add_options(command, call->conversion.table(), *call, [&chosen, call] {
+    call->conversion.check();
+    chosen = [call] {
+      run_conversion(*call, call->conversion.options(),
+                     [&] { return call->conversion.open(call->source); });
+    };
+  });
+  command.get_option("--store")->required();
 }
 
 }  // namespace ffkit

@@ -10,7 +10,6 @@
 #include <ffkit/base/version.h>
 #include <ffkit/sources/registry.h>
 
-#include "commands.h"
 #include "options.h"
 #include "tools/common/command_line.h"
 #include "tools/common/programs.h"

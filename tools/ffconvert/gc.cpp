@@ -7,7 +7,6 @@
 #include <ffkit/converter/leftovers.h>
 
 #include "base/readable_numbers.h"
-#include "commands.h"
 #include "options.h"
 
 namespace ffkit {

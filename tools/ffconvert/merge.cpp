@@ -10,7 +10,6 @@
 #include <ffkit/converter/merge.h>
 #include <ffkit/format/dataset.h>
 
-#include "commands.h"
 #include "options.h"
 #include "tools/common/stop_signals.h"
 #include "tools/common/table_options.h"

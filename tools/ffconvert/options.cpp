@@ -12,7 +12,7 @@
 #include <ffkit/converter/progress_bar.h>
 
 #include "base/readable_numbers.h"
-#include "tools/common/shell_word.h"
+#include "tools/common/command_line.h"
 #include "tools/common/stop_signals.h"
 #include "tools/common/table_options.h"
 

@@ -1,4 +1,5 @@
-// What the commands of ffconvert share: the options of a conversion, and running it.
+// What the commands of ffconvert share: the options of a conversion, and running it. And the
+// commands that are no kind of source.
 #pragma once
 
 #include <fmt/format.h>
@@ -65,5 +66,14 @@ inline std::string in_megabytes(int64_t num_bytes) {
 std::string split_line(const SplitSummary& split, const char* records, const char* part);
 // On stdout; throws Error(io) when it cannot be written. `parts`: what a split consists of.
 void print_estimate(const ConvertEstimate& estimate, const char* records, const char* parts);
+
+// The commands that are no kind of source. Parsing the command line sets `chosen`, which must
+// outlive `app`, to what is to be done.
+using Action = std::function<void()>;
+void add_v1_command(CLI::App& app, Action& chosen);
+void add_transcode_command(CLI::App& app, Action& chosen);
+void add_merge_commands(CLI::App& app, Action& chosen);  // merge and append
+void add_copy_command(CLI::App& app, Action& chosen);
+void add_gc_command(CLI::App& app, Action& chosen);
 
 }  // namespace ffkit

@@ -13,7 +13,6 @@
 #include <ffkit/sources/transcode.h>
 
 #include "base/make_error.h"
-#include "commands.h"
 #include "options.h"
 #include "tools/common/stop_signals.h"
 

@@ -3,8 +3,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,10 +22,50 @@
 #include <ffkit/trainer/generate.h>
 #include <ffkit/trainer/process_memory.h>
 
+#include "base/make_error.h"
+#include "format/content_kind.h"
 #include "tools/common/command_line.h"
 #include "tools/common/programs.h"
-#include "tools/ffgenerate/prompts.h"
 #include "tools/launch_options.h"
+
+namespace ffkit {
+namespace {
+
+void check_is_text(const std::string& path, const std::string& text) {
+  const auto head = std::as_bytes(std::span(text.data(), std::min(text.size(), kContentHeadBytes)));
+  const ContentKind kind = content_kind(head);
+  const bool is_other = kind == ContentKind::utf16 || kind == ContentKind::utf32 ||
+                        kind == ContentKind::git_lfs_pointer || is_compressed_stream(kind);
+  if (!is_other && text.find('\0') == std::string::npos) return;
+  const std::string remedy = content_remedy(kind);
+  throw error_at(path, ErrorCode::invalid_argument, "is {}, and no prompts; {}", content_name(kind),
+                 remedy.empty() ? "give a text of UTF-8 with a prompt on each line" : remedy);
+}
+
+// A prompt on each line, which \n, \r\n or \r ends; an empty one begins a document. A byte order
+// mark of UTF-8 is left out. Throws Error(not_found), and Error(invalid_argument) for a file
+// without a line and for one that is no text of UTF-8.
+std::vector<std::string> read_prompts(const std::string& path) {
+  if (std::filesystem::is_directory(path)) {
+    throw error_at(path, ErrorCode::invalid_argument, "is a folder; give a file of prompts");
+  }
+  std::ifstream in(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  if (!in.is_open() || in.bad()) throw error_at(path, ErrorCode::not_found, "cannot be read");
+  check_is_text(path, text);
+  std::vector<std::string> prompts;
+  for (size_t begin = text.starts_with("\xEF\xBB\xBF") ? 3 : 0; begin < text.size();) {
+    const size_t end = std::min(text.find_first_of("\r\n", begin), text.size());
+    prompts.push_back(text.substr(begin, end - begin));
+    begin = end + (text.compare(end, 2, "\r\n") == 0 ? 2 : 1);
+  }
+  if (prompts.empty())
+    throw error_at(path, ErrorCode::invalid_argument, "holds no prompt; write one on each line");
+  return prompts;
+}
+
+}  // namespace
+}  // namespace ffkit
 
 namespace {
 

@@ -1,0 +1,247 @@
+#include "http/message.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "base/make_error.h"
+#include "base/printable.h"
+
+namespace ffkit::http {
+namespace {
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+bool is_name(std::string_view name, std::string_view wanted) {
+  if (name.size() != wanted.size()) return false;
+  for (size_t i = 0; i < name.size(); ++i) {
+    if (lower(name[i]) != wanted[i]) return false;
+  }
+  return true;
+}
+
+// Up to `end`, which is taken away too; all of it where there is none.
+std::string_view take_until(std::string_view& text, std::string_view end) {
+  const size_t at = text.find(end);
+  const std::string_view taken = text.substr(0, at);
+  text.remove_prefix(at == std::string_view::npos ? text.size() : at + end.size());
+  return taken;
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+bool is_plain_path(std::string_view path) {
+  if (!path.starts_with('/') || path.find('\0') != std::string_view::npos) return false;
+  while (!path.empty()) {
+    const std::string_view part = take_until(path, "/");
+    if (part == "." || part == "..") return false;
+  }
+  return true;
+}
+
+std::optional<RequestProblem> parse_target(std::string_view target, Request& request) {
+  const std::string_view raw_path = take_until(target, "?");
+  std::optional<std::string> path = percent_decoded(raw_path, false);
+  if (!path || !is_plain_path(*path)) return RequestProblem{400, "the path is not a plain one"};
+  request.path = std::move(*path);
+  while (!target.empty()) {
+    std::string_view pair = take_until(target, "&");
+    if (pair.empty()) continue;
+    std::optional<std::string> name = percent_decoded(take_until(pair, "="), true);
+    std::optional<std::string> value = percent_decoded(pair, true);
+    if (!name || !value) return RequestProblem{400, "a parameter is not percent-encoded"};
+    request.parameters.insert_or_assign(std::move(*name), std::move(*value));
+  }
+  return std::nullopt;
+}
+
+std::optional<RequestProblem> parse_field(std::string_view line, Request& request) {
+  const size_t colon = line.find(':');
+  if (colon == 0 || colon == std::string_view::npos) {
+    return RequestProblem{400, "a line of the head has no name"};
+  }
+  const std::string_view name = line.substr(0, colon);
+  for (const char c : name) {
+    if (c <= ' ' || c == 127) return RequestProblem{400, "a name in the head has blanks"};
+  }
+  const std::string_view value = trimmed(line.substr(colon + 1));
+  if (is_name(name, "host")) {
+    // Two of them: what stands before this server may have looked at the other one.
+    if (!request.host.empty()) return RequestProblem{400, "Host is there twice"};
+    request.host = value;
+  } else if (is_name(name, "origin")) {
+    request.origin = value;
+  } else if (is_name(name, "sec-fetch-site")) {
+    request.fetch_site = value;
+  } else if (is_name(name, "sec-fetch-mode")) {
+    request.fetch_mode = value;
+  } else if (is_name(name, "sec-fetch-dest")) {
+    request.fetch_dest = value;
+  } else if (is_name(name, "connection")) {
+    if (is_name(value, "close")) request.keep_alive = false;
+    if (is_name(value, "keep-alive")) request.keep_alive = true;
+  } else if (is_name(name, "transfer-encoding") ||
+             (is_name(name, "content-length") && value != "0")) {
+    return RequestProblem{400, "a request has no body here"};
+  }
+  return std::nullopt;
+}
+
+std::string_view reason_of(int status) {
+  switch (status) {
+    case 200:
+      return "OK";
+    case 308:
+      return "Permanent Redirect";
+    case 400:
+      return "Bad Request";
+    case 403:
+      return "Forbidden";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 408:
+      return "Request Timeout";
+    case 431:
+      return "Request Header Fields Too Large";
+    case 503:
+      return "Service Unavailable";
+    case 505:
+      return "HTTP Version Not Supported";
+    default:
+      return status < 500 ? "Error" : "Internal Server Error";
+  }
+}
+
+// A name as a quoted string: no quotes, backslashes or control characters.
+std::string quoted(const std::string& name) {
+  std::string out = "\"";
+  for (const char c : name) {
+    const bool is_plain = c >= ' ' && c != '"' && c != '\\' && c != 127;
+    out += is_plain ? c : '_';
+  }
+  return out + '"';
+}
+
+}  // namespace
+
+std::optional<std::string> percent_decoded(std::string_view text, bool plus_is_blank) {
+  std::string out;
+  out.reserve(text.size());
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '%') {
+      if (text.size() - i < 3) return std::nullopt;
+      const int high = hex_digit(text[i + 1]);
+      const int low = hex_digit(text[i + 2]);
+      if (high < 0 || low < 0) return std::nullopt;
+      out += static_cast<char>(16 * high + low);
+      i += 2;
+    } else {
+      out += plus_is_blank && text[i] == '+' ? ' ' : text[i];
+    }
+  }
+  return out;
+}
+
+size_t head_length(std::string_view bytes) {
+  const size_t at = bytes.find("\r\n\r\n");
+  return at == std::string_view::npos ? 0 : at + 4;
+}
+
+std::optional<RequestProblem> parse_request(std::string_view head, Request& request) {
+  if (!head.ends_with("\r\n\r\n")) return RequestProblem{400, "the head does not end"};
+  head.remove_suffix(2);
+  std::string_view line = take_until(head, "\r\n");
+  const std::string_view method = take_until(line, " ");
+  const std::string_view target = take_until(line, " ");
+  if (line != "HTTP/1.1" && line != "HTTP/1.0") {
+    return RequestProblem{line.starts_with("HTTP/") ? 505 : 400, "this is not HTTP/1.1"};
+  }
+  if (method != "GET" && method != "HEAD") {
+    return RequestProblem{405, "only GET and HEAD are answered: the data are only read"};
+  }
+  for (const char c : target) {
+    if (c <= ' ' || c == 127) return RequestProblem{400, "the address has blanks"};
+  }
+  request.is_head = method == "HEAD";
+  request.keep_alive = line == "HTTP/1.1";
+  if (auto problem = parse_target(target, request)) return problem;
+  while (!head.empty()) {
+    if (auto problem = parse_field(take_until(head, "\r\n"), request)) return problem;
+  }
+  if (request.host.empty()) return RequestProblem{400, "Host is missing"};
+  return std::nullopt;
+}
+
+std::string Request::text(const std::string& name, const std::string& otherwise) const {
+  const auto at = parameters.find(name);
+  return at == parameters.end() ? otherwise : at->second;
+}
+
+int64_t Request::number(const std::string& name, int64_t otherwise, int64_t least,
+                        int64_t most) const {
+  return parameters.contains(name) ? required_number(name, least, most) : otherwise;
+}
+
+int64_t Request::required_number(const std::string& name, int64_t least, int64_t most) const {
+  const auto at = parameters.find(name);
+  if (at == parameters.end()) {
+    throw error_of(ErrorCode::invalid_argument, "the parameter '{}' is missing", name);
+  }
+  const std::string& value = at->second;
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (error != std::errc() || end != value.data() + value.size() || number < least ||
+      number > most) {
+    throw error_of(ErrorCode::invalid_argument, "'{}' is '{}', not a whole number from {} to {}",
+                   name, printable(value), least, most);
+  }
+  return number;
+}
+
+bool Request::flag(const std::string& name) const {
+  return number(name, 0, 0, 1) == 1;
+}
+
+std::string response_head(const Response& response, bool keep_alive) {
+  const std::string own = response.nonce.empty() ? "" : fmt::format(" 'nonce-{}'", response.nonce);
+  std::string head = fmt::format(
+      "HTTP/1.1 {} {}\r\n"
+      "Content-Type: {}\r\n"
+      "Content-Length: {}\r\n"
+      "Connection: {}\r\n"
+      "Cache-Control: {}\r\n"
+      "Content-Security-Policy: default-src 'self'; img-src 'self' blob: data:; style-src "
+      "'self'{}; "
+      "script-src 'self'{}; frame-ancestors 'none'; base-uri 'none'; form-action 'none'\r\n"
+      "X-Content-Type-Options: nosniff\r\n"
+      "Referrer-Policy: no-referrer\r\n"
+      "Cross-Origin-Resource-Policy: same-origin\r\n",
+      response.status, reason_of(response.status), response.content_type, response.body.size(),
+      keep_alive ? "keep-alive" : "close",
+      response.may_be_kept && response.status == 200 ? "private, max-age=3600" : "no-store", own,
+      own);
+  if (!response.location.empty()) head += fmt::format("Location: {}\r\n", response.location);
+  if (response.status == 405) head += "Allow: GET, HEAD\r\n";
+  if (!response.file_name.empty()) {
+    head +=
+        fmt::format("Content-Disposition: attachment; filename={}\r\n", quoted(response.file_name));
+  }
+  return head + "\r\n";
+}
+
+}  // namespace ffkit::http
