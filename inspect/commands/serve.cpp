@@ -13,7 +13,6 @@
 #include "data/data_sets.h"
 #include "http/server.h"
 #include "serve/site.h"
-#include "text/output.h"
 #include "tools/common/command_line.h"
 #include "views/wanted_views.h"
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/make_error.h"
-#include "text/output.h"
+#include "export/new_files.h"
 
 namespace ffkit {
 namespace {

@@ -7,7 +7,6 @@
 // draw_camera() and draw_from_above() draw the parts.
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>

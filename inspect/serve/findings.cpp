@@ -26,7 +26,6 @@
 #include "draw/contact_sheet.h"
 #include "draw/sheet_results.h"
 #include "scenes/keyframe.h"
-#include "scenes/scene_view.h"
 #include "views/view_sheet.h"
 
 namespace ffkit::serve {

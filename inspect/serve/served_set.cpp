@@ -9,7 +9,7 @@
 #include "base/printable.h"
 #include "draw/sheet_results.h"
 #include "format/schema/label_field.h"
-#include "scenes/scene_view.h"
+#include "scenes/keyframe.h"
 
 namespace ffkit::serve {
 namespace {

@@ -4,10 +4,8 @@
 
 #include <atomic>
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <mutex>
-#include <span>
 #include <string>
 #include <string_view>
 
