@@ -144,7 +144,7 @@ class House:
             room, folder = room_and_folder(file)
             if room and folder.startswith('include/'):
                 stem = os.path.basename(file).split('.')[0]
-                places = cpp[room, stem] or [(room, f) for f in FOLDERS[room] if f.split('/')[-1] == stem]
+                places = cpp[room, stem] or [(room, f) for f in FOLDERS[room] if f == stem]
                 owner[file] = places[0] if places else None
         return owner
 
