@@ -1,5 +1,3 @@
-#include "distributed/stop_vote.h"
-
 #include <gtest/gtest.h>
 
 #include <csignal>
