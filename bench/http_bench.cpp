@@ -13,7 +13,8 @@
 #include <vector>
 
 #include "faults/fault_server.h"
-#include "http/curl_client.h"
+#include "http/curl_library.h"
+#include "http/http_client.h"
 #include "requests/requests.h"
 
 namespace ffkit {

@@ -1,5 +1,6 @@
 #include "file/file_lock.h"
 
+#include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -31,6 +32,19 @@ bool is_open_file_at(const std::filesystem::path& path, int fd) {
   struct stat named {};
   return ::fstat(fd, &opened) == 0 && ::lstat(path.c_str(), &named) == 0 &&
          opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
+bool lock_bytes(int fd, int64_t offset, int64_t num_bytes, short type, bool wait) {
+  struct flock lock {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = offset;
+  lock.l_len = num_bytes;
+  int result = 0;
+  do {
+    result = ::fcntl(fd, wait ? F_OFD_SETLKW : F_OFD_SETLK, &lock);
+  } while (result != 0 && errno == EINTR);
+  return result == 0;
 }
 
 void FileLock::close() noexcept {

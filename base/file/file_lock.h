@@ -5,12 +5,19 @@
 // The owner chooses how to open it and what to say to the user. Not thread-safe.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 
 namespace ffkit {
 
 // Whether `path`, and no symbolic link there, is what `fd` has open.
 bool is_open_file_at(const std::filesystem::path& path, int fd);
+
+// Locks bytes of a file for whoever has it open, not for the process: until it is closed, or the
+// process is killed. `type` is F_RDLCK, F_WRLCK or F_UNLCK; `num_bytes` 0: all from `offset` on,
+// which need not be there. False: somebody else has the bytes; or, of one that waits, errno says
+// what is wrong.
+bool lock_bytes(int fd, int64_t offset, int64_t num_bytes, short type, bool wait);
 
 class FileLock {
  public:

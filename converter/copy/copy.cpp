@@ -18,7 +18,7 @@
 #include "copy/copy_plan.h"
 #include "copy/shard_copy.h"
 #include "input/cancel.h"
-#include "places/place_address.h"
+#include "storage/addresses/place.h"
 
 namespace ffkit {
 namespace {
@@ -39,22 +39,21 @@ struct ShardTask {
 // Copies shards side by side. The first error ends it.
 class ShardCopies {
  public:
-  ShardCopies(const std::string& from, const std::string& to, const CopyPlan& plan,
-              const CopyOptions& options, CopySummary& summary)
+  ShardCopies(const Place& from, const Place& to, const CopyPlan& plan, const CopyOptions& options,
+              CopySummary& summary)
       : from_(from), to_(to), options_(options), summary_(summary) {
     for (const CopiedSplit& split : plan.splits) {
       for (const ManifestShard& shard : split.manifest.shards) tasks_.push_back({&split, &shard});
       progress_.num_samples += split.manifest.num_records();
     }
-    progress_.split = fs::path(shown_address_of_place(to)).filename().string();
+    progress_.split = fs::path(to.shown()).filename().string();
     for (const CopiedSplit& split : plan.splits) there_.push_back(find_there(split));
   }
 
   // Whether the destination has no file for some shard.
   bool lacks_any() const {
     return std::ranges::any_of(tasks_, [this](const ShardTask& task) {
-      const std::string to =
-          address_below(address_below(to_, task.split->folder), task.shard->file);
+      const std::string to = target_of(task).address();
       return std::ranges::none_of(there_,
                                   [&to](const Lengths& lengths) { return lengths.contains(to); });
     });
@@ -73,9 +72,13 @@ class ShardCopies {
  private:
   using Lengths = std::map<std::string, int64_t>;
 
+  Place target_of(const ShardTask& task) const {
+    return to_.child(task.split->folder).child(task.shard->file);
+  }
+
   // What the destination has of a split, by one list.
   Lengths find_there(const CopiedSplit& split) const {
-    const std::string folder = address_below(to_, split.folder);
+    const std::string folder = to_.child(split.folder).address();
     Lengths lengths;
     for (const ListedObject& object : store_of(folder)->list(folder, false).objects) {
       lengths.emplace(object.address, object.facts.num_bytes);
@@ -104,10 +107,8 @@ class ShardCopies {
 
   void copy(const ShardTask& task) {
     const ManifestShard& shard = *task.shard;
-    const std::string from = address_below(address_below(from_, task.split->folder), shard.file);
-    const std::string to = address_below(address_below(to_, task.split->folder), shard.file);
-    const StoredFile source{store_of(from), from};
-    const StoredFile target{store_of(to), to};
+    const StoredFile source(from_.child(task.split->folder).child(shard.file));
+    const StoredFile target(target_of(task));
     const bool is_there = is_equal(target, shard);
     if (!is_there) {
       copy_shard(source, target, shard, task.split->manifest.schema, options_.cancel);
@@ -125,20 +126,21 @@ class ShardCopies {
   }
 
   bool is_equal(const StoredFile& target, const ManifestShard& shard) const {
-    const auto has = [&](const Lengths& lengths) { return lengths.contains(target.address); };
+    const std::string& address = target.place.address();
+    const auto has = [&](const Lengths& lengths) { return lengths.contains(address); };
     const auto found = std::ranges::find_if(there_, has);
     if (found == there_.end()) return false;
-    if (found->at(target.address) == shard.file_bytes && is_listed_shard(target, shard)) {
+    if (found->at(address) == shard.file_bytes && is_listed_shard(target, shard)) {
       return true;
     }
     throw Error(ErrorCode::invalid_argument, "is there already, and is not the shard to be copied",
-                {.path = shown_address_of_place(target.address),
+                {.path = target.place.shown(),
                  .subject = ErrorSubject::destination,
                  .remedy = "take it away, or give another place"});
   }
 
-  const std::string& from_;
-  const std::string& to_;
+  const Place& from_;
+  const Place& to_;
   const CopyOptions& options_;
   std::vector<ShardTask> tasks_;
   std::vector<Lengths> there_;
@@ -158,17 +160,18 @@ void validate_copy(const CopyOptions& options) {
 }
 
 // A copy into its own source, or of a source into itself.
-void refuse_same_place(const std::string& from, const std::string& to) {
+void refuse_same_place(const Place& from, const Place& to) {
+  const auto is_below = [](const Place& place, const Place& folder) {
+    return place.address().starts_with(folder.address() + "/");
+  };
   std::string what;
-  if (from == to) what = "is what is to be copied";
-  if (to.starts_with(from + "/")) what = fmt::format("lies in '{}'", shown_address_of_place(from));
-  if (from.starts_with(to + "/"))
-    what = fmt::format("holds '{}' already", shown_address_of_place(from));
+  if (from.address() == to.address()) what = "is what is to be copied";
+  if (is_below(to, from)) what = fmt::format("lies in '{}'", from.shown());
+  if (is_below(from, to)) what = fmt::format("holds '{}' already", from.shown());
   if (what.empty()) return;
-  throw Error(ErrorCode::invalid_argument, what,
-              {.path = shown_address_of_place(to),
-               .subject = ErrorSubject::destination,
-               .remedy = "give another place"});
+  throw Error(
+      ErrorCode::invalid_argument, what,
+      {.path = to.shown(), .subject = ErrorSubject::destination, .remedy = "give another place"});
 }
 
 }  // namespace
@@ -176,10 +179,10 @@ void refuse_same_place(const std::string& from, const std::string& to) {
 CopySummary copy_dataset(const fs::path& from, const fs::path& to, const CopyOptions& options) {
   validate_copy(options);
   const auto start = std::chrono::steady_clock::now();
-  const std::string source = address_of_place(from);
-  const std::string destination = address_of_place(to);
+  const Place source = Place(from).in_store();
+  const Place destination = Place(to).in_store();
   refuse_same_place(source, destination);
-  const CopyPlan plan = plan_copy(from, options.splits);
+  const CopyPlan plan = plan_copy(Place(from), options.splits);
   if (options.note) {
     for (const std::string& note : plan.notes) options.note(note);
   }
@@ -190,23 +193,22 @@ CopySummary copy_dataset(const fs::path& from, const fs::path& to, const CopyOpt
     summary.num_records += split.manifest.num_records();
     summary.file_bytes += split.manifest.file_bytes();
   }
-  const std::shared_ptr<ObjectStore> store = store_of(destination);
+  const std::shared_ptr<ObjectStore> store = store_of(destination.address());
   const CopyTarget target = look_at_target(plan, destination);
   ShardCopies copies(source, destination, plan, options, summary);
   // What is whole already stays readable while it is compared.
   std::optional<CopyMarker> marker;
-  const bool is_marked = store->find(address_below(destination, kUnfinishedMarker)).has_value();
+  const bool is_marked = store->find(destination.child(kUnfinishedMarker).address()).has_value();
   if (!target.is_finished || copies.lacks_any() || is_marked) {
     marker.emplace(store, destination, plan.fingerprint(), options);
   }
   copies.run();
   throw_if_cancelled(options.cancel);
   if (marker) marker->require_held();
-  const std::string report = address_below(destination, "report.jsonl");
+  const std::string report = destination.child("report.jsonl").address();
   if (plan.report && !target.is_finished) store->put(report, bytes_of(*plan.report), false);
   for (const CopiedSplit& split : plan.splits) {
-    const std::string manifest =
-        address_below(address_below(destination, split.folder), "manifest.json");
+    const std::string manifest = destination.child(split.folder).child("manifest.json").address();
     if (std::ranges::find(target.manifests, manifest) != target.manifests.end()) continue;
     store->put(manifest, bytes_of(split.manifest_text), /*only_if_new=*/false);
   }

@@ -15,7 +15,6 @@
 
 #include "base/file/file.h"
 #include "input/cancel.h"
-#include "places/place_address.h"
 
 namespace ffkit {
 namespace {
@@ -27,24 +26,24 @@ constexpr int64_t kMostMarkerBytes = 1 << 16;
 
 }  // namespace
 
-CopyMarker::CopyMarker(std::shared_ptr<ObjectStore> store, std::string to, const std::string& plan,
+CopyMarker::CopyMarker(std::shared_ptr<ObjectStore> store, Place to, const std::string& plan,
                        const CopyOptions& options)
     : store_(std::move(store)),
       to_(std::move(to)),
-      address_(address_below(to_, kUnfinishedMarker)) {
+      address_(to_.child(kUnfinishedMarker).address()) {
   const std::string text = to_text({.kind = kCopyKind, .plan = plan, .command = options.command});
   const auto put = [&] {
     return store_->put(address_, std::as_bytes(std::span(text)), /*only_if_new=*/true);
   };
   bool is_new = false;
-  if (is_place_on_disk(to_)) {
+  if (to_.is_on_disk()) {
     // A process that ends its copy between two steps makes it necessary to look again.
     do {
       throw_if_cancelled(options.cancel);
       is_new = put();
     } while (!hold_folder_of_marker(options));
   } else {
-    claim_.emplace(to_, options.note, [&options] { throw_if_cancelled(options.cancel); });
+    claim_.emplace(to_.path(), options.note, [&options] { throw_if_cancelled(options.cancel); });
     is_new = put();
   }
   if (!is_new) require_same(plan, options);
@@ -52,8 +51,8 @@ CopyMarker::CopyMarker(std::shared_ptr<ObjectStore> store, std::string to, const
 
 // Returns false when the marker is gone.
 bool CopyMarker::hold_folder_of_marker(const CopyOptions& options) {
-  const fs::path folder = path_of_place(to_);
-  const fs::path marker = path_of_place(address_);
+  const fs::path folder = to_.path_on_disk();
+  const fs::path marker = folder / kUnfinishedMarker;
   claim_file_.release();
   lock_ = FileLock(open_descriptor(marker, O_RDWR | O_NOFOLLOW));
   if (!lock_.is_open()) {
@@ -101,9 +100,7 @@ void CopyMarker::remove() {
 
 void CopyMarker::refuse(const std::string& what, const std::string& remedy) const {
   throw Error(ErrorCode::invalid_argument, what,
-              {.path = shown_address_of_place(to_),
-               .subject = ErrorSubject::destination,
-               .remedy = remedy});
+              {.path = to_.shown(), .subject = ErrorSubject::destination, .remedy = remedy});
 }
 
 }  // namespace ffkit

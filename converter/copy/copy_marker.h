@@ -15,16 +15,17 @@
 #include "base/file/claim_file.h"
 #include "base/file/file_lock.h"
 #include "output/store_claim.h"
+#include "storage/addresses/place.h"
 #include "storage/stores/object_store.h"
 
 namespace ffkit {
 
 class CopyMarker {
  public:
-  // `to` is the destination's address, `plan` what identifies the data that are copied. Throws
+  // `to` is asked as a store, `plan` what identifies the data that are copied. Throws
   // Error(invalid_argument) where another process writes, and where anything unfinished is there
   // but a copy of the same data under CopyOptions::resume.
-  CopyMarker(std::shared_ptr<ObjectStore> store, std::string to, const std::string& plan,
+  CopyMarker(std::shared_ptr<ObjectStore> store, Place to, const std::string& plan,
              const CopyOptions& options);
 
   // Throws Error(invalid_argument) where another process has taken over.
@@ -38,7 +39,7 @@ class CopyMarker {
   [[noreturn]] void refuse(const std::string& what, const std::string& remedy) const;
 
   const std::shared_ptr<ObjectStore> store_;
-  const std::string to_;
+  const Place to_;
   const std::string address_;  // of the marker
   std::optional<StoreClaim> claim_;
   FileLock lock_;

@@ -14,9 +14,9 @@
 #include "format/dataset/dataset_files.h"
 #include "output/own_names.h"
 #include "places/place.h"
-#include "places/place_address.h"
 #include "storage/addresses/address.h"
-#include "storage/reader/places.h"
+#include "storage/addresses/place.h"
+#include "storage/reader/random_reader.h"
 
 namespace ffkit {
 namespace {
@@ -28,12 +28,10 @@ constexpr const char* kReportName = "report.jsonl";
 constexpr int64_t kMostManifestBytes = int64_t{256} << 20;
 constexpr int64_t kMostReportBytes = int64_t{4} << 30;
 
-[[noreturn]] void refuse_target(const std::string& place, const std::string& what,
+[[noreturn]] void refuse_target(const Place& place, const std::string& what,
                                 const std::string& remedy) {
   throw Error(ErrorCode::invalid_argument, what,
-              {.path = shown_address_of_place(place),
-               .subject = ErrorSubject::destination,
-               .remedy = remedy});
+              {.path = place.shown(), .subject = ErrorSubject::destination, .remedy = remedy});
 }
 
 CopiedSplit split_at_place(const fs::path& path, const std::string& folder) {
@@ -44,23 +42,22 @@ CopiedSplit split_at_place(const fs::path& path, const std::string& folder) {
 }
 
 // Files that are no part of the data set, which a store or a disk lists.
-void note_others(const fs::path& from, CopyPlan& plan) {
-  const std::string place = address_of_place(from);
+void note_others(const Place& place, CopyPlan& plan) {
   Listing listing;
   try {
-    listing = store_of(place)->list(place, /*recursive=*/true);
+    listing = store_of(place.address())->list(place.address(), /*recursive=*/true);
   } catch (const Error& error) {
     if (error.code() == ErrorCode::unsupported) return;  // a web server has no lists
     throw;
   }
-  std::set<std::string> own = {address_below(place, kReportName)};
+  std::set<std::string> own = {place.child(kReportName).address()};
   std::set<std::string> folders;
   for (const CopiedSplit& split : plan.splits) {
-    const std::string folder = address_below(place, split.folder);
-    folders.insert(folder);
-    own.insert(address_below(folder, kManifestName));
+    const Place folder = place.child(split.folder);
+    folders.insert(folder.address());
+    own.insert(folder.child(kManifestName).address());
     for (const ManifestShard& shard : split.manifest.shards) {
-      own.insert(address_below(folder, shard.file));
+      own.insert(folder.child(shard.file).address());
     }
   }
   std::vector<std::string> others;
@@ -75,14 +72,14 @@ void note_others(const fs::path& from, CopyPlan& plan) {
   }
   if (num_others > 0) {
     plan.notes.push_back(fmt::format(
-        "{}: {} {} no part of the data set and {} not copied: {}{}", shown_address_of_place(place),
-        num_others, num_others == 1 ? "file is" : "files are", num_others == 1 ? "is" : "are",
+        "{}: {} {} no part of the data set and {} not copied: {}{}", place.shown(), num_others,
+        num_others == 1 ? "file is" : "files are", num_others == 1 ? "is" : "are",
         fmt::join(others, ", "), num_others > std::ssize(others) ? ", ..." : ""));
   }
 }
 
-std::optional<std::string> report_at(const fs::path& folder) {
-  const std::string address = address_below(address_of_place(folder), kReportName);
+std::optional<std::string> report_at(const Place& folder) {
+  const std::string address = folder.child(kReportName).address();
   const std::shared_ptr<ObjectStore> store = store_of(address);
   if (!store->find(address)) return std::nullopt;
   return store->read_all(address, kMostReportBytes);
@@ -99,8 +96,9 @@ std::string CopyPlan::fingerprint() const {
   return fmt::format("{:016x}", hash);
 }
 
-CopyPlan plan_copy(const fs::path& from, const std::vector<std::string>& splits) {
-  if (!is_address(from) && !fs::is_directory(from)) {
+CopyPlan plan_copy(const Place& place, const std::vector<std::string>& splits) {
+  const fs::path& from = place.path();
+  if (!place.is_in_store() && !fs::is_directory(from)) {
     throw Error(ErrorCode::not_found, "there is no such folder",
                 {.path = from.string(),
                  .subject = ErrorSubject::dataset,
@@ -127,29 +125,29 @@ CopyPlan plan_copy(const fs::path& from, const std::vector<std::string>& splits)
       }
       plan.splits.push_back(split_at_place(from, split));
     }
-    plan.report = report_at(from);
+    plan.report = report_at(place.in_store());
   }
-  note_others(from, plan);
+  note_others(place.in_store(), plan);
   return plan;
 }
 
-CopyTarget look_at_target(const CopyPlan& plan, const std::string& to) {
-  const std::shared_ptr<ObjectStore> store = store_of(to);
+CopyTarget look_at_target(const CopyPlan& plan, const Place& to) {
+  const std::shared_ptr<ObjectStore> store = store_of(to.address());
   CopyTarget target;
   for (const CopiedSplit& split : plan.splits) {
-    const std::string folder = address_below(to, split.folder);
-    std::set<std::string> own = {address_below(folder, kManifestName)};
-    if (split.folder.empty()) own.insert(address_below(folder, kReportName));
+    const Place folder = to.child(split.folder);
+    std::set<std::string> own = {folder.child(kManifestName).address()};
+    if (split.folder.empty()) own.insert(folder.child(kReportName).address());
     for (const ManifestShard& shard : split.manifest.shards) {
-      own.insert(address_below(folder, shard.file));
+      own.insert(folder.child(shard.file).address());
     }
-    for (const ListedObject& object : store->list(folder, /*recursive=*/false).objects) {
-      const std::string name = object.address.substr(folder.size() + 1);
+    for (const ListedObject& object : store->list(folder.address(), /*recursive=*/false).objects) {
+      const std::string name = object.address.substr(folder.address().size() + 1);
       if (own.contains(object.address) || is_marker_name(name)) continue;
       refuse_target(folder, fmt::format("holds '{}', which is no part of what is copied", name),
                     "give another place, or take it away");
     }
-    const std::string manifest = address_below(folder, kManifestName);
+    const std::string manifest = folder.child(kManifestName).address();
     if (!store->find(manifest)) continue;
     if (store->read_all(manifest, kMostManifestBytes) != split.manifest_text) {
       refuse_target(folder, "holds another data set", "give another place, or take it away");

@@ -1,7 +1,6 @@
 // What a copy of a data set consists of, read from its manifests, and what is at its destination.
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,7 +28,7 @@ struct CopyPlan {
 };
 
 // Throws as copy_dataset() for what is not finished or no data set with manifests.
-CopyPlan plan_copy(const std::filesystem::path& from, const std::vector<std::string>& splits);
+CopyPlan plan_copy(const Place& from, const std::vector<std::string>& splits);
 
 // Of a place that is to hold the copy.
 struct CopyTarget {
@@ -37,6 +36,6 @@ struct CopyTarget {
   std::vector<std::string> manifests;  // addresses of those that are there, and equal
 };
 // Throws Error(invalid_argument) when another data set is there, or files of none.
-CopyTarget look_at_target(const CopyPlan& plan, const std::string& to);
+CopyTarget look_at_target(const CopyPlan& plan, const Place& to);
 
 }  // namespace ffkit

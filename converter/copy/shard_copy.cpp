@@ -16,7 +16,6 @@
 #include "format/reader/reader_of.h"
 #include "format/shard/shard_file.h"
 #include "input/cancel.h"
-#include "places/place_address.h"
 #include "storage/reader/random_reader.h"
 
 namespace ffkit {
@@ -76,19 +75,17 @@ class EndsReader : public RandomReader {
 class PlainReader final : public EndsReader {
  public:
   PlainReader(const StoredFile& file, int64_t num_bytes, std::string version)
-      : EndsReader(shown_address_of_place(file.address), num_bytes),
-        file_(file),
-        version_(std::move(version)) {
+      : EndsReader(file.place.shown(), num_bytes), file_(file), version_(std::move(version)) {
     const int64_t end_bytes = std::min(size_, kEndBytes);
     end_.resize(static_cast<size_t>(end_bytes));
-    if (end_bytes > 0) file_.store->read(file_.address, size_ - end_bytes, end_, version_);
+    if (end_bytes > 0) file_.store->read(file_.place.address(), size_ - end_bytes, end_, version_);
     begin_.resize(static_cast<size_t>(std::min(size_ - end_bytes, kBeginBytes)));
-    if (!begin_.empty()) file_.store->read(file_.address, 0, begin_, version_);
+    if (!begin_.empty()) file_.store->read(file_.place.address(), 0, begin_, version_);
   }
 
  private:
   void read_between(int64_t offset, std::span<std::byte> out, int64_t) const override {
-    file_.store->read(file_.address, offset, out, version_);
+    file_.store->read(file_.place.address(), offset, out, version_);
   }
 
   const StoredFile file_;
@@ -231,7 +228,7 @@ class Pieces {
     const int64_t num_bytes = std::min(kPieceBytes, num_bytes_ - asked_);
     const auto piece = std::make_shared<Piece>(static_cast<size_t>(num_bytes));
     underway_.push_back(piece);
-    file_.store->read(file_.address, asked_, piece->bytes, version_,
+    file_.store->read(file_.place.address(), asked_, piece->bytes, version_,
                       [piece](const std::exception_ptr& error) {
                         if (error == nullptr) {
                           piece->promise.set_value();
@@ -251,10 +248,10 @@ class Pieces {
 };
 
 ObjectFacts facts_of(const StoredFile& file) {
-  const std::optional<ObjectFacts> facts = file.store->find(file.address);
+  const std::optional<ObjectFacts> facts = file.store->find(file.place.address());
   if (!facts) {
     throw Error(ErrorCode::not_found, "the manifest lists this shard, but it is not there",
-                {.path = shown_address_of_place(file.address),
+                {.path = file.place.shown(),
                  .subject = ErrorSubject::shard,
                  .remedy = "copy or convert the data set again"});
   }
@@ -266,12 +263,12 @@ ObjectFacts facts_of(const StoredFile& file) {
 void copy_shard(const StoredFile& from, const StoredFile& to, const ManifestShard& listed,
                 const Schema& schema, const std::atomic<bool>* cancel) {
   const ObjectFacts facts = facts_of(from);
-  const std::string path = shown_address_of_place(from.address);
+  const std::string path = from.place.shown();
   const int64_t num_bytes = facts.num_bytes;
   const ShardReader shard =
       open_checked(std::make_shared<PlainReader>(from, num_bytes, facts.version), listed, schema);
   RecordChecks records(shard, path);
-  const std::unique_ptr<Upload> upload = to.store->upload(to.address, num_bytes);
+  const std::unique_ptr<Upload> upload = to.store->upload(to.place.address(), num_bytes);
   // A reader of the trailer may begin among the last records.
   const int64_t begin_of_end = std::max<int64_t>(0, std::min(records.end(), num_bytes - kEndBytes));
   std::vector<std::byte> begin;

@@ -10,14 +10,17 @@
 
 #include <ffkit/format/manifest.h>
 
+#include "storage/addresses/place.h"
 #include "storage/stores/object_store.h"
 
 namespace ffkit {
 
-// A file at an address; for those of disks, file://.
+// A file that a store is asked for.
 struct StoredFile {
+  explicit StoredFile(Place file) : place(std::move(file)), store(store_of(place.address())) {}
+
+  Place place;
   std::shared_ptr<ObjectStore> store;
-  std::string address;
 };
 
 // Throws Error(corrupt) for a shard that is damaged, or not the one that is listed;

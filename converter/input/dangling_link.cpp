@@ -7,12 +7,12 @@
 #include <system_error>
 
 #include "base/make_error.h"
-#include "storage/stores/object_store.h"
+#include "storage/addresses/place.h"
 
 namespace ffkit {
 
 std::string dangling_link(const std::filesystem::path& path) {
-  if (is_address(path)) return {};  // stores have no links
+  if (Place(path).is_in_store()) return {};  // stores have no links
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0 || !S_ISLNK(status.st_mode)) return {};
   if (::stat(path.c_str(), &status) == 0) return {};

@@ -12,7 +12,7 @@
 
 #include "base/make_error.h"
 #include "storage/addresses/address.h"
-#include "storage/stores/object_store.h"
+#include "storage/addresses/place.h"
 
 namespace ffkit {
 namespace {
@@ -46,10 +46,10 @@ FileStamp stamp_of(const PlacedObject& object) {
 }  // namespace
 
 InputFile::InputFile(std::filesystem::path path) {
-  if (is_address(path)) {
-    object_ = std::make_unique<ObjectFile>(path);
+  if (const Place place(path); place.is_in_store()) {
+    object_ = std::make_unique<ObjectFile>(place.path());
     stamp_ = stamp_of(object_->listed());
-    name_ = shown_address(path.native());
+    name_ = shown_address(place.address());
   } else {
     file_ = File::open_for_reading(std::move(path));
     stamp_ = stamp_of(*file_);
@@ -57,10 +57,10 @@ InputFile::InputFile(std::filesystem::path path) {
 }
 
 InputFile::InputFile(std::filesystem::path path, const FileStamp& listed) : stamp_(listed) {
-  if (is_address(path)) {
+  if (const Place place(path); place.is_in_store()) {
     object_ = std::make_unique<ObjectFile>(
-        path, PlacedObject{.num_bytes = listed.num_bytes, .version = listed.modified_ns});
-    name_ = shown_address(path.native());
+        place.path(), PlacedObject{.num_bytes = listed.num_bytes, .version = listed.modified_ns});
+    name_ = shown_address(place.address());
   } else {
     file_ = File::open_for_reading(std::move(path));
     stamp_ = stamp_of(*file_);
@@ -99,8 +99,8 @@ void InputFile::expect_scattered_reads(bool are_scattered) const {
 
 FileStamp stamp_of(const std::filesystem::path& path, std::error_code& error) {
   error.clear();
-  if (is_address(path)) {
-    const std::optional<PlacedObject> object = object_at(path);
+  if (const Place place(path); place.is_in_store()) {
+    const std::optional<PlacedObject> object = object_at(place);
     if (object) return stamp_of(*object);
     error = std::make_error_code(std::errc::no_such_file_or_directory);
     return {};
@@ -119,14 +119,14 @@ FileStamp stamp_of(const std::filesystem::path& path, std::error_code& error) {
 }
 
 std::vector<std::byte> read_source_bytes(const std::filesystem::path& path, int64_t max_bytes) {
-  if (!is_address(path)) return read_whole_file(path, max_bytes);
+  if (!Place(path).is_in_store()) return read_whole_file(path, max_bytes);
   const std::string text = read_source_text(path, max_bytes);
   const auto bytes = std::as_bytes(std::span(text));
   return {bytes.begin(), bytes.end()};
 }
 
 std::string read_source_text(const std::filesystem::path& path, int64_t max_bytes) {
-  if (!is_address(path)) return read_whole_text(path, max_bytes);
+  if (!Place(path).is_in_store()) return read_whole_text(path, max_bytes);
   const InputFile file(path);
   if (file.size() > max_bytes) {
     throw error_at(file.path(), ErrorCode::unsupported, "has {} bytes, and may have {}",

@@ -7,6 +7,7 @@
 #include "base/file/file.h"
 #include "base/make_error.h"
 #include "input/grouped_source.h"
+#include "storage/addresses/place.h"
 
 namespace ffkit {
 
@@ -62,7 +63,7 @@ std::unique_ptr<Source> KindConversion::open(const std::filesystem::path& path,
                                              bool is_dry_run) const {
   // What is no address and no path says what it is: "az://container", "s3:/bucket".
   if (is_local(path) && !std::filesystem::exists(path)) require_local(path);
-  SourceArguments arguments{.path = path,
+  SourceArguments arguments{.path = Place(path).path(),
                             .conversion = options_,
                             .is_dry_run = is_dry_run,
                             .temporary_folder = destination,
@@ -81,7 +82,7 @@ std::unique_ptr<Source> KindConversion::open(const std::filesystem::path& path,
     require_as_listed(group.files);
     return source;
   };
-  return std::make_unique<GroupedSource>(path, *std::move(listing), open_group, options_);
+  return std::make_unique<GroupedSource>(arguments.path, *std::move(listing), open_group, options_);
 }
 
 }  // namespace ffkit

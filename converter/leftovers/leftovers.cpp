@@ -21,7 +21,7 @@
 #include "output/own_names.h"
 #include "output/store_claim.h"
 #include "output/store_parts.h"
-#include "places/place_address.h"
+#include "storage/addresses/place.h"
 #include "storage/stores/object_store.h"
 
 namespace ffkit {
@@ -42,8 +42,9 @@ bool is_part_folder(const std::string& folder) {
 
 // Whether a process of this machine holds the marker, or has a file in the folder.
 bool is_in_use(const std::string& folder) {
-  if (!is_place_on_disk(folder)) return false;
-  const fs::path path = path_of_place(folder);
+  const Place place(folder);
+  if (!place.is_on_disk()) return false;
+  const fs::path path = place.path_on_disk();
   if (ClaimFile::user_of(path, FileLock::Mode::exclusive).is_here) return true;
   FileLock lock(open_descriptor(path / kUnfinishedMarker, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
   return lock.is_open() && lock.try_lock(FileLock::Mode::exclusive) == EWOULDBLOCK;
@@ -71,14 +72,14 @@ struct LookedAt {
 class Search {
  public:
   explicit Search(const fs::path& place)
-      : place_(address_of_place(place)), store_(store_of(place_)) {}
+      : place_(Place(place).in_store().address()), store_(store_of(place_)) {}
 
   Leftovers run() {
     LookedAt top = look_at(place_, nullptr);
     const Listing listing = store_->list(place_, /*recursive=*/false);
     if (top.objects.empty() && listing.folders.empty()) {
       throw Error(ErrorCode::not_found, "there is nothing",
-                  {.path = shown_address_of_place(place_),
+                  {.path = Place(place_).shown(),
                    .subject = ErrorSubject::dataset,
                    .remedy = "give the folder of a data set, or of a split"});
     }
@@ -128,7 +129,7 @@ class Search {
       return std::nullopt;
     }
     std::set<std::string> names = {kManifestFile};
-    for (const ManifestShard& shard : read_manifest(path_of_place(manifest)).shards) {
+    for (const ManifestShard& shard : read_manifest(Place(manifest).path_on_disk()).shards) {
       names.insert(shard.file);
     }
     return names;
@@ -138,7 +139,7 @@ class Search {
     const std::optional<std::set<std::string>> named = named_in(looked);
     for (const ListedObject& object : looked.objects) {
       const std::string name = last_name(object.address);
-      Leftover leftover{.path = path_of_place(object.address),
+      Leftover leftover{.path = Place(object.address).path_on_disk(),
                         .num_bytes = object.facts.num_bytes,
                         .is_in_use = looked.is_in_use};
       if (named && named->contains(name)) {
@@ -170,7 +171,7 @@ class Search {
       found_.found.push_back({.kind = !top.is_unfinished ? Leftover::Kind::temporary
                                       : is_marker        ? Leftover::Kind::marker
                                                          : Leftover::Kind::work,
-                              .path = path_of_place(object.address),
+                              .path = Place(object.address).path_on_disk(),
                               .num_bytes = object.facts.num_bytes});
     }
   }
@@ -185,7 +186,7 @@ class Search {
       }
       found_.notes.push_back(
           fmt::format("{}: uploads that were not finished cannot be looked for: {}",
-                      shown_address_of_place(place_), error.message()));
+                      Place(place_).shown(), error.message()));
       return;
     }
     for (const UnfinishedUpload& upload : uploads) {
@@ -195,15 +196,15 @@ class Search {
       const bool is_below = folder == place_ || folder.substr(0, folder.rfind('/')) == place_;
       const bool is_own = is_shard_name(name) || is_temporary_name(name) || is_marker_name(name) ||
                           name == kManifestFile || name == kReportFile ||
-                          is_place_on_disk(upload.address);
+                          Place(upload.address).is_on_disk();
       if (!is_below || !is_own) {
-        found_.others.push_back(path_of_place(upload.address));
+        found_.others.push_back(Place(upload.address).path_on_disk());
         continue;
       }
       const LookedAt& of = looked == folders_.end() ? folders_.front() : *looked;
       found_.found.push_back(
           {.kind = of.is_unfinished ? Leftover::Kind::work : Leftover::Kind::upload,
-           .path = path_of_place(upload.address),
+           .path = Place(upload.address).path_on_disk(),
            .num_bytes = upload.num_bytes,
            .upload_id = upload.id,
            .since = upload.begun,
@@ -226,7 +227,7 @@ Leftovers find_leftovers(const fs::path& place) {
 
 RemovedLeftovers remove_leftovers(const fs::path& place, bool unfinished,
                                   const std::function<void(const std::string&)>& note) {
-  const std::string address = address_of_place(place);
+  const std::string address = Place(place).in_store().address();
   const std::shared_ptr<ObjectStore> store = store_of(address);
   std::vector<std::string> parts;
   const auto look = [&] {
@@ -239,7 +240,7 @@ RemovedLeftovers remove_leftovers(const fs::path& place, bool unfinished,
   // While these are held, no conversion begins or goes on there.
   std::deque<StoreClaim> claims;
   // A conversion to a folder has a lock, which the search has looked at; the parts in one have not.
-  if (unfinished && (!is_place_on_disk(address) || !parts.empty()) &&
+  if (unfinished && (!Place(address).is_on_disk() || !parts.empty()) &&
       std::ranges::any_of(leftovers.found, &Leftover::is_of_unfinished)) {
     claims.emplace_back(address, note, std::function<void()>());
     for (const std::string& part : parts) {
@@ -256,7 +257,7 @@ RemovedLeftovers remove_leftovers(const fs::path& place, bool unfinished,
     // With the claims, it is this process that is seen.
     if ((leftover.is_in_use && claims.empty()) || (leftover.is_of_unfinished() && !unfinished))
       continue;
-    const std::string file = address_of_place(leftover.path);
+    const std::string file = Place(leftover.path).in_store().address();
     // Our own claims end with this function.
     if (!claims.empty() && StoreClaim::is_claim(last_name(file))) continue;
     if (leftover.upload_id.empty()) {

@@ -8,7 +8,7 @@
 
 #include "base/make_error.h"
 #include "places/place.h"
-#include "storage/stores/object_store.h"
+#include "storage/addresses/place.h"
 
 namespace ffkit {
 namespace {
@@ -89,7 +89,7 @@ void expand(const std::string& text, std::vector<fs::path>& all) {
 bool is_brace_list(const fs::path& path) {
   if (!find_list(path.native())) return false;
   std::error_code ignored;
-  return is_address(path) || !fs::exists(path, ignored);
+  return Place(path).is_in_store() || !fs::exists(path, ignored);
 }
 
 std::vector<fs::path> expand_braces(const fs::path& path) {

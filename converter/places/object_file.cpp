@@ -7,6 +7,7 @@
 #include "base/make_error.h"
 #include "places/read_ahead.h"
 #include "storage/addresses/address.h"
+#include "storage/addresses/place.h"
 
 namespace ffkit {
 namespace {
@@ -130,7 +131,7 @@ void ObjectFile::announce(int64_t offset, int64_t num_bytes) const {
 }
 
 void announce_range(const std::filesystem::path& path, int64_t offset, int64_t num_bytes) noexcept {
-  if (!is_address(path)) return;
+  if (!Place(path).is_in_store()) return;
   try {
     read_ahead::announce(path.native(), offset, num_bytes, "");
   } catch (...) {  // NOLINT(bugprone-empty-catch)

@@ -10,6 +10,7 @@
 #include "base/fnv.h"
 #include "base/make_error.h"
 #include "storage/addresses/address.h"
+#include "storage/addresses/place.h"
 #include "storage/stores/object_store.h"
 
 namespace ffkit {
@@ -20,8 +21,8 @@ namespace fs = std::filesystem;
 // Files of a folder that a store is asked for one by one before the folder is listed.
 constexpr int kFoundAlone = 4;
 
-std::string without_slashes(const fs::path& address) {
-  std::string text = address.native();
+std::string without_slashes(const Place& place) {
+  std::string text = place.address();
   while (text.ends_with('/') && !text.ends_with("://")) text.pop_back();
   return text;
 }
@@ -133,9 +134,9 @@ class Memory {
   std::map<std::string, int> num_alone_;
 };
 
-bool has_lists(const fs::path& address) {
-  const Scheme scheme = parse_address(address.native()).scheme;
-  return scheme != Scheme::https && scheme != Scheme::http;
+bool has_lists(const Place& place) {
+  const std::string& address = place.address();
+  return !address.starts_with("https://") && !address.starts_with("http://");
 }
 
 }  // namespace
@@ -150,21 +151,21 @@ int64_t version_number(const std::string& version) {
   return static_cast<int64_t>(fnv1a64(std::as_bytes(std::span(text))) >> 1);
 }
 
-FolderEntries::FolderEntries(const fs::path& folder) {
-  if (is_address(folder)) {
+FolderEntries::FolderEntries(const Place& folder) {
+  if (folder.is_in_store()) {
     begin_.objects_ = Memory::of_process().folder(without_slashes(folder))->entries;
   } else {
-    begin_.local_ = fs::directory_iterator(folder);
+    begin_.local_ = fs::directory_iterator(folder.path());
   }
   begin_.load();
 }
 
-FolderEntries::FolderEntries(const fs::path& folder, std::error_code& error) {
+FolderEntries::FolderEntries(const Place& folder, std::error_code& error) {
   error.clear();
-  if (is_address(folder)) {
+  if (folder.is_in_store()) {
     begin_.objects_ = Memory::of_process().folder(without_slashes(folder))->entries;
   } else {
-    begin_.local_ = fs::directory_iterator(folder, error);
+    begin_.local_ = fs::directory_iterator(folder.path(), error);
   }
   begin_.load();
 }
@@ -184,9 +185,9 @@ void FolderEntries::Iterator::load() {
   entry_ = objects_ == nullptr ? FolderEntry(*local_) : (*objects_)[next_];
 }
 
-std::optional<PlacedObject> object_at(const fs::path& address) {
-  const std::string name = without_slashes(address);
-  if (has_lists(name)) {
+std::optional<PlacedObject> object_at(const Place& place) {
+  const std::string name = without_slashes(place);
+  if (has_lists(place)) {
     const FolderPointer folder =
         Memory::of_process().folder_for_file(fs::path(name).parent_path().native());
     if (folder != nullptr) {
@@ -200,39 +201,39 @@ std::optional<PlacedObject> object_at(const fs::path& address) {
   return placed(*facts);
 }
 
-bool exists_at(const fs::path& path) {
-  if (!is_address(path)) return fs::exists(path);
-  return object_at(path).has_value() || is_folder_at(path);
+bool exists_at(const Place& place) {
+  if (!place.is_in_store()) return fs::exists(place.path());
+  return object_at(place).has_value() || is_folder_at(place);
 }
 
-bool exists_at(const fs::path& path, std::error_code& error) {
-  if (!is_address(path)) return fs::exists(path, error);
+bool exists_at(const Place& place, std::error_code& error) {
+  if (!place.is_in_store()) return fs::exists(place.path(), error);
   error.clear();
-  return exists_at(path);
+  return exists_at(place);
 }
 
-bool is_folder_at(const fs::path& path, std::error_code& error) {
-  if (!is_address(path)) return fs::is_directory(path, error);
+bool is_folder_at(const Place& place, std::error_code& error) {
+  if (!place.is_in_store()) return fs::is_directory(place.path(), error);
   error.clear();
-  return is_folder_at(path);
+  return is_folder_at(place);
 }
 
-bool is_folder_at(const fs::path& path) {
-  if (!is_address(path)) return fs::is_directory(path);
-  if (!has_lists(path) && object_at(path)) return false;
+bool is_folder_at(const Place& place) {
+  if (!place.is_in_store()) return fs::is_directory(place.path());
+  if (!has_lists(place) && object_at(place)) return false;
   try {
-    return !Memory::of_process().folder(without_slashes(path))->entries->empty();
+    return !Memory::of_process().folder(without_slashes(place))->entries->empty();
   } catch (const Error& error) {
     // Whoever may not list can still name a file.
-    if (error.code() == ErrorCode::invalid_argument && has_file_at(path)) return false;
+    if (error.code() == ErrorCode::invalid_argument && has_file_at(place)) return false;
     throw;
   }
 }
 
-bool has_file_at(const fs::path& path) {
-  if (!is_address(path)) return fs::exists(path) && !fs::is_directory(path);
+bool has_file_at(const Place& place) {
+  if (!place.is_in_store()) return fs::exists(place.path()) && !fs::is_directory(place.path());
   try {
-    return object_at(path).has_value();
+    return object_at(place).has_value();
   } catch (const Error& error) {
     if (error.code() == ErrorCode::invalid_argument) return false;
     throw;
@@ -246,7 +247,7 @@ std::optional<fs::path> file_beside(const fs::path& file, const std::string& nam
   return other;
 }
 
-std::vector<fs::path> objects_below(const fs::path& folder) {
+std::vector<fs::path> objects_below(const Place& folder) {
   const std::string name = without_slashes(folder);
   const Listing listing = store_of(name)->list(name, /*recursive=*/true);
   std::vector<fs::path> found;
@@ -255,28 +256,36 @@ std::vector<fs::path> objects_below(const fs::path& folder) {
   return found;
 }
 
-std::string shown_place(const fs::path& path) {
-  const std::string& text = path.native();
-  const bool has_query = text.starts_with("https://") || text.starts_with("http://");
-  return has_query && is_address(path) ? text.substr(0, text.find('?')) : text;
+std::string shown_place(const Place& place) {
+  const std::string& text = place.path().native();
+  const bool may_have_query = place.is_in_store() && !has_lists(place);
+  return may_have_query ? text.substr(0, text.find('?')) : text;
 }
 
-std::string name_of_file(const fs::path& path) {
-  return fs::path(shown_place(path)).filename().string();
+std::string name_of_file(const Place& place) {
+  return fs::path(shown_place(place)).filename().string();
 }
 
-std::vector<fs::path> root_if_folder(const fs::path& path) {
-  if (is_address(path) || fs::is_directory(path)) return {path};
+std::vector<fs::path> root_if_folder(const Place& place) {
+  if (place.is_in_store() || fs::is_directory(place.path())) return {place.path()};
   return {};
 }
 
-std::string absolute_name(const fs::path& path) {
-  if (!is_address(path)) return fs::absolute(path).string();
-  return without_slashes(shown_place(path));
+Error told_by_path(const Error& error) {
+  ErrorContext context = error.context();
+  const Place place(context.path);
+  if (!place.is_in_store() || !place.is_on_disk()) return error;
+  context.path = place.shown();
+  return {error.code(), error.message(), context};
 }
 
-fs::path canonical_place(const fs::path& path) {
-  return is_address(path) ? fs::path(without_slashes(path)) : fs::canonical(path);
+std::string absolute_name(const Place& place) {
+  if (!place.is_in_store()) return fs::absolute(place.path()).string();
+  return without_slashes(shown_place(place));
+}
+
+fs::path canonical_place(const Place& place) {
+  return place.is_in_store() ? fs::path(without_slashes(place)) : fs::canonical(place.path());
 }
 
 PlacesListed::PlacesListed() {

@@ -1,5 +1,5 @@
-// Places of sources: files and folders by their paths, or by addresses of a store. What is asked of
-// them is answered alike, so that a source lists a bucket as it lists a disk.
+// What sources ask of places: files and folders by their paths, or by addresses of a store. It is
+// answered alike, so that a source lists a bucket as it lists a disk.
 //
 // A store is asked for a folder once while a PlacesListed is: sources ask for the same folders and
 // for many files of them. All functions are thread-safe. What a store says is thrown as its Error;
@@ -15,7 +15,10 @@
 #include <system_error>
 #include <vector>
 
+#include <ffkit/base/error.h>
+
 #include "converter/places/read_ahead.h"
+#include "storage/addresses/place.h"
 
 namespace ffkit {
 
@@ -55,8 +58,8 @@ class FolderEntry {
 // given; Error(unsupported) for a folder of a web server, which has no lists.
 class FolderEntries {
  public:
-  explicit FolderEntries(const std::filesystem::path& folder);
-  FolderEntries(const std::filesystem::path& folder, std::error_code& error);
+  explicit FolderEntries(const Place& folder);
+  FolderEntries(const Place& folder, std::error_code& error);
 
   class Iterator {
    public:
@@ -86,37 +89,40 @@ class FolderEntries {
 
 // Whether there is such a file or folder; such a folder. Of a web server, whose folders have no
 // lists: such a file, and Error(unsupported), which says so, where there is none.
-bool exists_at(const std::filesystem::path& path);
-bool is_folder_at(const std::filesystem::path& path);
+bool exists_at(const Place& place);
+bool is_folder_at(const Place& place);
 // The same; `error` takes what a disk says.
-bool exists_at(const std::filesystem::path& path, std::error_code& error);
-bool is_folder_at(const std::filesystem::path& path, std::error_code& error);
+bool exists_at(const Place& place, std::error_code& error);
+bool is_folder_at(const Place& place, std::error_code& error);
 // Whether there is such a file, which need not be there. False, too, where a store may not be asked
 // for it, as S3 says of what is not there to a reader who may not list.
-bool has_file_at(const std::filesystem::path& path);
+bool has_file_at(const Place& place);
 // The file `name` in the folder of `file`; nothing where there is none. Beside an address with a
 // query, which may be the signature of one file alone, nothing is looked for.
 std::optional<std::filesystem::path> file_beside(const std::filesystem::path& file,
                                                  const std::string& name);
 
 // An object; nothing where there is none.
-std::optional<PlacedObject> object_at(const std::filesystem::path& address);
+std::optional<PlacedObject> object_at(const Place& place);
 
 // The addresses of all objects below a folder, whatever their depth, sorted.
-std::vector<std::filesystem::path> objects_below(const std::filesystem::path& folder);
+std::vector<std::filesystem::path> objects_below(const Place& folder);
 
 // For messages: the path, or the address without its query, which may be a signature.
-std::string shown_place(const std::filesystem::path& path);
+std::string shown_place(const Place& place);
 // The last name of a path or an address, without a query.
-std::string name_of_file(const std::filesystem::path& path);
-// `path` where it is a folder, as Source::roots() gives it; of an address it is not known.
-std::vector<std::filesystem::path> root_if_folder(const std::filesystem::path& path);
+std::string name_of_file(const Place& place);
+// The path where it is a folder, as Source::roots() gives it; of an address it is not known.
+std::vector<std::filesystem::path> root_if_folder(const Place& place);
+
+// An error of a folder that a store was asked for, as file://, told by the folder's path.
+Error told_by_path(const Error& error);
 
 // For manifests: the absolute path, or the address without its query, which may be a
 // signature, and without a slash at its end.
-std::string absolute_name(const std::filesystem::path& path);
+std::string absolute_name(const Place& place);
 // std::filesystem::canonical(), or the address without a slash at its end.
-std::filesystem::path canonical_place(const std::filesystem::path& path);
+std::filesystem::path canonical_place(const Place& place);
 
 // While one is, folders of stores are listed once, and what was found in them is kept. What was
 // read ahead meanwhile is forgotten at its end.

@@ -19,7 +19,7 @@
 #include "merge/folder_lock.h"
 #include "output/destination.h"
 #include "output/destination_checks.h"
-#include "storage/stores/object_store.h"
+#include "storage/addresses/place.h"
 #include "v1/v1_payload.h"
 
 namespace ffkit {
@@ -231,7 +231,7 @@ void write_meta(const fs::path& path, const std::vector<std::string>& classes,
 }
 
 void require_folder(const fs::path& destination) {
-  if (!is_address(destination)) return;
+  if (!Place(destination).is_in_store()) return;
   throw error_at(destination, ErrorCode::unsupported,
                  "FFRecord v1 is written to folders of this machine alone, because the header of a "
                  "part is written after its records, and what a store has is not changed; give a "

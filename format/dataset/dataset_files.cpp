@@ -15,8 +15,8 @@
 #include "reader/open_shards.h"
 #include "reader/reader_of.h"
 #include "shard/shard_file.h"
-#include "storage/reader/places.h"
-#include "storage/stores/object_store.h"
+#include "storage/addresses/place.h"
+#include "storage/reader/random_reader.h"
 #include "v1/v1_file.h"
 
 namespace ffkit {
@@ -92,7 +92,7 @@ DatasetFiles open_split(const fs::path& folder, const ShardReaderOptions& option
   DatasetFiles files{.path = folder, .manifest = read_manifest(folder / kManifestName)};
   const std::vector<ManifestShard>& shards = files.manifest.shards;
   const bool all_may_stay_open =
-      std::ssize(shards) <= options.max_open_shards && !is_address(folder);
+      std::ssize(shards) <= options.max_open_shards && !Place(folder).is_in_store();
   files.shards.reserve(shards.size());
   if (all_may_stay_open && options.check_shards != ShardCheck::as_needed) {
     open_in_order(
@@ -129,7 +129,7 @@ bool is_v1(const fs::path& path) {
 
 [[noreturn]] void not_found(const fs::path& path, const std::string& split) {
   const auto splits = list_splits(path);
-  if (splits.empty() && split.empty() && is_address(path) && path.extension() == ".ffr") {
+  if (splits.empty() && split.empty() && Place(path).is_in_store() && path.extension() == ".ffr") {
     throw Error(ErrorCode::not_found, "there is no such object",
                 {.path = path.string(), .subject = ErrorSubject::dataset});
   }
@@ -223,9 +223,10 @@ std::string shard_difference(const ShardSummary& found, const Schema& found_sche
   return other.empty() ? "" : "does not have the manifest's schema: " + other;
 }
 
-DatasetFiles open_dataset_files(const fs::path& path, const std::string& split,
+DatasetFiles open_dataset_files(const Place& place, const std::string& split,
                                 const ShardReaderOptions& options) {
-  if (is_address(path)) return open_address(path, split, options);
+  const fs::path& path = place.path();
+  if (place.is_in_store()) return open_address(path, split, options);
   if (!fs::exists(path)) {
     require_local(path);      // an address that has lost a slash is none
     refuse_unfinished(path);  // such as a split that gets its name in the end
@@ -298,7 +299,7 @@ namespace {
 
 std::vector<std::string> find_splits(const fs::path& folder) {
   std::vector<std::string> splits;
-  if (is_address(folder)) {
+  if (Place(folder).is_in_store()) {
     for (const std::string& name : names_in_folder(folder).folders) {
       if (has_object(folder / name / kManifestName)) {
         splits.push_back(name);
@@ -329,22 +330,24 @@ std::vector<std::string> find_splits(const fs::path& folder) {
 }  // namespace
 
 bool is_local(const fs::path& path) {
-  return !is_address(path);
+  return !Place(path).is_in_store();
 }
 
 bool is_split_folder(const fs::path& folder) {
   const fs::path manifest = folder / kManifestName;
-  return errors_only(
-      folder, [&] { return is_address(folder) ? has_object(manifest) : fs::exists(manifest); });
+  return errors_only(folder, [&] {
+    return Place(folder).is_in_store() ? has_object(manifest) : fs::exists(manifest);
+  });
 }
 
 bool has_split(const fs::path& folder, const std::string& split) {
   const fs::path v1_folder = folder / (split + ".ffr");
   return errors_only(folder, [&] {
-    const bool is_below = is_address(folder) ? is_split_folder(folder / split) ||
-                                                   has_object(folder / split / kUnfinishedMarker) ||
-                                                   !v1_files_at(v1_folder).empty()
-                                             : fs::exists(folder / split) || fs::exists(v1_folder);
+    const bool is_below = Place(folder).is_in_store()
+                              ? is_split_folder(folder / split) ||
+                                    has_object(folder / split / kUnfinishedMarker) ||
+                                    !v1_files_at(v1_folder).empty()
+                              : fs::exists(folder / split) || fs::exists(v1_folder);
     return is_below ||
            (is_split_folder(folder) && read_manifest(folder / kManifestName).split == split);
   });

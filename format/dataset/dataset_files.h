@@ -9,6 +9,8 @@
 #include <ffkit/format/manifest.h>
 #include <ffkit/format/shard_reader.h>
 
+#include "storage/addresses/place.h"
+
 namespace ffkit {
 
 class OpenShards;
@@ -30,7 +32,7 @@ std::string shard_difference(const ShardSummary& found, const Schema& found_sche
                              const ShardSummary& listed, const Schema& schema);
 
 // As Dataset::open() and Dataset::open_files().
-DatasetFiles open_dataset_files(const std::filesystem::path& path, const std::string& split,
+DatasetFiles open_dataset_files(const Place& place, const std::string& split,
                                 const ShardReaderOptions& options);
 DatasetFiles open_listed_files(const std::vector<std::filesystem::path>& files,
                                const ShardReaderOptions& options);

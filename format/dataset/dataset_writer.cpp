@@ -11,7 +11,7 @@
 #include "base/make_error.h"
 #include "dataset/manifest_text.h"
 #include "schema/schema_json.h"
-#include "storage/stores/object_store.h"
+#include "storage/addresses/place.h"
 #include "storage/writer/file_sink.h"
 
 namespace ffkit {
@@ -90,11 +90,13 @@ DatasetWriter::DatasetWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)
 DatasetWriter::DatasetWriter(std::filesystem::path folder, Manifest manifest,
                              DatasetWriterOptions options) {
   validate(manifest.schema);
+  const Place place(folder);
+  folder = place.path();
   require_valid(options, folder);
   // Not only in finish(): what the manifest cannot hold is said before the work.
   static_cast<void>(manifest_text(manifest, folder / "manifest.json"));
-  require_writable(folder);
-  if (!is_address(folder)) {  // a store has no folders
+  require_writable(place);
+  if (!place.is_in_store()) {  // a store has no folders
     std::error_code error;
     const bool is_new = std::filesystem::create_directory(folder, error);
     require_done(error, folder, "cannot create the folder");
@@ -111,7 +113,7 @@ DatasetWriter::DatasetWriter(std::filesystem::path folder, Manifest manifest,
 
 DatasetWriter DatasetWriter::append_to(std::filesystem::path folder, DatasetWriterOptions options) {
   require_valid(options, folder);
-  if (is_address(folder)) {
+  if (Place(folder).is_in_store()) {
     throw error_at(folder, ErrorCode::unsupported,
                    "a split in a store cannot be added to, because not every store replaces a "
                    "manifest only where it is the one that was read; write the records as a data "

@@ -15,8 +15,8 @@
 #include "base/make_error.h"
 #include "dataset/manifest_text.h"
 #include "schema/schema_json.h"
-#include "storage/reader/places.h"
-#include "storage/stores/object_store.h"
+#include "storage/addresses/place.h"
+#include "storage/reader/random_reader.h"
 #include "storage/writer/file_sink.h"
 
 namespace ffkit {
@@ -286,7 +286,7 @@ std::string manifest_text(const Manifest& manifest, const std::filesystem::path&
 
 void write_manifest(const std::filesystem::path& path, const Manifest& manifest) {
   const std::string text = manifest_text(manifest, path);
-  if (is_address(path)) {
+  if (Place(path).is_in_store()) {
     if (write_object_once(path, text)) return;
     throw dataset_error(path, ErrorCode::invalid_argument,
                         "is there already, and is another one: another program has written this "

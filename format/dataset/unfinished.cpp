@@ -9,8 +9,8 @@
 #include <ffkit/format/unfinished.h>
 
 #include "base/make_error.h"
-#include "storage/reader/places.h"
-#include "storage/stores/object_store.h"
+#include "storage/addresses/place.h"
+#include "storage/reader/random_reader.h"
 
 namespace ffkit {
 namespace {
@@ -32,7 +32,7 @@ std::string value_of(std::string_view text, std::string_view key) {
 }
 
 bool is_marked(const fs::path& folder) {
-  if (is_address(folder)) return has_object(folder / kUnfinishedMarker);
+  if (Place(folder).is_in_store()) return has_object(folder / kUnfinishedMarker);
   std::error_code unknown;
   return fs::exists(fs::symlink_status(folder / kUnfinishedMarker, unknown));
 }
@@ -58,7 +58,7 @@ void refuse_if_marked(const fs::path& folder) {
 
 // Without links and dots; as it is where it cannot be examined.
 fs::path canonical_of(const fs::path& path) {
-  if (is_address(path)) return path.has_filename() ? path : path.parent_path();
+  if (Place(path).is_in_store()) return path.has_filename() ? path : path.parent_path();
   std::error_code unknown;
   fs::path canonical = fs::weakly_canonical(fs::absolute(path, unknown), unknown);
   if (unknown) canonical = path;
@@ -80,7 +80,7 @@ UnfinishedMarker parse_unfinished_marker(std::string_view text) {
 }
 
 UnfinishedMarker read_unfinished_marker(const fs::path& folder) {
-  if (is_address(folder)) {
+  if (Place(folder).is_in_store()) {
     return parse_unfinished_marker(read_text_at(folder / kUnfinishedMarker, kMostBytes));
   }
   const int fd =

@@ -9,8 +9,8 @@
 #include "base/bytes/pickle.h"
 #include "base/make_error.h"
 #include "reader/reader_of.h"
-#include "storage/reader/places.h"
-#include "storage/stores/object_store.h"
+#include "storage/addresses/place.h"
+#include "storage/reader/random_reader.h"
 #include "v1/v1_file.h"
 
 namespace ffkit {
@@ -45,13 +45,13 @@ Meta read_meta(const fs::path& path) {
 }
 
 fs::path folder_of(const fs::path& file) {
-  return is_address(file) ? file.parent_path() : fs::absolute(file).parent_path();
+  return Place(file).is_in_store() ? file.parent_path() : fs::absolute(file).parent_path();
 }
 
 std::optional<fs::path> find_meta(const fs::path& file) {
   const fs::path folder = folder_of(file);
   for (const fs::path& candidate : {folder / "meta.pkl", folder.parent_path() / "meta.pkl"}) {
-    if (is_address(candidate) ? has_object(candidate) : fs::is_regular_file(candidate)) {
+    if (Place(candidate).is_in_store() ? has_object(candidate) : fs::is_regular_file(candidate)) {
       return candidate;
     }
   }

@@ -11,7 +11,7 @@
 #include "base/enum_names.h"
 #include "shard/shard_file.h"
 #include "shard/shard_layout.h"
-#include "storage/stores/object_store.h"
+#include "storage/addresses/address.h"
 
 namespace ffkit {
 
@@ -31,7 +31,11 @@ class OpenShards::Shard final : public ShardFile {
  public:
   Shard(OpenShards& all, const std::filesystem::path& folder, const std::string& name,
         const ShardSummary& listed)
-      : all_(all), folder_(folder), name_(name), listed_(listed) {}
+      : all_(all),
+        folder_(folder),
+        name_(name),
+        listed_(listed),
+        is_local_(start_of_address(folder.native()).empty()) {}
   ~Shard() override { delete path_.load(); }
 
   const ShardSummary& listed() const { return listed_; }
@@ -51,7 +55,7 @@ class OpenShards::Shard final : public ShardFile {
   ShardFacts facts() const override { return all_.get(*this)->facts(); }
   ShardSummary summary() const override { return listed_; }
   bool is_kept_open() const noexcept override { return false; }
-  bool is_local() const override { return !is_address(folder_); }
+  bool is_local() const override { return is_local_; }
 
   RecordLocation locate(int64_t record) const override { return all_.get(*this)->locate(record); }
 
@@ -91,6 +95,7 @@ class OpenShards::Shard final : public ShardFile {
   const std::filesystem::path& folder_;
   const std::string& name_;
   const ShardSummary& listed_;
+  const bool is_local_;
   mutable std::atomic<const std::filesystem::path*> path_{nullptr};
   // Since it was closed; to announce it takes four system calls.
   mutable std::atomic<bool> is_announced_{false};

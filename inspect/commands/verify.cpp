@@ -14,8 +14,8 @@
 #include "commands.h"
 #include "data/data_sets.h"
 #include "data/split_check.h"
-#include "storage/reader/places.h"
-#include "storage/stores/object_store.h"
+#include "storage/addresses/place.h"
+#include "storage/reader/random_reader.h"
 #include "text/output.h"
 
 namespace ffkit {
@@ -31,7 +31,7 @@ With --json: one document with is_whole, splits: [split, path, is_whole, num_rec
 // split.
 std::vector<std::filesystem::path> files_at(const std::filesystem::path& place, bool may_be_file) {
   std::vector<std::filesystem::path> files;
-  if (is_address(place)) {
+  if (Place(place).is_in_store()) {
     for (const std::string& name : names_in_folder(place).files) {
       if (name.ends_with(".ffr")) files.push_back(place / name);
     }

@@ -19,6 +19,7 @@
 #include "files/shard_files.h"
 #include "rows/file_rows.h"
 #include "rows/row_source.h"
+#include "storage/addresses/place.h"
 
 namespace ffkit {
 namespace {
@@ -260,7 +261,7 @@ class BetonRows final : public FileRows {
 }  // namespace
 
 std::unique_ptr<Source> open_beton(const fs::path& path, const RowOptions& options) {
-  return make_row_source(std::make_unique<BetonRows>(path, options), options);
+  return make_row_source(std::make_unique<BetonRows>(Place(path).path(), options), options);
 }
 
 SourceKind beton_kind() {

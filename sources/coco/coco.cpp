@@ -483,7 +483,7 @@ class Coco : public ListedSource {
 
 std::unique_ptr<Source> open_coco(const fs::path& path, const CocoOptions& options) {
   const PlacesListed listed;
-  return std::make_unique<Coco>(path, options);
+  return std::make_unique<Coco>(Place(path).path(), options);
 }
 
 }  // namespace ffkit

@@ -12,6 +12,7 @@
 #include "converter/input/source_error.h"
 #include "numbers/json_numbers.h"
 #include "numbers/json_tables.h"
+#include "storage/addresses/place.h"
 
 namespace ffkit {
 namespace {
@@ -136,7 +137,7 @@ SourceInput person_input(const InputFile& file) {
 simdjson::simdjson_result<simdjson::dom::element> load_json(simdjson::dom::parser& parser,
                                                             const std::filesystem::path& path) {
   constexpr int64_t kMaxBytes = int64_t{4} << 30;  // simdjson's own
-  if (!is_address(path)) return parser.load(path.string());
+  if (!Place(path).is_in_store()) return parser.load(path.string());
   return parser.parse(read_source_text(path, kMaxBytes));
 }
 

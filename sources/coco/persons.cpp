@@ -371,7 +371,7 @@ void Persons::read(size_t split, int64_t index, RecordBuilder& record,
 
 std::unique_ptr<Source> open_persons(const fs::path& path, const PersonsOptions& options) {
   const PlacesListed listed;
-  return std::make_unique<Persons>(path, options);
+  return std::make_unique<Persons>(Place(path).path(), options);
 }
 
 }  // namespace ffkit

@@ -19,7 +19,7 @@
 #include "converter/places/place.h"
 #include "files/text_files.h"
 #include "format/content_kind.h"
-#include "storage/stores/object_store.h"
+#include "storage/addresses/place.h"
 
 namespace ffkit {
 namespace {
@@ -66,7 +66,7 @@ std::string corpus_stem(const fs::path& file, const std::string& ending) {
 // Everything below the folder, sorted.
 std::vector<fs::path> all_files_below(const fs::path& folder) {
   std::vector<fs::path> files;
-  if (is_address(folder)) {
+  if (Place(folder).is_in_store()) {
     for (fs::path& file : objects_below(folder)) {
       const fs::path below = file.lexically_relative(folder);
       const bool is_hidden = std::ranges::any_of(

@@ -19,7 +19,7 @@
 #include "converter/input/cancel.h"
 #include "converter/input/source_error.h"
 #include "format/content_kind.h"
-#include "storage/stores/object_store.h"
+#include "storage/addresses/place.h"
 
 namespace ffkit {
 namespace {
@@ -38,7 +38,7 @@ int open_without_name(const fs::path& folder) {
 }
 
 fs::path nearest_folder(fs::path folder) {
-  if (folder.empty() || is_address(folder)) return {};
+  if (folder.empty() || Place(folder).is_in_store()) return {};
   folder = fs::absolute(folder);
   std::error_code ignored;
   while (!fs::is_directory(folder, ignored) && folder.has_relative_path()) {

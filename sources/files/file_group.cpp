@@ -5,7 +5,7 @@
 #include "archives/parallel_io.h"
 #include "converter/input/input_file.h"
 #include "converter/input/source_error.h"
-#include "storage/stores/object_store.h"
+#include "storage/addresses/place.h"
 
 namespace ffkit {
 
@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 FilesOfSplit listed_split(const ShardSplit& split) {
   FilesOfSplit listed{.name = split.name, .is_training = split.is_training};
   std::vector<FileStamp> stamps;
-  if (is_address(split.files.front())) {
+  if (Place(split.files.front()).is_in_store()) {
     stamps = stamps_of_objects(split.files);
   } else {
     stamps.reserve(split.files.size());

@@ -16,7 +16,7 @@
 #include "converter/input/input_file.h"
 #include "converter/places/place.h"
 #include "files/shard_files.h"
-#include "storage/stores/object_store.h"
+#include "storage/addresses/place.h"
 
 namespace ffkit {
 
@@ -82,7 +82,7 @@ class FileGroup {
       paths_[i] = shown_place(paths_[i]);
     }
   }
-  bool are_objects() const { return !paths_.empty() && is_address(paths_.front()); }
+  bool are_objects() const { return !paths_.empty() && Place(paths_.front()).is_in_store(); }
   bool keeps_open() const { return paths_.size() <= kMaxOpenFiles || are_objects(); }
 
   std::vector<std::filesystem::path> paths_;

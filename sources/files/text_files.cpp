@@ -19,6 +19,7 @@
 #include "converter/input/source_error.h"
 #include "converter/input/thread_limit.h"
 #include "format/content_kind.h"
+#include "storage/addresses/place.h"
 
 namespace ffkit {
 namespace {
@@ -51,7 +52,7 @@ FileStamp existing_stamp(const fs::path& path) {
 }
 
 std::vector<FileStamp> text_stamps(const std::vector<fs::path>& paths) {
-  if (!paths.empty() && is_address(paths.front())) return stamps_of_objects(paths);
+  if (!paths.empty() && Place(paths.front()).is_in_store()) return stamps_of_objects(paths);
   std::vector<FileStamp> stamps;
   stamps.reserve(paths.size());
   for (const fs::path& path : paths) stamps.push_back(existing_stamp(path));

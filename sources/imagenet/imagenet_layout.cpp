@@ -12,7 +12,7 @@
 #include "converter/places/place.h"
 #include "imagenet/imagenet_classes.h"
 #include "pictures/image_tree.h"
-#include "storage/stores/object_store.h"
+#include "storage/addresses/place.h"
 
 namespace ffkit {
 namespace {
@@ -90,7 +90,7 @@ std::vector<fs::path> list_folders_for(const fs::path& folder) {
   fs::path above = folder;
   for (int i = 0; i < kLevels && above.has_parent_path(); ++i) {
     above = above.parent_path();
-    if (is_address(folder) && !is_address(above)) break;  // above the bucket
+    if (Place(folder).is_in_store() && !Place(above).is_in_store()) break;  // above the bucket
     folders.push_back(above);
   }
   return folders;

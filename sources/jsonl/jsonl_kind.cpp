@@ -31,6 +31,7 @@
 #include "files/text_files.h"
 #include "jsonl/json_fields.h"
 #include "numbers/json_members.h"
+#include "storage/addresses/place.h"
 
 namespace ffkit {
 namespace {
@@ -340,12 +341,12 @@ class Jsonl : public ListedSource {
 
 std::unique_ptr<Source> open_jsonl(const fs::path& path, const JsonlOptions& options) {
   const PlacesListed listed;
-  return std::make_unique<Jsonl>(path, options);
+  return std::make_unique<Jsonl>(Place(path).path(), options);
 }
 
 FileListing jsonl_files(const fs::path& path, const JsonlOptions& /*options*/) {
   const PlacesListed listed;
-  return file_listing(json_files(path));
+  return file_listing(json_files(Place(path).path()));
 }
 
 void describe(JsonlOptions& options, OptionTable& table) {

@@ -459,7 +459,7 @@ class LitDataRows final : public IndexedRows {
 }  // namespace
 
 std::unique_ptr<Source> open_litdata(const fs::path& path, const RowOptions& options) {
-  return make_row_source(std::make_unique<LitDataRows>(path, options), options);
+  return make_row_source(std::make_unique<LitDataRows>(Place(path).path(), options), options);
 }
 
 }  // namespace ffkit

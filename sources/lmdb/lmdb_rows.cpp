@@ -28,6 +28,7 @@
 #include "lmdb/lmdb_values.h"
 #include "rows/file_rows.h"
 #include "rows/row_source.h"
+#include "storage/addresses/place.h"
 #include "storage/stores/object_store.h"
 
 namespace ffkit {
@@ -159,7 +160,7 @@ class LmdbRows final : public FileRows {
       const std::span<const std::byte> found = blocks.at(offset, out.size());
       std::copy(found.begin(), found.end(), out.begin());
     };
-    const ReadBytes& read = is_address(path()) ? read_blocks : read_here;
+    const ReadBytes& read = Place(path()).is_in_store() ? read_blocks : read_here;
     LmdbListing listing =
         list_lmdb(files(split).paths()[i], num_bytes, read, asked, options().cancel);
     database = std::move(listing.database);
@@ -473,7 +474,7 @@ LmdbValue parse_lmdb_value(std::string_view name) {
 }
 
 std::unique_ptr<Source> open_lmdb(const fs::path& path, const LmdbOptions& options) {
-  return make_row_source(std::make_unique<LmdbRows>(path, options), options.rows);
+  return make_row_source(std::make_unique<LmdbRows>(Place(path).path(), options), options.rows);
 }
 
 }  // namespace ffkit

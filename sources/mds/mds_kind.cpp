@@ -24,6 +24,7 @@
 #include "rows/indexed_rows.h"
 #include "rows/row_source.h"
 #include "rows/stored_values.h"
+#include "storage/addresses/place.h"
 
 namespace ffkit {
 namespace {
@@ -318,13 +319,14 @@ class MdsRows final : public IndexedRows {
 }  // namespace
 
 std::unique_ptr<Source> open_mds(const fs::path& path, const RowOptions& options) {
-  return make_row_source(std::make_unique<MdsRows>(path, options), options);
+  return make_row_source(std::make_unique<MdsRows>(Place(path).path(), options), options);
 }
 
 FileListing mds_files(const fs::path& path, const RowOptions& /*options*/) {
   const PlacesListed listed;
   FileListing all;
-  for (const IndexedFolder& folder : find_indexed_folders(path, "MosaicML Streaming", all.notes)) {
+  for (const IndexedFolder& folder :
+       find_indexed_folders(Place(path).path(), "MosaicML Streaming", all.notes)) {
     const IndexFile index(folder.folder);
     require_mds(index);
     std::vector<IndexedFile> files;

@@ -24,6 +24,7 @@
 #include "nuscenes/own_splits.h"
 #include "nuscenes/record_reader.h"
 #include "nuscenes/tables/tables.h"
+#include "storage/addresses/place.h"
 
 namespace ffkit {
 namespace nuscenes {
@@ -264,7 +265,7 @@ class NuScenes : public ListedSource {
   void will_read(size_t split, int64_t index) const override {
     for_files(split, index, [&](Row row) {
       if (listing_.file_bytes(row) <= 0) return;
-      if (is_address(path_)) {
+      if (Place(path_).is_in_store()) {
         announce_range(path_ / tables_->sample_data.filename[row], 0, listing_.file_bytes(row));
         return;
       }
@@ -367,7 +368,7 @@ std::unique_ptr<Source> open_nuscenes(const std::filesystem::path& path,
         "pictures of nuScenes are not turned, since boxes and intrinsics are in their pixels "
         "as stored; leave exif out");
   }
-  return std::make_unique<nuscenes::NuScenes>(path, options);
+  return std::make_unique<nuscenes::NuScenes>(Place(path).path(), options);
 }
 
 }  // namespace ffkit

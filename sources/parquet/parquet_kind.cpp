@@ -9,12 +9,12 @@ namespace ffkit {
 
 std::unique_ptr<Source> open_parquet(const std::filesystem::path& path, const RowOptions& options) {
   const PlacesListed listed;
-  return make_row_source(list_parquet_rows(path, options), options);
+  return make_row_source(list_parquet_rows(Place(path).path(), options), options);
 }
 
 FileListing parquet_files(const std::filesystem::path& path, const RowOptions& /*options*/) {
   const PlacesListed listed;
-  return list_parquet_source(path);
+  return list_parquet_source(Place(path).path());
 }
 
 SourceKind parquet_kind() {

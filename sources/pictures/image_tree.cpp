@@ -16,6 +16,7 @@
 #include "converter/input/source_error.h"
 #include "converter/places/place.h"
 #include "pictures/image_sample.h"
+#include "storage/addresses/place.h"
 #include "storage/stores/object_store.h"
 
 namespace ffkit {
@@ -58,7 +59,7 @@ std::vector<std::string> list_names(const fs::path& folder, Wanted wanted) {
 using FolderId = std::pair<dev_t, ino_t>;
 
 FolderId folder_id(const fs::path& folder) {
-  if (is_address(folder)) return {0, std::hash<std::string>()(folder.native())};
+  if (Place(folder).is_in_store()) return {0, std::hash<std::string>()(folder.native())};
   struct stat status {};
   if (::stat(folder.c_str(), &status) != 0) {
     throw source_io_error(folder, "cannot be listed", errno);

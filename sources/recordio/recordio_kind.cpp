@@ -23,7 +23,7 @@
 #include "recordio/recordio_file.h"
 #include "rows/file_rows.h"
 #include "rows/row_source.h"
-#include "storage/stores/object_store.h"
+#include "storage/addresses/place.h"
 
 namespace ffkit {
 namespace {
@@ -96,7 +96,7 @@ class RecordIoRows final : public FileRows {
   std::vector<std::vector<RecordIoEntry>> scan_files(size_t split,
                                                      const std::vector<fs::path>& files) const {
     // Of a store all bytes are read: a request for each record would take longer.
-    const bool is_in_store = is_address(path());
+    const bool is_in_store = Place(path()).is_in_store();
     const size_t block_bytes = is_in_store ? 4 << 20 : 4 << 10;
     std::vector<std::vector<RecordIoEntry>> scans(files.size());
     parallel_io_that_throws(files.size(), [&](size_t i) {
@@ -359,7 +359,7 @@ class RecordIoRows final : public FileRows {
 }  // namespace
 
 std::unique_ptr<Source> open_recordio(const fs::path& path, const RowOptions& options) {
-  return make_row_source(std::make_unique<RecordIoRows>(path, options), options);
+  return make_row_source(std::make_unique<RecordIoRows>(Place(path).path(), options), options);
 }
 
 SourceKind recordio_kind() {

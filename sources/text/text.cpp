@@ -20,6 +20,7 @@
 #include "files/json_documents.h"
 #include "files/text_files.h"
 #include "format/content_kind.h"
+#include "storage/addresses/place.h"
 #include "text/block_tokens.h"
 #include "text/text_listing.h"
 
@@ -39,7 +40,7 @@ TokenRules rules_of(const TextOptions& options, bool is_json) {
                    .vocabulary_size = options.vocabulary_size};
   int64_t end_of_text = options.end_of_text;
   if (!options.tokenizer.empty()) {
-    if (is_address(options.tokenizer)) {
+    if (Place(options.tokenizer).is_in_store()) {
       throw argument_error("tokenizer",
                            fmt::format("{} is an address; copy its files to a disk, and give the "
                                        "copy",
@@ -433,13 +434,13 @@ void validate(const TextOptions& options) {
 std::unique_ptr<Source> open_text(const fs::path& path, const TextOptions& options) {
   const PlacesListed listed;
   validate(options);
-  return std::make_unique<Text>(path, options);
+  return std::make_unique<Text>(Place(path).path(), options);
 }
 
 FileListing text_files(const fs::path& path, const TextOptions& options) {
   const PlacesListed listed;
   validate(options);
-  Corpus corpus = corpus_of(path, options);
+  Corpus corpus = corpus_of(Place(path).path(), options);
   FileListing files = file_listing(std::move(corpus.listing));
   files.found = corpus.is_json;
   return files;

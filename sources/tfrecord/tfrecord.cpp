@@ -467,12 +467,12 @@ class TfRecordRows final : public FileRows {
 
 std::unique_ptr<Source> open_tfrecord(const fs::path& path, const RowOptions& options) {
   const PlacesListed listed;
-  return make_row_source(std::make_unique<TfRecordRows>(path, options), options);
+  return make_row_source(std::make_unique<TfRecordRows>(Place(path).path(), options), options);
 }
 
 FileListing tfrecord_files(const fs::path& path, const RowOptions& /*options*/) {
   const PlacesListed listed;
-  FileListing files = file_listing(find_tfrecords(path));
+  FileListing files = file_listing(find_tfrecords(Place(path).path()));
   if (file_beside(files.splits.front().files.front().path, "dataset_info.json")) {
     files.notes.push_back(fmt::format(
         "{}: the numbers of samples in dataset_info.json are not compared, since no more than a "

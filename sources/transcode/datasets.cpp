@@ -13,8 +13,8 @@
 #include "converter/input/input_file.h"
 #include "converter/input/source_error.h"
 #include "converter/places/place.h"
-#include "storage/reader/places.h"
-#include "storage/stores/object_store.h"
+#include "storage/addresses/place.h"
+#include "storage/reader/random_reader.h"
 #include "transcode/dataset_records.h"
 
 namespace ffkit {
@@ -88,7 +88,8 @@ class DatasetSource : public DatasetRecords {
   std::vector<fs::path> roots() const override {
     std::vector<fs::path> folders;
     for (const Dataset& dataset : datasets_) {
-      const bool is_folder = is_address(dataset.path()) || fs::is_directory(dataset.path());
+      const bool is_folder =
+          Place(dataset.path()).is_in_store() || fs::is_directory(dataset.path());
       if (is_folder) folders.push_back(dataset.path());
     }
     return folders;
@@ -145,7 +146,8 @@ class DatasetSource : public DatasetRecords {
 // Whether it is a folder of splits, and no split or shard itself. A web server has no lists, so a
 // split of it must be named.
 bool holds_splits(const fs::path& path) {
-  if (!is_address(path)) return fs::is_directory(path) && !fs::exists(path / "manifest.json");
+  if (!Place(path).is_in_store())
+    return fs::is_directory(path) && !fs::exists(path / "manifest.json");
   const NamesIn names = names_in_folder(path);
   return !names.folders.empty() &&
          std::ranges::find(names.files, "manifest.json") == names.files.end();

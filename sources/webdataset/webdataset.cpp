@@ -469,12 +469,12 @@ class WebDataset : public ListedSource {
 
 std::unique_ptr<Source> open_webdataset(const fs::path& path, const WebDatasetOptions& options) {
   const PlacesListed listed;
-  return std::make_unique<WebDataset>(path, options);
+  return std::make_unique<WebDataset>(Place(path).path(), options);
 }
 
 FileListing webdataset_files(const fs::path& path, const WebDatasetOptions& /*options*/) {
   const PlacesListed listed;
-  return file_listing(find_shards(path, names_ending_in(".tar")));
+  return file_listing(find_shards(Place(path).path(), names_ending_in(".tar")));
 }
 
 }  // namespace ffkit

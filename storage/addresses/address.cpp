@@ -4,7 +4,6 @@
 #include <array>
 #include <utility>
 
-#include "addresses/percent.h"
 #include "addresses/url.h"
 #include "base/make_error.h"
 #include "base/printable.h"
@@ -26,6 +25,11 @@ constexpr std::array<SchemeForm, 6> kForms = {{
     {Scheme::hf, "hf://", "hf://datasets/OWNER/NAME[@REVISION]/PATH"},
     {Scheme::file, "file://", "file:///PATH"},
 }};
+
+const SchemeForm* known_form(std::string_view text) {
+  return std::ranges::find_if(
+      kForms, [&](const SchemeForm& form) { return begins_without_case(text, form.start); });
+}
 
 [[noreturn]] void refuse_address(std::string_view text, const std::string& why,
                                  std::string_view form) {
@@ -87,9 +91,13 @@ Address parse_hf(std::string_view text, std::string_view rest, std::string_view 
 
 }  // namespace
 
+std::string_view start_of_address(std::string_view text) {
+  const auto* known = known_form(text);
+  return known == kForms.end() ? std::string_view() : known->start;
+}
+
 Address parse_address(std::string_view text) {
-  const auto* known =
-      std::ranges::find_if(kForms, [&](const SchemeForm& f) { return text.starts_with(f.start); });
+  const auto* known = known_form(text);
   if (known == kForms.end()) {
     throw Error(ErrorCode::invalid_argument, "is no address",
                 {.path = printable(shown_address(text)),
@@ -155,7 +163,7 @@ std::string text_of(const Address& address) {
 }
 
 std::string shown_address(std::string_view text) {
-  const bool is_url = text.starts_with("https://") || text.starts_with("http://");
+  const bool is_url = begins_without_case(text, "https://") || begins_without_case(text, "http://");
   return is_url ? shown_url(text) : std::string(text);
 }
 

@@ -26,6 +26,10 @@ struct Address {
   bool operator==(const Address&) const = default;
 };
 
+// How `text` begins where it is an address: "s3://", whatever the case of its letters; empty for a
+// path.
+std::string_view start_of_address(std::string_view text);
+
 // Throws Error(invalid_argument) for what is no such address.
 Address parse_address(std::string_view text);
 

@@ -2,18 +2,54 @@
 
 #include <algorithm>
 
-#include "addresses/percent.h"
 #include "base/make_error.h"
 #include "base/printable.h"
 
 namespace ffkit {
 namespace {
 
+bool is_alphanumeric(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+}
+
+template <typename Stays>
+std::string encoded_unless(std::string_view text, const Stays& stays) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string result;
+  result.reserve(text.size());
+  for (const char c : text) {
+    if (stays(c)) {
+      result += c;
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    result += '%';
+    result += kDigits[byte >> 4];
+    result += kDigits[byte & 15];
+  }
+  return result;
+}
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  return -1;
+}
+
+bool is_unreserved(char c) {
+  return is_alphanumeric(c) || c == '-' || c == '.' || c == '_' || c == '~';
+}
+
 [[noreturn]] void refuse_url(std::string_view text, const std::string& what,
                              const std::string& why) {
   throw Error(
       ErrorCode::invalid_argument, fmt::format("{} '{}' {}", what, printable(shown_url(text)), why),
       {.subject = ErrorSubject::argument, .remedy = "write it as https://HOST[:PORT]/PATH"});
+}
+
+char in_lower_case(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
 bool is_host_name(std::string_view host) {
@@ -37,16 +73,52 @@ bool is_port(std::string_view port) {
 
 }  // namespace
 
+std::string percent_encoded(std::string_view text) {
+  return encoded_unless(text, is_unreserved);
+}
+
+std::string percent_encoded_path(std::string_view path) {
+  return encoded_unless(path, [](char c) { return is_unreserved(c) || c == '/'; });
+}
+
+std::string as_in_url(std::string_view text) {
+  return encoded_unless(text, [](char c) {
+    return is_unreserved(c) ||
+           std::string_view("%!$&'()*+,;=:@/?[]").find(c) != std::string_view::npos;
+  });
+}
+
+std::string percent_decoded(std::string_view text) {
+  std::string result;
+  result.reserve(text.size());
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool is_encoding = text[i] == '%' && text.size() - i > 2 && hex_digit(text[i + 1]) >= 0 &&
+                             hex_digit(text[i + 2]) >= 0;
+    if (!is_encoding) {
+      result += text[i];
+      continue;
+    }
+    result += static_cast<char>(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2]));
+    i += 2;
+  }
+  return result;
+}
+
 std::string Url::text() const {
   return (is_https ? "https://" : "http://") + host + path + (query.empty() ? "" : "?" + query);
+}
+
+bool begins_without_case(std::string_view text, std::string_view start) {
+  return text.size() >= start.size() &&
+         std::ranges::equal(text.substr(0, start.size()), start, {}, in_lower_case);
 }
 
 Url parse_url(std::string_view text, const std::string& what) {
   Url url;
   std::string_view rest = text;
-  if (rest.starts_with("https://")) {
+  if (begins_without_case(rest, "https://")) {
     rest.remove_prefix(8);
-  } else if (rest.starts_with("http://")) {
+  } else if (begins_without_case(rest, "http://")) {
     url.is_https = false;
     rest.remove_prefix(7);
   } else {
@@ -59,8 +131,7 @@ Url parse_url(std::string_view text, const std::string& what) {
   if (url.host.find('@') != std::string::npos) {
     refuse_url(text, what, "has a user's name before its host, which is not supported");
   }
-  std::ranges::transform(url.host, url.host.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
+  std::ranges::transform(url.host, url.host.begin(), in_lower_case);
   const size_t colon = url.host.rfind(':');
   const bool has_port =
       colon != std::string::npos && url.host.find(']', colon) == std::string::npos;

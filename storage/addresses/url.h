@@ -1,4 +1,4 @@
-// URLs of http and https, taken apart.
+// URLs of http and https, taken apart, and percent-encoding. Pure functions.
 #pragma once
 
 #include <string>
@@ -21,11 +21,26 @@ struct Url {
 // user's name and password.
 Url parse_url(std::string_view text, const std::string& what);
 
+// Whether `text` begins with `start`, which is in lower case, whatever the case of its own letters:
+// names of schemes have none.
+bool begins_without_case(std::string_view text, std::string_view start);
+
 // `reference`, as a Location header has it, seen from `base`: absolute, from the host or from the
 // root on.
 Url redirected(const Url& base, std::string_view reference);
 
 // `text` for messages: without its query, which may be a signature, and without a password.
 std::string shown_url(std::string_view text);
+
+// Percent-encoding as RFC 3986 has it and S3 signs it: letters, digits and "-._~" stay, every other
+// byte becomes %XX with capital letters.
+std::string percent_encoded(std::string_view text);
+// The same, but slashes stay: for the path of an object.
+std::string percent_encoded_path(std::string_view path);
+// A path or query that somebody has written as a URL: what no URL may have (spaces, control
+// characters, bytes above 127) is encoded, everything else stays, encodings among them.
+std::string as_in_url(std::string_view text);
+// "%2F" becomes "/"; a percent sign without two hexadecimal digits stays.
+std::string percent_decoded(std::string_view text);
 
 }  // namespace ffkit

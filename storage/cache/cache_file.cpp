@@ -15,7 +15,6 @@
 #include "base/file/file_lock.h"
 #include "base/make_error.h"
 #include "cache/block_run.h"
-#include "cache/byte_lock.h"
 
 namespace ffkit {
 namespace {

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "cache/block_reader.h"
-#include "cache/cache_threads.h"
 #include "cache/fetch_queue.h"
 
 namespace ffkit {

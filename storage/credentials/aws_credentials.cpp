@@ -8,7 +8,6 @@
 
 #include "base/make_error.h"
 #include "base/printable.h"
-#include "credentials/sts.h"
 
 namespace ffkit {
 namespace {

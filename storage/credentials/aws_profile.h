@@ -1,15 +1,26 @@
-// Profiles of ~/.aws/config and ~/.aws/credentials, as the AWS CLI reads them.
+// Files of ~/.aws: sections of names and values, and the profiles that they make, as the AWS CLI
+// reads them.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "credentials/ini_file.h"
 #include "credentials/surroundings.h"
 
 namespace ffkit {
 
+// Values by name; "s3.addressing_style" of a value that is indented below "s3 =".
+using IniSection = std::map<std::string, std::string, std::less<>>;
+// Sections by what stands between brackets: "profile dev".
+using IniFile = std::map<std::string, IniSection, std::less<>>;
+
+// What is no section, no value and no comment is passed over, as the AWS CLI does. Of a name that
+// is there twice the last counts.
+IniFile parse_ini(std::string_view text);
+
+// Profiles of ~/.aws/config and ~/.aws/credentials.
 class AwsProfiles {
  public:
   // Reads both files, where they are there: AWS_CONFIG_FILE and AWS_SHARED_CREDENTIALS_FILE say

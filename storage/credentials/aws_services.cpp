@@ -1,13 +1,155 @@
-// Credentials that services of the machine give: containers and instances.
+// Services that give keys of AWS: roles by the Security Token Service, keys by the token that
+// `aws sso login` leaves, and those of containers and instances.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <array>
+#include <cerrno>
 
 #include "addresses/url.h"
+#include "base/file/file.h"
 #include "base/make_error.h"
 #include "base/printable.h"
 #include "credentials/aws_credentials.h"
+#include "signing/signature.h"
+#include "xml/xml.h"
 
 namespace ffkit {
 namespace {
+
+using Form = std::vector<std::pair<std::string, std::string>>;
+
+constexpr double kStsLimitS = 20;
+
+std::string sts_url(const Surroundings& surroundings, const AwsProfiles& profiles,
+                    const std::string& region) {
+  const std::string own = configured_endpoint(surroundings, profiles, "STS");
+  if (!own.empty()) return parse_url(own, "the endpoint").text();
+  if (region.empty()) return "https://sts.amazonaws.com/";
+  return fmt::format("https://sts.{}.{}/", region, aws_domain(region));
+}
+
+Form form_of_role(const Role& role, const char* action) {
+  Form form = {
+      {"Action", action},
+      {"Version", "2011-06-15"},
+      {"RoleArn", role.arn},
+      {"RoleSessionName", role.session.empty() ? fmt::format("ffkit-{}", getpid()) : role.session}};
+  if (!role.external_id.empty()) form.emplace_back("ExternalId", role.external_id);
+  if (!role.seconds.empty()) form.emplace_back("DurationSeconds", role.seconds);
+  return form;
+}
+
+// What a refusal says, by its XML: "AccessDenied: User ... is not authorized".
+std::string reason_of(const HttpResponse& response) {
+  try {
+    const XmlElement root = parse_xml(response.body);
+    if (const XmlElement* error = root.find("Error")) {
+      return printable(fmt::format("{}: {}", error->text_of("Code"), error->text_of("Message")));
+    }
+  } catch (const Error&) {
+    // Another server's page: its status says enough.
+  }
+  return outcome_of(response);
+}
+
+AwsCredentials credentials_of(const HttpResponse& response, const Role& role,
+                              const std::string& action) {
+  const auto refuse = [&](ErrorCode code, const std::string& why, const std::string& remedy) {
+    return Error(code,
+                 fmt::format("the role {} could not be taken on by {} ({})", printable(role.arn),
+                             action, why),
+                 {.subject = ErrorSubject::argument, .remedy = remedy});
+  };
+  if (response.status == 0 || response.status >= 500) {
+    throw refuse(ErrorCode::io, outcome_of(response), "try again later");
+  }
+  if (response.status != 200) {
+    throw refuse(ErrorCode::invalid_argument, reason_of(response),
+                 "check the role's trust policy and whose credentials ask for it");
+  }
+  try {
+    const XmlElement root = parse_xml(response.body);
+    const XmlElement* result = root.find(action + "Result");
+    const XmlElement* found = result == nullptr ? nullptr : result->find("Credentials");
+    if (found != nullptr && !found->text_of("SecretAccessKey").empty()) {
+      return {{std::string(found->text_of("AccessKeyId")),
+               std::string(found->text_of("SecretAccessKey")),
+               std::string(found->text_of("SessionToken"))},
+              moment_of(found->text_of("Expiration")),
+              "the role " + role.arn};
+    }
+  } catch (const Error&) {
+    // Said below.
+  }
+  throw refuse(ErrorCode::io, "the answer has no credentials", "check the endpoint of STS");
+}
+
+constexpr double kSsoLimitS = 20;
+
+struct SsoPlace {
+  std::string profile;
+  std::string region;
+  std::filesystem::path file;  // of the token
+};
+
+[[noreturn]] void refuse_sso(const std::string& profile, const std::string& why) {
+  throw Error(ErrorCode::invalid_argument, fmt::format("profile '{}' {}", printable(profile), why),
+              {.subject = ErrorSubject::argument,
+               .remedy = fmt::format("run `aws sso login --profile {}`", printable(profile))});
+}
+
+std::string service_url(const Surroundings& surroundings, const AwsProfiles& profiles,
+                        const std::string& service, const std::string& host) {
+  const std::string own = configured_endpoint(surroundings, profiles, service);
+  std::string url = own.empty() ? "https://" + host : parse_url(own, "the endpoint").text();
+  while (url.ends_with('/')) url.pop_back();
+  return url;
+}
+
+// A file that nobody else can read, and that is there as a whole.
+void replace_private_file(const std::filesystem::path& path, const std::string& text) {
+  const std::filesystem::path temporary = fmt::format("{}.{}", path.string(), getpid());
+  const int descriptor = open(temporary.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
+  if (descriptor < 0) throw io_error_at(temporary, "cannot be written", errno);
+  File file = File::adopt(descriptor, temporary);
+  file.write(std::as_bytes(std::span(text)));
+  file.close();
+  rename_file(temporary, path);
+}
+
+// The token by its refresh token, which the cache file gets for the AWS CLI too.
+std::string renewed_token(const Surroundings& surroundings, const AwsProfiles& profiles,
+                          const SsoPlace& place, JsonAnswer& cached) {
+  const std::string expired =
+      fmt::format("has a token of {} that has expired", place.file.string());
+  const std::string refresh_token = cached.text("refreshToken");
+  if (refresh_token.empty() || cached.text("clientId").empty()) {
+    refuse_sso(place.profile, expired);
+  }
+  JsonAnswer body("{}");
+  body.set("clientId", cached.text("clientId"));
+  body.set("clientSecret", cached.text("clientSecret"));
+  body.set("grantType", "refresh_token");
+  body.set("refreshToken", refresh_token);
+  const std::string url =
+      service_url(surroundings, profiles, "SSO_OIDC",
+                  fmt::format("oidc.{}.{}", place.region, aws_domain(place.region))) +
+      "/token";
+  const HttpResponse response = ask(surroundings, "POST", url, {"Content-Type: application/json"},
+                                    body.dump(), kSsoLimitS, Patience::thrice);
+  const JsonAnswer answer(response.body);
+  std::string token = answer.text("accessToken");
+  if (response.status != 200 || token.empty()) {
+    refuse_sso(place.profile,
+               fmt::format("{}, and could not be renewed ({})", expired, outcome_of(response)));
+  }
+  cached.set("accessToken", token);
+  cached.set("expiresAt", text_of_moment(surroundings.now() + answer.lifetime("expiresIn")));
+  if (!answer.text("refreshToken").empty()) cached.set("refreshToken", answer.text("refreshToken"));
+  replace_private_file(place.file, cached.dump());
+  return token;
+}
 
 constexpr std::string_view kContainerHost = "169.254.170.2";
 constexpr double kContainerLimitS = 5;
@@ -49,6 +191,100 @@ std::string instance_endpoint(const Surroundings& surroundings) {
 }
 
 }  // namespace
+
+AwsCredentials assume_role(const Surroundings& surroundings, const AwsProfiles& profiles,
+                           const Role& role, const SigningKeys& keys) {
+  const std::string region = configured_region(surroundings, profiles);
+  const std::string body = form_of(form_of_role(role, "AssumeRole"));
+  const HttpResponse response = ask_patiently(surroundings, [&] {
+    HttpRequest request;
+    request.method = "POST";
+    request.url = sts_url(surroundings, profiles, region);
+    request.headers = {"Content-Type: application/x-www-form-urlencoded"};
+    request.body = std::as_bytes(std::span(body));
+    request.time_limit_s = kStsLimitS;
+    sign(request, keys, {region.empty() ? "us-east-1" : region, "sts"}, surroundings.now(),
+         Payload::hashed);
+    return request;
+  });
+  return credentials_of(response, role, "AssumeRole");
+}
+
+AwsCredentials assume_role_by_web_identity(const Surroundings& surroundings,
+                                           const AwsProfiles& profiles, const Role& role,
+                                           const std::string& token_file) {
+  const std::string token = first_line(text_if_there(token_file).value_or(""));
+  if (token.empty()) {
+    throw Error(ErrorCode::invalid_argument,
+                "the file of the web identity's token is not there or empty",
+                {.path = token_file,
+                 .subject = ErrorSubject::argument,
+                 .remedy = "check AWS_WEB_IDENTITY_TOKEN_FILE and the pod's service account"});
+  }
+  const char* action = "AssumeRoleWithWebIdentity";
+  Form form = form_of_role(role, action);
+  form.emplace_back("WebIdentityToken", token);
+  const HttpResponse response =
+      ask(surroundings, "POST",
+          sts_url(surroundings, profiles, configured_region(surroundings, profiles)),
+          {"Content-Type: application/x-www-form-urlencoded"}, form_of(form), kStsLimitS,
+          Patience::thrice);
+  return credentials_of(response, role, action);
+}
+
+AwsCredentials sso_credentials(const Surroundings& surroundings, const AwsProfiles& profiles,
+                               const std::string& profile) {
+  const IniSection& section = *profiles.find(profile);
+  const std::string session = value_of(section, "sso_session");
+  const IniSection* shared = session.empty() ? &section : profiles.session(session);
+  if (shared == nullptr) {
+    refuse_sso(profile, fmt::format("names the sso_session '{}', which is not in {}",
+                                    printable(session), profiles.files()));
+  }
+  const std::string start_url = value_of(*shared, "sso_start_url");
+  const SsoPlace place{profile, value_of(*shared, "sso_region"),
+                       surroundings.home / ".aws" / "sso" / "cache" /
+                           (sha1_hex(session.empty() ? start_url : session) + ".json")};
+  const std::string account = value_of(section, "sso_account_id");
+  const std::string role = value_of(section, "sso_role_name");
+  if (place.region.empty() || account.empty() || role.empty()) {
+    throw error_of(ErrorCode::invalid_argument,
+                   "profile '{}' lacks one of sso_region, sso_account_id and sso_role_name",
+                   printable(profile));
+  }
+  JsonAnswer cached(text_if_there(place.file).value_or(""));
+  std::string token = cached.text("accessToken");
+  if (token.empty()) refuse_sso(profile, "has no token in " + place.file.string());
+  const auto expires = moment_of(cached.text("expiresAt"));
+  if (!expires || surroundings.now() + std::chrono::minutes(1) >= *expires) {
+    token = renewed_token(surroundings, profiles, place, cached);
+  }
+  const std::string url = fmt::format(
+      "{}/federation/credentials?role_name={}&account_id={}",
+      service_url(surroundings, profiles, "SSO",
+                  fmt::format("portal.sso.{}.{}", place.region, aws_domain(place.region))),
+      percent_encoded(role), percent_encoded(account));
+  const HttpResponse response = ask(surroundings, "GET", url, {"x-amz-sso_bearer_token: " + token},
+                                    "", kSsoLimitS, Patience::thrice);
+  if (response.status == 401) refuse_sso(profile, "has a token that is no longer accepted");
+  const JsonAnswer answer(response.body);
+  AwsCredentials found{
+      {answer.text("roleCredentials/accessKeyId"), answer.text("roleCredentials/secretAccessKey"),
+       answer.text("roleCredentials/sessionToken")},
+      std::nullopt,
+      fmt::format("sso of profile '{}'", profile)};
+  if (response.status != 200 || found.keys.id.empty() || found.keys.secret.empty()) {
+    throw error_of(response.status == 0 || response.status >= 500 ? ErrorCode::io
+                                                                  : ErrorCode::invalid_argument,
+                   "profile '{}' gets no keys of role '{}' in account '{}' by sso ({})",
+                   printable(profile), printable(role), printable(account), outcome_of(response));
+  }
+  const double milliseconds = answer.number("roleCredentials/expiration", 0);
+  if (milliseconds > 0 && milliseconds < 9e12) {
+    found.expires = Moment(std::chrono::milliseconds(static_cast<int64_t>(milliseconds)));
+  }
+  return found;
+}
 
 std::optional<AwsCredentials> container_credentials(const Surroundings& surroundings,
                                                     Looked& looked) {

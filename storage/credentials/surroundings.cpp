@@ -16,7 +16,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "addresses/percent.h"
+#include "addresses/url.h"
 #include "base/file/file.h"
 #include "base/make_error.h"
 #include "base/printable.h"

@@ -3,8 +3,11 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <initializer_list>
 #include <iterator>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <ffkit/base/error.h>
@@ -72,6 +75,11 @@ CurlLibrary functions_of(void* library, const std::string& path) {
   return curl;
 }
 
+bool is_there(const char* path) {
+  std::error_code ignored;
+  return path != nullptr && *path != '\0' && std::filesystem::exists(path, ignored);
+}
+
 }  // namespace
 
 CurlLibrary open_curl_library(const std::string& path) {
@@ -116,6 +124,21 @@ const CurlLibrary& curl_library() {
     return open_curl_library(named == nullptr ? "" : named);
   }();
   return kLibrary;
+}
+
+std::string ca_bundle(const char* own_file, const char* own_folder) {
+  for (const char* name : {"AWS_CA_BUNDLE", "SSL_CERT_FILE", "CURL_CA_BUNDLE"}) {
+    const char* file = std::getenv(name);
+    if (file != nullptr && *file != '\0') return file;
+  }
+  if (is_there(own_file) || is_there(own_folder)) return "";
+  for (const char* file :
+       {"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
+        "/etc/ssl/ca-bundle.pem", "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+        "/etc/ssl/cert.pem"}) {
+    if (is_there(file)) return file;
+  }
+  return "";
 }
 
 }  // namespace ffkit

@@ -13,8 +13,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "http/curl_client.h"
+#include "http/curl_library.h"
 #include "http/curl_transfer.h"
+#include "http/http_client.h"
 
 namespace ffkit {
 

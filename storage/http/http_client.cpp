@@ -1,15 +1,95 @@
 #include "http/http_client.h"
 
+#include <unistd.h>
+
 #include <atomic>
+#include <charconv>
+#include <cstdlib>
 #include <future>
+#include <utility>
+
+#include "base/make_error.h"
+#include "http/curl_library.h"
+#include "http/curl_reactor.h"
 
 namespace ffkit {
+namespace {
+
+class CurlClient : public HttpClient {
+ public:
+  CurlClient(const CurlLibrary& curl, const CurlClientOptions& options)
+      : reactor_(std::make_unique<CurlReactor>(curl, options)) {}
+
+  ~CurlClient() override {
+    if (!is_ours()) {
+      // The thread is the parent's, and a lock may be held by it for ever.
+      static_cast<void>(reactor_.release());
+    } else if (!reactor_->stop()) {
+      // A `done` had the last reference, and cannot wait for its own thread.
+      CurlReactor::end_by_itself(std::move(reactor_));
+    }
+  }
+  CurlClient(const CurlClient&) = delete;
+  CurlClient& operator=(const CurlClient&) = delete;
+
+  void send(HttpRequest request, Done done) override {
+    if (is_ours()) {
+      reactor_->send(std::move(request), std::move(done));
+      return;
+    }
+    HttpResponse response;
+    response.failure = fmt::format(
+        "the connections belong to process {}, which made them before fork()", process_);
+    done(std::move(response));
+  }
+
+  void cancel(uint64_t ticket) override {
+    if (is_ours()) reactor_->cancel(ticket);
+  }
+
+  void stop() {
+    if (is_ours()) reactor_->stop();
+  }
+
+ private:
+  bool is_ours() const { return ::getpid() == process_; }
+
+  const pid_t process_ = ::getpid();
+  std::unique_ptr<CurlReactor> reactor_;
+};
+
+struct ProcessClient {
+  pid_t process = 0;
+  std::shared_ptr<CurlClient> client;
+  const ProcessClient* of_parent = nullptr;
+};
+
+// No mutex, which another thread might hold during fork(). Never freed: a child cannot free its
+// parent's, and requests may be running until the process exits.
+std::atomic<const ProcessClient*> process_client{nullptr};
+
+// TLS must not be in use when the library's own handlers take it down: they were registered before
+// this one, and so are called after it.
+void stop_process_client() {
+  const ProcessClient* existing = process_client.load();
+  if (existing != nullptr) existing->client->stop();
+}
+
+}  // namespace
 
 std::string_view HttpResponse::header(std::string_view name) const {
   for (const auto& [key, value] : headers) {
     if (key == name) return value;
   }
   return {};
+}
+
+std::optional<int64_t> HttpResponse::number(std::string_view name) const {
+  const std::string_view text = header(name);
+  int64_t number = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number < 0) return std::nullopt;
+  return number;
 }
 
 uint64_t new_http_ticket() {
@@ -23,6 +103,33 @@ HttpResponse HttpClient::fetch(HttpRequest request) {
   send(std::move(request),
        [answer](HttpResponse response) { answer->set_value(std::move(response)); });
   return result.get();
+}
+
+std::shared_ptr<HttpClient> make_curl_client(const CurlLibrary& curl,
+                                             const CurlClientOptions& options) {
+  return std::make_shared<CurlClient>(curl, options);
+}
+
+std::shared_ptr<HttpClient> process_http_client() {
+  const ProcessClient* existing = process_client.load();
+  if (existing != nullptr && existing->process == ::getpid()) return existing->client;
+  const CurlLibrary& curl = curl_library();
+  const curl_version_info_data* version = curl.version_info(CURLVERSION_NOW);
+  const bool has_ca = version->age >= CURLVERSION_SEVENTH;  // 7.70
+  const std::string ca_file =
+      ca_bundle(has_ca ? version->cainfo : nullptr, has_ca ? version->capath : nullptr);
+  auto* made = new ProcessClient{
+      ::getpid(), std::make_shared<CurlClient>(curl, CurlClientOptions{.ca_file = ca_file})};
+  static const int kRegistered = std::atexit(stop_process_client);
+  static_cast<void>(kRegistered);
+  do {
+    if (existing != nullptr && existing->process == made->process) {
+      delete made;  // another thread was first
+      return existing->client;
+    }
+    made->of_parent = existing;
+  } while (!process_client.compare_exchange_weak(existing, made));
+  return made->client;
 }
 
 }  // namespace ffkit

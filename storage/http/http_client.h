@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -51,6 +52,9 @@ struct HttpResponse {
 
   // The value of a header, by its name in lower case; empty without it.
   std::string_view header(std::string_view name) const;
+  // A header that is a whole number from 0 on; nothing otherwise.
+  std::optional<int64_t> number(std::string_view name) const;
+  bool is_success() const { return status >= 200 && status < 300; }
 };
 
 class HttpClient {
@@ -76,5 +80,20 @@ bool is_http_client_thread();
 // what is running as failures. Throws Error(unsupported) with what to install where there is no
 // libcurl.
 std::shared_ptr<HttpClient> process_http_client();
+
+struct CurlLibrary;
+
+struct CurlClientOptions {
+  // Of one host; further requests wait for one to end, and none of their limits runs meanwhile.
+  int max_connections_per_host = 256;
+  std::string ca_file;  // empty: libcurl's own certificates
+};
+
+// A client of libcurl's multi interface: one thread that has all requests in flight. Destroying it
+// ends what is running as failures and waits for the thread; from a `done`, it does not wait. In a
+// child of fork() it sends nothing, and destroying it leaves everything as it is. Throws Error(io)
+// where no thread can be started.
+std::shared_ptr<HttpClient> make_curl_client(const CurlLibrary& curl,
+                                             const CurlClientOptions& options = {});
 
 }  // namespace ffkit

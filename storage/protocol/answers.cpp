@@ -4,7 +4,7 @@
 #include <charconv>
 
 #include "addresses/address.h"
-#include "addresses/percent.h"
+#include "addresses/url.h"
 #include "base/make_error.h"
 #include "base/printable.h"
 #include "xml/xml.h"

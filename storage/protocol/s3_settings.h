@@ -10,10 +10,39 @@
 #include <string>
 #include <vector>
 
+#include "credentials/aws_credentials.h"
+#include "credentials/bearer_tokens.h"
+#include "credentials/renewed.h"
 #include "credentials/surroundings.h"
-#include "protocol/authorizer.h"
+#include "http/http_client.h"
 
 namespace ffkit {
+
+// What makes a request somebody's. Thread-safe.
+class Authorizer {
+ public:
+  // What a request was authorized by; null for nothing.
+  using Used = std::shared_ptr<const void>;
+
+  virtual ~Authorizer() = default;
+  // Adds the headers that say who asks. Finds credentials, or renews those that end soon, and so
+  // may wait; throws where there are none. `region` is for signatures.
+  virtual Used authorize(HttpRequest& request, const std::string& region) = 0;
+  // The store has refused `used` as expired: the next request is authorized by others. False: there
+  // are no others.
+  virtual bool refuse(const Used& used) = 0;
+  // "the environment", for messages; empty for nobody.
+  virtual std::string whose() const = 0;
+};
+
+// Nobody: for public data.
+std::unique_ptr<Authorizer> anonymous_authorizer();
+// The chain of aws_credentials.h, which all stores of a process share.
+using AwsChain = std::shared_ptr<Renewed<AwsCredentials>>;
+std::unique_ptr<Authorizer> aws_authorizer(AwsChain chain, std::function<Moment()> now);
+std::unique_ptr<Authorizer> google_hmac_authorizer(SigningKeys keys, std::function<Moment()> now);
+using GoogleChain = std::shared_ptr<Renewed<BearerToken>>;
+std::unique_ptr<Authorizer> google_token_authorizer(GoogleChain chain);
 
 struct S3Settings {
   std::string scheme = "s3";  // of addresses: "s3" or "gs"

@@ -1,5 +1,4 @@
-#include "reader/object_reader.h"
-
+// RandomReader of an object in a store.
 #include <algorithm>
 #include <cstring>
 #include <future>
@@ -9,8 +8,11 @@
 #include <vector>
 
 #include "base/make_error.h"
+#include "cache/block_cache.h"
 #include "cache/block_reader.h"
 #include "cache/range_memory.h"
+#include "reader/random_reader.h"
+#include "stores/object_store.h"
 
 namespace ffkit {
 namespace {

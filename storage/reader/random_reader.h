@@ -1,4 +1,4 @@
-// RandomReader: the bytes of one file, wherever it is. All const functions are thread-safe.
+// Reading: the bytes of one file, wherever it is, and what else is asked of a place.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,16 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
+
+#include "storage/addresses/place.h"
 
 namespace ffkit {
 
+class BlockCache;
+class ObjectStore;
+
+// The bytes of one file. All const functions are thread-safe.
 class RandomReader {
  public:
   RandomReader() = default;
@@ -55,7 +62,38 @@ struct KnownFile {
 // Of a local file, or of an object by its address; a child of fork() reads an object anew. Throws
 // Error(not_found) or Error(io); of an object whose size is known, the first function that reads
 // does.
-std::unique_ptr<RandomReader> open_random_reader(const std::filesystem::path& path,
-                                                 const KnownFile& known = {});
+std::unique_ptr<RandomReader> open_random_reader(const Place& place, const KnownFile& known = {});
+
+// An object in a store, behind the cache of the machine. Both ends of a file are what opening a
+// shard reads: where the cache lacks them, they are asked for together when the reader is made, and
+// kept. All that is read is of one version of the object.
+class ObjectReader : public RandomReader {
+ public:
+  // What the store calls the content that is read. Empty: that is not known, or cannot be said
+  // without waiting.
+  virtual std::string version_if_known() const = 0;
+};
+
+// `cache` may be null.
+std::unique_ptr<ObjectReader> open_object_reader(std::shared_ptr<ObjectStore> store,
+                                                 const std::filesystem::path& address,
+                                                 const KnownFile& known,
+                                                 std::shared_ptr<BlockCache> cache);
+
+// All of a small file. Throws Error(unsupported) when it has more than `max_bytes`,
+// Error(not_found) or Error(io) otherwise.
+std::string read_text_at(const Place& place, int64_t max_bytes);
+
+// Whether there is such an object. Also false where a store may not be asked for it, as it says of
+// what is not there to a reader who may not list (S3).
+bool has_object(const Place& place);
+
+// The names of the files and folders that are directly in a folder of a store, sorted. None where
+// the store has no listings (https).
+struct NamesIn {
+  std::vector<std::string> files;
+  std::vector<std::string> folders;
+};
+NamesIn names_in_folder(const Place& folder);
 
 }  // namespace ffkit

@@ -12,8 +12,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "requests/answer_times.h"
-#include "requests/in_flight_limit.h"
+#include "requests/pace.h"
 #include "requests/request_job.h"
 #include "requests/requests.h"
 

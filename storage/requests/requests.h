@@ -13,7 +13,6 @@
 #include <string>
 
 #include "http/http_client.h"
-#include "requests/range_answer.h"
 #include "requests/verdict.h"
 
 namespace ffkit {

@@ -8,7 +8,9 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
+#include "base/make_error.h"
 #include "base/printable.h"
 
 namespace ffkit {
@@ -42,6 +44,121 @@ std::optional<int64_t> seconds_of_date(const std::string& text) {
   date.tm_mon = static_cast<int>((found - kMonths) / 3);
   date.tm_year -= 1900;
   return ::timegm(&date);
+}
+
+bool take_number(std::string_view& text, int64_t& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || number < 0) return false;
+  text.remove_prefix(static_cast<size_t>(end - text.data()));
+  return true;
+}
+
+bool take_text(std::string_view& text, std::string_view expected) {
+  if (!text.starts_with(expected)) return false;
+  text.remove_prefix(expected.size());
+  return true;
+}
+
+std::string_view without_weakness(std::string_view etag) {
+  return etag.starts_with("W/") ? etag.substr(2) : etag;
+}
+
+RangeAnswer failed(ErrorCode code, const AskedRange& asked, const std::string& message,
+                   const std::string& remedy) {
+  RangeAnswer answer{.kind = RangeAnswer::Kind::fail};
+  answer.error =
+      std::make_exception_ptr(Error(code, message, {.path = asked.address, .remedy = remedy}));
+  return answer;
+}
+
+RangeAnswer changed(const AskedRange& asked, std::string_view now) {
+  if (asked.is_version_of_attempt) {
+    return {.kind = RangeAnswer::Kind::restart, .reason = "the object changed between attempts"};
+  }
+  const std::string is_now = now.empty() || now == asked.version ? "" : fmt::format(" but {}", now);
+  return failed(ErrorCode::corrupt, asked,
+                fmt::format("the object changed after it was opened: its version is no longer {}{}",
+                            asked.version, is_now),
+                "open it again");
+}
+
+RangeAnswer shorter(const AskedRange& asked, int64_t total) {
+  const std::string has = total < 0 ? "ends before that" : fmt::format("has only {} bytes", total);
+  return failed(ErrorCode::corrupt, asked,
+                fmt::format("bytes {} to {} were asked for, and the object {}", asked.first,
+                            asked.last(), has),
+                "it was cut off or replaced: copy it again");
+}
+
+RangeAnswer ignores_ranges(const AskedRange& asked) {
+  return failed(ErrorCode::unsupported, asked,
+                fmt::format("the server was asked for bytes {} to {} and answers with the whole "
+                            "object (status 200)",
+                            asked.first, asked.last()),
+                "use a server that knows ranges, or copy the files to a disk");
+}
+
+RangeAnswer part(int64_t num_good, const std::string& reason) {
+  return {.kind = RangeAnswer::Kind::part, .num_good = num_good, .reason = reason};
+}
+
+int64_t content_length(const HttpResponse& response) {
+  std::string_view text = response.header("content-length");
+  int64_t length = -1;
+  return take_number(text, length) && text.empty() ? length : -1;
+}
+
+bool is_of_version(const HttpResponse& response, const AskedRange& asked) {
+  const std::string_view etag = response.header("etag");
+  return asked.version.empty() || etag.empty() ||
+         without_weakness(etag) == without_weakness(asked.version);
+}
+
+std::string reason_of(const HttpResponse& response, int64_t num_bytes) {
+  if (!response.failure.empty()) return response.failure;
+  return fmt::format("the answer has {} bytes instead of {}", response.num_bytes, num_bytes);
+}
+
+RangeAnswer judge_part(const HttpResponse& response, const AskedRange& asked) {
+  if (!is_of_version(response, asked)) return changed(asked, response.header("etag"));
+  const std::string_view text = response.header("content-range");
+  const std::optional<ContentRange> range = parse_content_range(text);
+  if (!range || range->first != asked.first || range->last > asked.last()) {
+    return part(0, fmt::format("the server was asked for bytes {} to {} and answers with {}",
+                               asked.first, asked.last(),
+                               text.empty() ? "a part of which it does not say where it is"
+                                            : "'" + std::string(text) + "'"));
+  }
+  if (asked.object_bytes >= 0 && range->total >= 0 && range->total != asked.object_bytes) {
+    return failed(ErrorCode::corrupt, asked,
+                  fmt::format("the object has {} bytes, but {} when it was opened", range->total,
+                              asked.object_bytes),
+                  "open it again");
+  }
+  if (range->total >= 0 && range->total <= asked.last()) return shorter(asked, range->total);
+  const int64_t num_said = range->last - range->first + 1;
+  if (response.num_bytes > num_said || (response.status == 0 && !response.is_cut)) {
+    return part(0, reason_of(response, num_said));
+  }
+  if (response.status != 0 && response.num_bytes == asked.num_bytes) {
+    return {.kind = RangeAnswer::Kind::whole, .num_good = asked.num_bytes};
+  }
+  return part(response.num_bytes, reason_of(response, asked.num_bytes));
+}
+
+RangeAnswer judge_whole(const HttpResponse& response, const AskedRange& asked) {
+  if (!is_of_version(response, asked)) return changed(asked, response.header("etag"));
+  const int64_t length = content_length(response);
+  if (asked.first != 0 || length > asked.num_bytes) return ignores_ranges(asked);
+  if (length >= 0 && length < asked.num_bytes) return shorter(asked, length);
+  if (response.status == 0) {
+    if (!response.is_cut) return ignores_ranges(asked);  // there was more than fits
+    return part(0, response.failure);
+  }
+  if (length < 0 && response.num_bytes < asked.num_bytes) {
+    return shorter(asked, response.num_bytes);
+  }
+  return {.kind = RangeAnswer::Kind::whole, .num_good = asked.num_bytes};
 }
 
 }  // namespace
@@ -90,6 +207,50 @@ std::string status_and_words(const HttpResponse& response) {
   const std::string words = words_of(response.body);
   return words.empty() ? fmt::format("status {}", response.status)
                        : fmt::format("status {} ({})", response.status, words);
+}
+
+RangeAnswer judge_range(const HttpResponse& response, const AskedRange& asked) {
+  switch (response.seen_status) {
+    case 200:
+      // rclone answers ranges with 200, and says by Content-Range which part it is.
+      return response.header("content-range").empty() ? judge_whole(response, asked)
+                                                      : judge_part(response, asked);
+    case 206:
+      return judge_part(response, asked);
+    case 404:
+      return failed(ErrorCode::not_found, asked, "there is no such object", "");
+    case 412:
+      return changed(asked, response.header("etag"));
+    case 416: {
+      std::string_view text = response.header("content-range");
+      int64_t total = -1;
+      if (!take_text(text, "bytes */") || !take_number(text, total)) total = -1;
+      return shorter(asked, total);
+    }
+    default:
+      return {};
+  }
+}
+
+std::vector<std::string> range_headers(const AskedRange& asked) {
+  std::vector<std::string> headers = {fmt::format("Range: bytes={}-{}", asked.first, asked.last())};
+  if (!asked.version.empty() && !asked.version.starts_with("W/")) {
+    headers.push_back("If-Match: " + asked.version);
+  }
+  return headers;
+}
+
+std::optional<ContentRange> parse_content_range(std::string_view text) {
+  ContentRange range;
+  if (!take_text(text, "bytes ") || !take_number(text, range.first) || !take_text(text, "-") ||
+      !take_number(text, range.last) || !take_text(text, "/") || range.last < range.first) {
+    return std::nullopt;
+  }
+  if (text == "*") return range;
+  if (!take_number(text, range.total) || !text.empty() || range.total <= range.last) {
+    return std::nullopt;
+  }
+  return range;
 }
 
 }  // namespace ffkit

@@ -1,12 +1,17 @@
-// What an answer means for its request: that it is done, is to be repeated, or has failed.
+// What an answer means for its request: that it is done, is to be repeated, or has failed;
+// and whether it has the bytes that were asked for.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "http/http_client.h"
 
@@ -39,5 +44,56 @@ std::optional<double> retry_after_s(std::string_view text, int64_t now_s);
 std::string words_of(const std::string& body);
 // "status 503 (SlowDown: Please reduce your request rate.)".
 std::string status_and_words(const HttpResponse& response);
+
+struct RangeOfObject {
+  std::string address;  // for errors
+  int64_t offset = 0;
+  std::span<std::byte> into;
+  std::string version;        // the ETag that the object must have; empty: any
+  int64_t object_bytes = -1;  // the length that the object must have; -1: any
+  // Becomes the ETag of what was read, before `done` is called; null: nobody wants to know.
+  std::shared_ptr<std::string> found_version = nullptr;
+};
+
+// One attempt at a part of it.
+struct AskedRange {
+  std::string address;
+  int64_t first = 0;
+  int64_t num_bytes = 0;
+  std::string version;
+  bool is_version_of_attempt = false;  // that of an earlier attempt: the caller wants any
+  int64_t object_bytes = -1;
+
+  int64_t last() const { return first + num_bytes - 1; }
+};
+
+struct RangeAnswer {
+  enum class Kind : uint8_t {
+    whole,    // all bytes are there
+    part,     // `num_good` from the first on are
+    restart,  // the object has changed between attempts, and any version is wanted
+    fail,     // with `error`
+    other,    // a status that is not about ranges
+  };
+  Kind kind = Kind::other;
+  int64_t num_good = 0;
+  std::string reason;  // of what is not whole
+  std::exception_ptr error;
+};
+
+// A server may ignore ranges, If-Match or both, and say so in its answer alone.
+RangeAnswer judge_range(const HttpResponse& response, const AskedRange& asked);
+
+// "Range: bytes=0-9", and If-Match where the version is one for it: a weak ETag (W/"...") matches
+// nothing by RFC 9110, and is compared by judge_range() alone.
+std::vector<std::string> range_headers(const AskedRange& asked);
+
+struct ContentRange {
+  int64_t first = 0;
+  int64_t last = 0;
+  int64_t total = -1;  // -1: unknown ("*")
+};
+// Of "bytes 0-9/100".
+std::optional<ContentRange> parse_content_range(std::string_view text);
 
 }  // namespace ffkit

@@ -1,5 +1,3 @@
-#include "stores/file_store.h"
-
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +11,7 @@
 #include "addresses/address.h"
 #include "base/file/file.h"
 #include "base/make_error.h"
+#include "stores/store_kinds.h"
 
 namespace ffkit {
 namespace {
@@ -142,7 +141,22 @@ void list_folder(const fs::path& folder, bool recursive, Listing& listing) {
   require_done(error, folder, "cannot be listed");
 }
 
-}  // namespace
+class FileStore : public ObjectStore {
+ public:
+  std::string read_all(const std::string& address, int64_t max_bytes) override;
+  std::optional<ObjectFacts> find(const std::string& address) override;
+  Listing list(const std::string& address, bool recursive) override;
+  bool put(const std::string& address, std::span<const std::byte> bytes, bool only_if_new) override;
+  std::unique_ptr<Upload> upload(const std::string& address, int64_t expected_bytes) override;
+  void remove(const std::string& address) override;
+  std::vector<UnfinishedUpload> list_uploads(const std::string& address) override;
+  void abort_upload(const UnfinishedUpload& upload) override;
+
+ protected:
+  void read_range(const std::string& address, int64_t offset, std::span<std::byte> into,
+                  const std::string& version, std::shared_ptr<std::string> found,
+                  Done done) override;
+};
 
 void FileStore::read_range(const std::string& address, int64_t offset, std::span<std::byte> into,
                            const std::string& version, std::shared_ptr<std::string> found,
@@ -232,6 +246,12 @@ std::vector<UnfinishedUpload> FileStore::list_uploads(const std::string& address
 
 void FileStore::abort_upload(const UnfinishedUpload& upload) {
   remove(upload.address);
+}
+
+}  // namespace
+
+std::shared_ptr<ObjectStore> make_file_store() {
+  return std::make_shared<FileStore>();
 }
 
 }  // namespace ffkit

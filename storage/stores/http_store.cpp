@@ -1,22 +1,19 @@
-#include "stores/http_store.h"
-
-#include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "addresses/address.h"
 #include "addresses/url.h"
 #include "base/make_error.h"
-#include "stores/told.h"
+#include "stores/store_kinds.h"
 
 namespace ffkit {
 namespace {
 
-[[noreturn]] void refuse_to(const char* what, const std::string& address) {
-  throw Error(ErrorCode::unsupported, fmt::format("a web server cannot be {}", what),
-              {.path = shown_address(address),
-               .subject = ErrorSubject::argument,
-               .remedy = "use an address of s3:// or gs://, or a copy of it"});
+Error no_such_thing(const char* what, const std::string& address) {
+  return {ErrorCode::unsupported,
+          fmt::format("a web server cannot be {}", what),
+          {.path = shown_address(address),
+           .subject = ErrorSubject::argument,
+           .remedy = "use an address of s3:// or gs://, or a copy of it"}};
 }
 
 HttpRequest request_of(const std::string& address, const char* method) {
@@ -44,21 +41,27 @@ Error error_of_page(const HttpResponse& response, const std::string& address, co
           {.path = shown_address(address), .remedy = remedy}};
 }
 
-std::optional<int64_t> length_in(std::string_view text) {
-  int64_t length = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
-  if (error != std::errc() || end != text.data() + text.size() || length < 0) return std::nullopt;
-  return length;
-}
+class HttpStore : public ReadOnlyStore {
+ public:
+  HttpStore(std::shared_ptr<HttpClient> client, const RequestPolicy& policy)
+      : requester_(std::make_shared<Requester>(std::move(client), policy)) {}
 
-bool is_page(const HttpResponse& response) {
-  return response.status >= 200 && response.status < 300;
-}
+  std::string read_all(const std::string& address, int64_t max_bytes) override;
+  // By HEAD, or by a range of one byte where that is refused: an address that is signed for GET.
+  std::optional<ObjectFacts> find(const std::string& address) override;
+  Listing list(const std::string& address, bool recursive) override;
 
-}  // namespace
+ protected:
+  void read_range(const std::string& address, int64_t offset, std::span<std::byte> into,
+                  const std::string& version, std::shared_ptr<std::string> found,
+                  Done done) override;
+  Error no_writing(const std::string& address) const override {
+    return no_such_thing("written to", address);
+  }
 
-HttpStore::HttpStore(std::shared_ptr<HttpClient> client, const RequestPolicy& policy)
-    : requester_(std::make_shared<Requester>(std::move(client), policy)) {}
+ private:
+  const std::shared_ptr<Requester> requester_;
+};
 
 void HttpStore::read_range(const std::string& address, int64_t offset, std::span<std::byte> into,
                            const std::string& version, std::shared_ptr<std::string> found,
@@ -95,7 +98,7 @@ std::string HttpStore::read_all(const std::string& address, int64_t max_bytes) {
     request.max_body_bytes = max_bytes;
     return request;
   });
-  if (!is_page(response)) throw error_of_page(response, address, "read");
+  if (!response.is_success()) throw error_of_page(response, address, "read");
   return std::move(response.body);
 }
 
@@ -104,7 +107,7 @@ std::optional<ObjectFacts> HttpStore::find(const std::string& address) {
       requester_->fetch(shown_address(address), [&](int) { return request_of(address, "HEAD"); });
   if (head.status == 404 || head.status == 410) return std::nullopt;
   ObjectFacts facts{0, std::string(head.header("etag"))};
-  if (const auto length = length_in(head.header("content-length")); is_page(head) && length) {
+  if (const auto length = head.number("content-length"); head.is_success() && length) {
     facts.num_bytes = *length;
     return facts;
   }
@@ -119,7 +122,7 @@ std::optional<ObjectFacts> HttpStore::find(const std::string& address) {
   const auto range = parse_content_range(first.header("content-range"));
   // An empty file has no first byte: "bytes */0".
   if (first.status == 416 && first.header("content-range").ends_with("/0")) return facts;
-  if (!is_page(first)) throw error_of_page(first, address, "looked for");
+  if (!first.is_success()) throw error_of_page(first, address, "looked for");
   if (first.status != 206 || !range || range->total < 0) {
     throw Error(ErrorCode::unsupported,
                 "the server does not say how long it is, or knows no ranges",
@@ -130,28 +133,14 @@ std::optional<ObjectFacts> HttpStore::find(const std::string& address) {
 }
 
 Listing HttpStore::list(const std::string& address, bool /*recursive*/) {
-  refuse_to("listed", address);
+  throw no_such_thing("listed", address);
 }
 
-bool HttpStore::put(const std::string& address, std::span<const std::byte> /*bytes*/,
-                    bool /*only_if_new*/) {
-  refuse_to("written to", address);
-}
+}  // namespace
 
-std::unique_ptr<Upload> HttpStore::upload(const std::string& address, int64_t /*expected_bytes*/) {
-  refuse_to("written to", address);
-}
-
-void HttpStore::remove(const std::string& address) {
-  refuse_to("written to", address);
-}
-
-std::vector<UnfinishedUpload> HttpStore::list_uploads(const std::string& address) {
-  refuse_to("written to", address);
-}
-
-void HttpStore::abort_upload(const UnfinishedUpload& upload) {
-  refuse_to("written to", upload.address);
+std::shared_ptr<ObjectStore> make_http_store(std::shared_ptr<HttpClient> client,
+                                             const RequestPolicy& policy) {
+  return std::make_shared<HttpStore>(std::move(client), policy);
 }
 
 }  // namespace ffkit

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -14,10 +13,13 @@
 #include <string>
 #include <vector>
 
+#include "storage/addresses/place.h"
+
 namespace ffkit {
 
-// "s3://", "gs://", "https://", "http://", "hf://" or "file://" before something.
-bool is_address(const std::filesystem::path& path);
+inline bool is_address(const std::filesystem::path& path) {
+  return Place(path).is_in_store();
+}
 
 struct ObjectFacts {
   int64_t num_bytes = 0;

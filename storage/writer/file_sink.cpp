@@ -59,18 +59,18 @@ class ObjectSink : public FileSink {
 
 }  // namespace
 
-std::unique_ptr<FileSink> create_sink(const fs::path& path, int64_t expected_bytes) {
-  if (!is_address(path)) return std::make_unique<LocalSink>(path);
-  return std::make_unique<ObjectSink>(path.native(), expected_bytes);
+std::unique_ptr<FileSink> create_sink(const Place& place, int64_t expected_bytes) {
+  if (!place.is_in_store()) return std::make_unique<LocalSink>(place.path());
+  return std::make_unique<ObjectSink>(place.address(), expected_bytes);
 }
 
-void write_text_at(const fs::path& path, std::string_view text) {
-  if (!is_address(path)) return write_durably(path, text);
-  store_of(path.native())->put(path.native(), std::as_bytes(std::span(text)), false);
+void write_text_at(const Place& place, std::string_view text) {
+  if (!place.is_in_store()) return write_durably(place.path(), text);
+  store_of(place.address())->put(place.address(), std::as_bytes(std::span(text)), false);
 }
 
-bool write_object_once(const fs::path& path, std::string_view text) {
-  const std::string& address = path.native();
+bool write_object_once(const Place& place, std::string_view text) {
+  const std::string& address = place.address();
   const auto store = store_of(address);
   if (store->put(address, std::as_bytes(std::span(text)), true)) return true;
   try {
@@ -81,24 +81,24 @@ bool write_object_once(const fs::path& path, std::string_view text) {
   }
 }
 
-bool is_file_at(const fs::path& path) {
-  if (!is_address(path)) return fs::exists(path);
-  return store_of(path.native())->find(path.native()).has_value();
+bool is_file_at(const Place& place) {
+  if (!place.is_in_store()) return fs::exists(place.path());
+  return store_of(place.address())->find(place.address()).has_value();
 }
 
-void remove_file_at(const fs::path& path) {
-  if (is_address(path)) {
-    store_of(path.native())->remove(path.native());
+void remove_file_at(const Place& place) {
+  if (place.is_in_store()) {
+    store_of(place.address())->remove(place.address());
   } else {
-    fs::remove(path);
+    fs::remove(place.path());
   }
 }
 
-void require_writable(const fs::path& path) {
-  if (!is_address(path)) return;
-  const Scheme scheme = parse_address(path.native()).scheme;
+void require_writable(const Place& place) {
+  if (!place.is_in_store()) return;
+  const Scheme scheme = parse_address(place.address()).scheme;
   if (scheme == Scheme::s3 || scheme == Scheme::gs || scheme == Scheme::file) return;
-  throw error_at(path, ErrorCode::unsupported,
+  throw error_at(place.path(), ErrorCode::unsupported,
                  "data sets are not written to {}, but to s3://, gs://, file:// and folders; write "
                  "it to one of these and copy it",
                  scheme == Scheme::hf ? "the Hugging Face hub" : "web servers");

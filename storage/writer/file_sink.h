@@ -12,10 +12,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <span>
 #include <string_view>
+
+#include "storage/addresses/place.h"
 
 namespace ffkit {
 
@@ -34,24 +35,23 @@ class FileSink {
   virtual void finish() = 0;
 };
 
-// Replaces what is at `path`. `expected_bytes`: about how many there will be, 0 where that is not
+// Replaces what is there. `expected_bytes`: about how many there will be, 0 where that is not
 // known; an object of more than 160 GB needs it. Throws Error(io); of a store, as ObjectStore does.
-std::unique_ptr<FileSink> create_sink(const std::filesystem::path& path,
-                                      int64_t expected_bytes = 0);
+std::unique_ptr<FileSink> create_sink(const Place& place, int64_t expected_bytes = 0);
 
-// A whole small file, durable when this returns. Replaces what is at `path`.
-void write_text_at(const std::filesystem::path& path, std::string_view text);
+// A whole small file, durable when this returns. Replaces what is there.
+void write_text_at(const Place& place, std::string_view text);
 // The same, but what is there stays. Returns false where there is a file of other bytes; the same
-// bytes count as written. `path` is an address.
-bool write_object_once(const std::filesystem::path& path, std::string_view text);
+// bytes count as written. `place` is in a store.
+bool write_object_once(const Place& place, std::string_view text);
 
 // Whether there is such a file or object. Throws where that cannot be told.
-bool is_file_at(const std::filesystem::path& path);
+bool is_file_at(const Place& place);
 // No error where there is no such file or object.
-void remove_file_at(const std::filesystem::path& path);
+void remove_file_at(const Place& place);
 
 // Throws Error(unsupported), with what to do, for an address whose store takes no data sets: a web
 // server, the Hugging Face hub. Error(invalid_argument) for one that is none. Local paths pass.
-void require_writable(const std::filesystem::path& path);
+void require_writable(const Place& place);
 
 }  // namespace ffkit

@@ -5,9 +5,8 @@
 #include <string_view>
 
 #include "storage/addresses/address.h"
-#include "storage/addresses/percent.h"
 #include "storage/addresses/url.h"
-#include "storage/credentials/ini_file.h"
+#include "storage/credentials/aws_profile.h"
 #include "storage/credentials/surroundings.h"
 #include "storage/protocol/answers.h"
 #include "storage/signing/signature.h"

@@ -2,15 +2,17 @@
 
 #include <gtest/gtest.h>
 
+#include "addresses/place.h"
+
 namespace ffkit {
 namespace {
 
 TEST(Address, IsAPathWithAScheme) {
-  EXPECT_TRUE(is_address("s3://bucket/set"));
-  EXPECT_TRUE(is_address(std::filesystem::path("hf://datasets/o/n") / "train"));
-  EXPECT_FALSE(is_address("s3:/bucket"));
-  EXPECT_FALSE(is_address("s3://"));
-  EXPECT_FALSE(is_address("/data/s3://x"));
+  EXPECT_TRUE(Place("s3://bucket/set").is_in_store());
+  EXPECT_TRUE(Place(std::filesystem::path("hf://datasets/o/n") / "train").is_in_store());
+  EXPECT_FALSE(Place("s3:/bucket").is_in_store());
+  EXPECT_FALSE(Place("s3://").is_in_store());
+  EXPECT_FALSE(Place("/data/s3://x").is_in_store());
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "addresses/percent.h"
 #include "addresses/url.h"
 #include "expect_error.h"
 

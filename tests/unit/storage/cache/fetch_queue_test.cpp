@@ -9,7 +9,7 @@
 #include <set>
 #include <vector>
 
-#include "cache/block_memory.h"
+#include "cache/block_run.h"
 
 namespace ffkit {
 namespace {

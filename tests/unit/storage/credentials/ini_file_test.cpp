@@ -1,6 +1,6 @@
-#include "credentials/ini_file.h"
-
 #include <gtest/gtest.h>
+
+#include "credentials/aws_profile.h"
 
 namespace ffkit {
 namespace {

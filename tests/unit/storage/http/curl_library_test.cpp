@@ -9,8 +9,7 @@
 #include "child_process.h"
 #include "expect_error.h"
 #include "faults/fault_server.h"
-#include "http/ca_bundle.h"
-#include "http/curl_client.h"
+#include "http/http_client.h"
 #include "temp_dir.h"
 
 namespace ffkit {

@@ -11,7 +11,8 @@
 #include <string>
 
 #include "faults/fault_server.h"
-#include "http/curl_client.h"
+#include "http/curl_library.h"
+#include "http/http_client.h"
 #include "temp_dir.h"
 
 namespace ffkit {

@@ -1,5 +1,3 @@
-#include "reader/object_reader.h"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -10,6 +8,7 @@
 
 #include "cache/memory_store.h"
 #include "expect_error.h"
+#include "reader/random_reader.h"
 #include "temp_dir.h"
 
 namespace ffkit {

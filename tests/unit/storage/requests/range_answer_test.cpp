@@ -1,8 +1,7 @@
-#include "requests/range_answer.h"
-
 #include <gtest/gtest.h>
 
 #include "expect_error.h"
+#include "requests/verdict.h"
 
 namespace ffkit {
 namespace {

@@ -11,7 +11,8 @@
 
 #include "expect_error.h"
 #include "faults/fault_server.h"
-#include "http/curl_client.h"
+#include "http/curl_library.h"
+#include "http/http_client.h"
 #include "requests/requests.h"
 
 namespace ffkit {

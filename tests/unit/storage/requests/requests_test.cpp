@@ -16,7 +16,8 @@
 #include "child_process.h"
 #include "expect_error.h"
 #include "faults/fault_server.h"
-#include "http/curl_client.h"
+#include "http/curl_library.h"
+#include "http/http_client.h"
 
 namespace ffkit {
 namespace {

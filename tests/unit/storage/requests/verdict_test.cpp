@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "requests/answer_times.h"
-#include "requests/in_flight_limit.h"
+#include "requests/pace.h"
 
 namespace ffkit {
 namespace {

@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "signing/hashes.h"
-
 namespace ffkit {
 namespace {
 

@@ -1,11 +1,10 @@
-#include "stores/s3_store.h"
-
 #include <gtest/gtest.h>
 
 #include <atomic>
 
 #include "canned_client.h"
 #include "expect_error.h"
+#include "stores/store_kinds.h"
 
 namespace ffkit {
 namespace {
@@ -16,7 +15,7 @@ using testing::SentRequest;
 
 constexpr int64_t kPieceBytes = 1 << 20;
 
-S3Store store_with(std::shared_ptr<CannedClient> client) {
+std::shared_ptr<ObjectStore> store_with(std::shared_ptr<CannedClient> client) {
   S3Settings settings;
   settings.bucket = "bucket";
   settings.endpoint = "http://store";
@@ -29,7 +28,7 @@ S3Store store_with(std::shared_ptr<CannedClient> client) {
   policy.max_attempts = 3;
   policy.first_backoff_s = 0.001;
   policy.max_backoff_s = 0.001;
-  return {std::move(settings), std::move(client), policy};
+  return make_s3_store(std::move(settings), std::move(client), policy);
 }
 
 std::shared_ptr<CannedClient> client_that(CannedClient::Answer answer) {
@@ -53,13 +52,13 @@ TEST(S3Put, SaysWhetherThereWasOne) {
     }
     return answer_of(asked.url.ends_with("/race") ? 412 : 200);
   });
-  S3Store store = store_with(client);
-  EXPECT_TRUE(store.put("s3://bucket/new", bytes_of("x"), true));
+  const std::shared_ptr<ObjectStore> store = store_with(client);
+  EXPECT_TRUE(store->put("s3://bucket/new", bytes_of("x"), true));
   EXPECT_EQ(client->asked().back().header("If-None-Match"), "*");
-  EXPECT_FALSE(store.put("s3://bucket/old", bytes_of("x"), true));
+  EXPECT_FALSE(store->put("s3://bucket/old", bytes_of("x"), true));
   EXPECT_EQ(client->asked().back().method, "HEAD");
-  EXPECT_FALSE(store.put("s3://bucket/race", bytes_of("x"), true));
-  EXPECT_TRUE(store.put("s3://bucket/old", bytes_of("x"), false));
+  EXPECT_FALSE(store->put("s3://bucket/race", bytes_of("x"), true));
+  EXPECT_TRUE(store->put("s3://bucket/old", bytes_of("x"), false));
   EXPECT_EQ(client->asked().back().header("If-None-Match"), "");
 }
 
@@ -76,7 +75,7 @@ TEST(S3Put, KnowsItsOwnObjectAgain) {
                                               : "else",
                        {{"content-length", "4"}});
     });
-    EXPECT_EQ(store_with(client).put("s3://bucket/x", bytes_of("mine"), true), is_ours);
+    EXPECT_EQ(store_with(client)->put("s3://bucket/x", bytes_of("mine"), true), is_ours);
   }
 }
 
@@ -85,7 +84,7 @@ TEST(S3Put, DoesWithoutTheConditionWhereThereIsNone) {
     if (asked.method == "HEAD") return answer_of(404);
     return answer_of(asked.header("If-None-Match").empty() ? 200 : 501);
   });
-  EXPECT_TRUE(store_with(client).put("s3://bucket/x", bytes_of("x"), true));
+  EXPECT_TRUE(store_with(client)->put("s3://bucket/x", bytes_of("x"), true));
 }
 
 TEST(S3Upload, SendsPartsAndNamesThemInOrder) {
@@ -107,8 +106,8 @@ TEST(S3Upload, SendsPartsAndNamesThemInOrder) {
     completed = asked.url + " " + asked.body;
     return answer_of(200, "<CompleteMultipartUploadResult/>");
   });
-  S3Store store = store_with(client);
-  const auto upload = store.upload("s3://bucket/x", 0);
+  const std::shared_ptr<ObjectStore> store = store_with(client);
+  const auto upload = store->upload("s3://bucket/x", 0);
   const std::vector<std::byte> piece(10 * kPieceBytes);
   for (int i = 0; i < 4; ++i) upload->add(piece);
   upload->finish();
@@ -126,8 +125,8 @@ TEST(S3Upload, SendsPartsAndNamesThemInOrder) {
 
 TEST(S3Upload, OfOnePartIsWrittenAtOnce) {
   const auto client = client_that([](const SentRequest&) { return answer_of(200); });
-  S3Store store = store_with(client);
-  const auto upload = store.upload("s3://bucket/x", 0);
+  const std::shared_ptr<ObjectStore> store = store_with(client);
+  const auto upload = store->upload("s3://bucket/x", 0);
   upload->add(std::vector<std::byte>(16 * kPieceBytes));
   EXPECT_TRUE(client->asked().empty());
   upload->finish();
@@ -139,9 +138,9 @@ TEST(S3Upload, OfOnePartIsWrittenAtOnce) {
 TEST(S3Upload, HasLargerPartsForALargerObject) {
   const auto client = client_that(
       [](const SentRequest&) { return answer_of(200, "<x><UploadId>u</UploadId></x>"); });
-  S3Store store = store_with(client);
+  const std::shared_ptr<ObjectStore> store = store_with(client);
   // 1 TB in 9,000 parts.
-  const auto upload = store.upload("s3://bucket/x", 1'000'000'000'000);
+  const auto upload = store->upload("s3://bucket/x", 1'000'000'000'000);
   upload->add(std::vector<std::byte>(100 * kPieceBytes));
   EXPECT_TRUE(client->asked().empty());
 }
@@ -152,9 +151,9 @@ TEST(S3Upload, IsAbortedWhenAPartFails) {
     if (asked.method == "DELETE") return answer_of(204);
     return answer_of(403, "<Error><Code>AccessDenied</Code><Message>no</Message></Error>");
   });
-  S3Store store = store_with(client);
+  const std::shared_ptr<ObjectStore> store = store_with(client);
   {
-    const auto upload = store.upload("s3://bucket/x", 0);
+    const auto upload = store->upload("s3://bucket/x", 0);
     const auto write = [&] {
       for (int i = 0; i < 8; ++i) upload->add(std::vector<std::byte>(16 * kPieceBytes));
       upload->finish();
@@ -179,10 +178,10 @@ TEST(S3Upload, ReadsTheAnswerOfItsEnd) {
     return answer_of(code == "NoSuchUpload" ? 404 : 200,
                      "<Error><Code>" + code + "</Code><Message>m</Message></Error>");
   });
-  S3Store store = store_with(client);
+  const std::shared_ptr<ObjectStore> store = store_with(client);
   const auto upload_two_parts = [&] {
     num_ends = 0;
-    const auto upload = store.upload("s3://bucket/x", 0);
+    const auto upload = store->upload("s3://bucket/x", 0);
     upload->add(std::vector<std::byte>(17 * kPieceBytes));
     upload->finish();
   };
@@ -206,25 +205,25 @@ TEST(S3List, FollowsPagesAndEndsWhenTheyRepeat) {
                                        : "") +
                               "</ListBucketResult>");
   });
-  S3Store store = store_with(client);
-  const Listing listing = store.list("s3://bucket/set/", true);
+  const std::shared_ptr<ObjectStore> store = store_with(client);
+  const Listing listing = store->list("s3://bucket/set/", true);
   ASSERT_EQ(listing.objects.size(), 2U);
   EXPECT_EQ(listing.objects[0].address, "s3://bucket/set/a");
   EXPECT_EQ(listing.objects[0].facts.num_bytes, 3);
   EXPECT_EQ(client->asked()[0].url,
             "http://store/bucket?list-type=2&encoding-type=url&prefix=set%2F");
   is_repeating = true;
-  EXPECT_ERROR(store.list("s3://bucket/set", false), io, .path = "s3://bucket/set");
+  EXPECT_ERROR(store->list("s3://bucket/set", false), io, .path = "s3://bucket/set");
 }
 
 TEST(S3Store, NeedsTheNameOfAnObject) {
   const auto client = client_that([](const SentRequest&) { return answer_of(200); });
-  S3Store store = store_with(client);
-  EXPECT_ERROR(store.read_all("s3://bucket", 10), invalid_argument, .path = "s3://bucket");
-  EXPECT_FALSE(store.find("s3://bucket/").has_value());
-  store.read("s3://bucket/x", 5, {});
+  const std::shared_ptr<ObjectStore> store = store_with(client);
+  EXPECT_ERROR(store->read_all("s3://bucket", 10), invalid_argument, .path = "s3://bucket");
+  EXPECT_FALSE(store->find("s3://bucket/").has_value());
+  store->read("s3://bucket/x", 5, {});
   EXPECT_TRUE(client->asked().empty());
-  EXPECT_ERROR(store.find("s3://bucket/x"), io);
+  EXPECT_ERROR(store->find("s3://bucket/x"), io);
 }
 
 TEST(S3Uploads, AreListedPageByPage) {
@@ -243,25 +242,26 @@ TEST(S3Uploads, AreListedPageByPage) {
                      "<Upload><Key>settings/a</Key><UploadId>1</UploadId></Upload>"
                      "</ListMultipartUploadsResult>");
   });
-  S3Store store = store_with(client);
-  const std::vector<UnfinishedUpload> uploads = store.list_uploads("s3://bucket/set");
+  const std::shared_ptr<ObjectStore> store = store_with(client);
+  const std::vector<UnfinishedUpload> uploads = store->list_uploads("s3://bucket/set");
   ASSERT_EQ(uploads.size(), 2U);
   EXPECT_EQ(uploads[0].address, "s3://bucket/set/b");
   EXPECT_EQ(uploads[1].address, "s3://bucket/set/c");
-  store.abort_upload(uploads[0]);
+  store->abort_upload(uploads[0]);
   EXPECT_EQ(client->asked().back().method, "DELETE");
   EXPECT_TRUE(client->asked().back().url.ends_with("/set/b?uploadId=2%2F"));
 }
 
 TEST(S3Uploads, MayBeMoreThanAStoreCanSay) {
-  S3Store store = store_with(client_that([](const SentRequest&) { return answer_of(501); }));
-  EXPECT_ERROR(store.list_uploads("s3://bucket/set"), unsupported);
-  S3Store endless = store_with(client_that([](const SentRequest&) {
+  const std::shared_ptr<ObjectStore> store =
+      store_with(client_that([](const SentRequest&) { return answer_of(501); }));
+  EXPECT_ERROR(store->list_uploads("s3://bucket/set"), unsupported);
+  const std::shared_ptr<ObjectStore> endless = store_with(client_that([](const SentRequest&) {
     return answer_of(200,
                      "<ListMultipartUploadsResult><IsTruncated>true</IsTruncated>"
                      "<NextKeyMarker>b</NextKeyMarker></ListMultipartUploadsResult>");
   }));
-  EXPECT_ERROR(endless.list_uploads("s3://bucket/set"), io);
+  EXPECT_ERROR(endless->list_uploads("s3://bucket/set"), io);
 }
 
 }  // namespace

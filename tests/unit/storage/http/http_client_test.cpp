@@ -1,5 +1,5 @@
 // Answers, failures and ends of the client over libcurl.
-#include "http/curl_client.h"
+#include "http/http_client.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "faults/fault_server.h"
+#include "http/curl_library.h"
 
 namespace ffkit {
 namespace {

@@ -1,4 +1,4 @@
-// Credentials of Google's Cloud Storage:
+// Credentials of Google's Cloud Storage, and the token for the Hugging Face hub. Google's:
 //
 //   1. HMAC keys: GS_ACCESS_KEY_ID and GS_SECRET_ACCESS_KEY
 //   2. a JSON file of GOOGLE_APPLICATION_CREDENTIALS, or the one that `gcloud auth
@@ -28,5 +28,11 @@ struct BearerToken {
 // A token by places 2 and 3. Throws Error(invalid_argument) where there is none, which says what
 // was looked at.
 BearerToken find_google_token(const Surroundings& surroundings);
+
+// HF_TOKEN, or what the file has that `hf auth login` writes (HF_TOKEN_PATH, HF_HOME/token,
+// ~/.cache/huggingface/token). Empty where there is none: public data sets need none.
+std::string hugging_face_token(const Surroundings& surroundings);
+// "https://huggingface.co", or HF_ENDPOINT; without a slash at its end.
+std::string hugging_face_endpoint(const Surroundings& surroundings);
 
 }  // namespace ffkit

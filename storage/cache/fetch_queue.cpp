@@ -1,4 +1,4 @@
-#include "cache/cache_threads.h"
+#include "cache/fetch_queue.h"
 
 #include <utility>
 

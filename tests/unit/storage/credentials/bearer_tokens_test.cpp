@@ -1,4 +1,4 @@
-#include "credentials/google_credentials.h"
+#include "credentials/bearer_tokens.h"
 
 #include <gtest/gtest.h>
 #include <openssl/evp.h>
@@ -6,9 +6,8 @@
 #include <openssl/rsa.h>
 
 #include "canned_client.h"
-#include "credentials/hugging_face_token.h"
 #include "expect_error.h"
-#include "signing/hashes.h"
+#include "signing/signature.h"
 #include "temp_dir.h"
 #include "text_file.h"
 

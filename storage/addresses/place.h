@@ -1,0 +1,48 @@
+// Place: where a file or a folder is, as a user gives it: the path of one on this machine, or the
+// address of one in a store. Which it is, is told once, where it comes in. The name of a scheme
+// counts without case ("S3://bucket/set") and is in lower case from then on, also in messages.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace ffkit {
+
+class Place {
+ public:
+  Place() = default;
+  // Whoever takes a place takes a path and a text, too.
+  Place(const std::filesystem::path& path);  // NOLINT(google-explicit-constructor)
+  Place(const std::string& path)  // NOLINT(google-explicit-constructor)
+      : Place(std::filesystem::path(path)) {}
+  Place(const char* path)  // NOLINT(google-explicit-constructor)
+      : Place(std::filesystem::path(path)) {}
+
+  // Whether a store is asked for it, as "s3://", "gs://", "https://", "http://", "hf://" or
+  // "file://" before something says; otherwise std::filesystem is.
+  bool is_in_store() const { return is_in_store_; }
+  // A path, or an address of file://.
+  bool is_on_disk() const;
+  // Its path; of what is on no disk, the address.
+  std::filesystem::path path_on_disk() const;
+
+  // As std::filesystem::path keeps both; of a store, the address.
+  const std::filesystem::path& path() const { return path_; }
+  const std::string& address() const { return path_.native(); }
+
+  // What has this name below; the place itself where it is empty.
+  Place child(const std::string& name) const;
+  // For messages: the path of what is on a disk; otherwise the address, without the query of a URL,
+  // which may be a signature.
+  std::string shown() const;
+
+  // The same place, of which a store is asked: a path becomes an address of file://. There is no
+  // slash at its end.
+  Place in_store() const;
+
+ private:
+  std::filesystem::path path_;
+  bool is_in_store_ = false;
+};
+
+}  // namespace ffkit
