@@ -19,12 +19,11 @@
 #include "output/store_parts.h"
 #include "pack/packer.h"
 #include "pack/report.h"
-#include "places/place_address.h"
 #include "plan/group_plan.h"
 #include "plan/plan_fingerprint.h"
 #include "plan/split_plan.h"
-#include "storage/reader/places.h"
-#include "storage/stores/object_store.h"
+#include "storage/addresses/place.h"
+#include "storage/reader/random_reader.h"
 #include "storage/writer/file_sink.h"
 
 namespace ffkit {
@@ -120,7 +119,7 @@ class Conversion {
   // There are more parts than shards: those that are left over have finished, so that a merge has
   // all.
   ConvertSummary make_nothing(const Error& nothing, const std::string& shared_plan) {
-    if (shared_plan.empty() || !is_address(claimed_.folder())) throw Error(nothing);
+    if (shared_plan.empty() || !Place(claimed_.folder()).is_in_store()) throw Error(nothing);
     note(nothing.message());
     if (!claimed_.is_finished()) {
       claimed_.set_plan(shared_plan);
@@ -164,7 +163,7 @@ class Conversion {
 
   void note(const std::string& sentence) const {
     if (options_.note) {
-      options_.note(fmt::format("{}: {}", name_.string(), sentence));
+      options_.note(fmt::format("{}: {}", Place(name_).shown(), sentence));
     }
   }
 
@@ -207,7 +206,7 @@ class Conversion {
     if (is_in_store(claimed_.folder())) return;  // a store has no end
     int64_t num_bytes = 0;
     for (const SplitPlan& plan : plans_) {
-      const fs::path folder = path_of_place(claimed_.shards_folder(plan.manifest.split).native());
+      const fs::path folder = Place(claimed_.shards_folder(plan.manifest.split)).path_on_disk();
       if (plan.is_of_files) {
         // Shards take about what their files do.
         num_bytes += plan.estimated_bytes();
@@ -221,7 +220,7 @@ class Conversion {
       num_bytes += bytes_of(plan, units);
     }
     require_free_space(options_.read == ReadMode::gather ? 2 * num_bytes : num_bytes,
-                       path_of_place(claimed_.folder().native()));
+                       Place(claimed_.folder()).path_on_disk());
   }
 
   SplitSummary convert_split(const SplitPlan& plan, ReportFile& report) {
@@ -244,7 +243,7 @@ class Conversion {
     const auto on_progress = progress_of(options_, plan, num_before, record_noun(source_));
     ConvertOptions options = options_;
     options.note = [this](const std::string& sentence) { note(sentence); };
-    make_shards(source_, plan, units, path_of_place(folder.native()), options, writer, on_progress);
+    make_shards(source_, plan, units, Place(folder).path_on_disk(), options, writer, on_progress);
     const Manifest manifest = plan.finished(source_, writer.finish(), options_);
     require_records(plan, manifest, plan.num_samples());
     claimed_.require_held();
@@ -273,7 +272,7 @@ class Conversion {
   }
 
   static void remove_temporary_files(const fs::path& folder) {
-    if (is_address(folder)) {
+    if (Place(folder).is_in_store()) {
       for (const std::string& name : names_in_folder(folder).files) {
         if (name.ends_with(".tmp")) remove_file_at(folder / name);
       }
@@ -310,7 +309,8 @@ class Conversion {
   if (!holds_work) throw after_removal(error);
   const ErrorCode code = error.code();
   // Such as credentials that were refused in the middle.
-  const bool is_of_store = is_address(claimed.folder()) && code == ErrorCode::invalid_argument &&
+  const bool is_of_store = Place(claimed.folder()).is_in_store() &&
+                           code == ErrorCode::invalid_argument &&
                            error.context().subject != ErrorSubject::destination &&
                            error.context().path.starts_with(claimed.folder().native() + "/");
   const bool is_of_system = code == ErrorCode::io || code == ErrorCode::cancelled || is_of_store;
@@ -348,7 +348,7 @@ Dataset open_part(const fs::path& destination, const ConvertPart& part, const st
 }  // namespace
 
 bool is_in_store(const fs::path& folder) {
-  return is_address(folder) && !is_place_on_disk(folder.native());
+  return !Place(folder).is_on_disk();
 }
 
 void add_facts(ConvertSummary& summary, const Source& source, const fs::path& destination,
@@ -356,7 +356,7 @@ void add_facts(ConvertSummary& summary, const Source& source, const fs::path& de
   summary.headers_only = source.checks_headers_only();
   if (source.totals().empty()) return;
   for (SplitSummary& split : summary.splits) {
-    const Dataset written = part.count > 1 && is_address(destination)
+    const Dataset written = part.count > 1 && Place(destination).is_in_store()
                                 ? open_part(destination, part, split.split)
                                 : Dataset::open(destination / split.split);
     split.totals = column_totals(written, source.totals());

@@ -17,12 +17,12 @@
 #include "output/destination_checks.h"
 #include "output/store_parts.h"
 #include "pack/report.h"
-#include "places/place_address.h"
+#include "places/place.h"
 #include "plan/chosen_source.h"
 #include "plan/id_list.h"
 #include "plan/part_range.h"
 #include "plan/split_plan.h"
-#include "storage/stores/object_store.h"
+#include "storage/addresses/place.h"
 
 namespace ffkit {
 namespace {
@@ -39,7 +39,7 @@ void note_reported(const ConvertSummary& summary, const ConvertOptions& options,
                    const fs::path& destination) {
   if (!options.note) return;
   const auto note = [&](const std::string& words) {
-    options.note(fmt::format("{0}: {1}: see {0}/report.jsonl", destination.string(), words));
+    options.note(fmt::format("{0}: {1}: see {0}/report.jsonl", Place(destination).shown(), words));
   };
   for (const auto& [action, reported] : summary.reported) {
     const int64_t count = reported.count;
@@ -69,7 +69,7 @@ void note_reported(const ConvertSummary& summary, const ConvertOptions& options,
 }
 
 void look_at_destination(const fs::path& destination, const ConvertOptions& options) {
-  const fs::path place = place_of_part(destination, options);
+  const fs::path place = place_of_part(Place(destination).path(), options);
   try {
     if (options.resume && holds_finished_data_set(place)) return;
     Destination::require_usable(place, Destination::Kind::conversion, options.part);
@@ -77,7 +77,7 @@ void look_at_destination(const fs::path& destination, const ConvertOptions& opti
     throw io_error_at(destination, "cannot be examined", error.code().value());
   } catch (const Error& error) {
     if (place == destination) throw;
-    throw error_with_path_of_place(error, place.native());
+    throw told_by_path(error);
   }
 }
 
@@ -92,7 +92,7 @@ void check_reads(const fs::path& destination, const ConvertOptions& options) {
 
 // Whether a part is made whose place is that of all parts.
 bool is_part_of_place(const fs::path& place, const ConvertOptions& options) {
-  return options.part.count > 1 && is_address(place);
+  return options.part.count > 1 && Place(place).is_in_store();
 }
 
 std::vector<SplitSummary> splits_of(const std::vector<Manifest>& manifests) {
@@ -166,7 +166,7 @@ ConvertSummary convert_to(const Source& source, const fs::path& place,
   fs::path report_folder = place;
   if (!is_whole && is_part_of_place(place, options)) {
     report_folder = folder_of_part(place, options.part);
-    summary.report_folder = path_of_place(report_folder.native()).string();
+    summary.report_folder = Place(report_folder).path_on_disk().string();
   }
   note_reported(summary, options, report_folder);
   return summary;
@@ -186,8 +186,9 @@ void check_destination(const fs::path& destination, bool resume) {
   look_at_destination(destination, options);
 }
 
-ConvertSummary convert(const Source& source, const fs::path& destination,
+ConvertSummary convert(const Source& source, const fs::path& place_of_all,
                        const ConvertOptions& options) {
+  const fs::path destination = Place(place_of_all).path();
   const auto start = Clock::now();
   validate(options);
   const std::unique_ptr<Source> chosen = choose_samples(source, options);
@@ -207,17 +208,10 @@ ConvertSummary convert(const Source& source, const fs::path& destination,
   if (place == destination) {
     summary = convert_to(taken, place, options);
   } else {
-    // It is told by its path.
-    ConvertOptions shown = options;
-    if (options.note) {
-      shown.note = [&](const std::string& sentence) {
-        options.note(with_path_of_place(sentence, place.native()));
-      };
-    }
     try {
-      summary = convert_to(taken, place, shown);
+      summary = convert_to(taken, place, options);
     } catch (const Error& error) {
-      throw error_with_path_of_place(error, place.native());
+      throw told_by_path(error);
     }
   }
   summary.seconds = seconds_since(start);

@@ -16,6 +16,7 @@
 #include "plan/merge_plan.h"
 #include "plan/part_range.h"
 #include "plan/plan_fingerprint.h"
+#include "storage/addresses/place.h"
 #include "storage/stores/object_store.h"
 #include "storage/writer/file_sink.h"
 
@@ -124,7 +125,7 @@ std::string difference_of_facts(const Dataset& found, const SplitPlan& plan, con
 // By the records; empty when nothing differs.
 std::string difference_of_contents(const Source& source, const SplitPlan& plan,
                                    const fs::path& folder, const ConvertOptions& options) {
-  if (options.note) options.note(fmt::format("{}: {}", folder.string(), kContentsNote));
+  if (options.note) options.note(fmt::format("{}: {}", Place(folder).shown(), kContentsNote));
   const auto changed = first_changed(source, plan, folder, MissingShards::left_out, options);
   if (!changed) return {};
   return fmt::format("the content of '{}', of split '{}'", *changed, plan.manifest.split);
@@ -190,7 +191,7 @@ void put_into(ConvertSummary& summary, const ReportCounts& counts) {
 }
 
 bool holds_finished_data_set(const fs::path& folder) {
-  if (is_address(folder)) {
+  if (Place(folder).is_in_store()) {
     return !is_file_at(folder / kUnfinishedMarker) && !list_splits(folder).empty();
   }
   return fs::is_directory(folder) && !fs::exists(fs::symlink_status(folder / kUnfinishedMarker)) &&
@@ -231,7 +232,7 @@ ConvertSummary finished_conversion(const fs::path& folder, const Source& source,
     options.note(
         fmt::format("{}: is finished already: it has the splits, options, shards and samples of "
                     "this conversion; nothing was written",
-                    folder.string()));
+                    Place(folder).shown()));
   }
   return summary;
 }

@@ -2,6 +2,7 @@
 
 #include <system_error>
 
+#include "storage/addresses/place.h"
 #include "storage/stores/object_store.h"
 
 namespace ffkit {
@@ -10,7 +11,7 @@ namespace fs = std::filesystem;
 
 std::map<std::string, int64_t> files_there(const fs::path& folder) {
   std::map<std::string, int64_t> files;
-  if (is_address(folder)) {
+  if (Place(folder).is_in_store()) {
     for (const ListedObject& object :
          store_of(folder.native())->list(folder.native(), /*recursive=*/false).objects) {
       files[fs::path(object.address).filename()] = object.facts.num_bytes;

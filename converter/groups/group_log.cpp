@@ -11,7 +11,7 @@
 
 #include "format/dataset/manifest_text.h"
 #include "plan/group_plan.h"
-#include "storage/reader/places.h"
+#include "storage/reader/random_reader.h"
 #include "storage/writer/file_sink.h"
 
 namespace ffkit {

@@ -14,11 +14,10 @@
 #include "output/make_shards.h"
 #include "output/own_names.h"
 #include "output/split_writer.h"
-#include "places/place_address.h"
 #include "plan/group_plan.h"
 #include "plan/plan_fingerprint.h"
-#include "storage/reader/places.h"
-#include "storage/stores/object_store.h"
+#include "storage/addresses/place.h"
+#include "storage/reader/random_reader.h"
 #include "storage/writer/file_sink.h"
 
 namespace ffkit {
@@ -54,7 +53,7 @@ fs::path GroupedSplit::reports_folder() const {
 }
 
 std::string GroupedSplit::named(const std::string& sentence) const {
-  return fmt::format("{}: {}", name_.string(), sentence);
+  return fmt::format("{}: {}", Place(name_).shown(), sentence);
 }
 
 Manifest GroupedSplit::make() {
@@ -114,14 +113,14 @@ FinishedGroup GroupedSplit::make_group(int64_t group) {
         units.push_back(unit);
       }
     }
-    const fs::path folder = path_of_place(reports_folder().native());
+    const fs::path folder = Place(reports_folder()).path_on_disk();
     make_shards(*source, plan, units, folder, options, writer,
                 progress_of(plan, num_before, record_noun(*source)));
     finished.shards = writer.finish();
     finished.reports = writer.reports();
     finished.num_samples = plan.num_samples();
     finished.samples = plan.listing.samples;
-    if (!is_address(folder)) remove_gathered(folder, plan.units());
+    if (!Place(folder).is_in_store()) remove_gathered(folder, plan.units());
   }
   claimed_.require_held();
   write_group_log(reports_folder(), group, files_.manifest, finished);

@@ -18,9 +18,9 @@
 #include "output/destination_checks.h"
 #include "output/store_parts.h"
 #include "pack/report.h"
-#include "places/place_address.h"
+#include "places/place.h"
 #include "plan/merge_plan.h"
-#include "storage/stores/object_store.h"
+#include "storage/addresses/place.h"
 
 namespace ffkit {
 
@@ -187,9 +187,9 @@ void require_folders(const fs::path& destination, const std::vector<fs::path>& s
   };
   constexpr const char* kRead =
       "read them as a chain, or join them in a folder and copy the result";
-  if (is_address(destination)) refuse(destination, kRead);
+  if (const Place place(destination); place.is_in_store()) refuse(place.path(), kRead);
   for (const fs::path& source : sources) {
-    if (is_address(source)) refuse(source, kRead);
+    if (const Place place(source); place.is_in_store()) refuse(place.path(), kRead);
   }
 }
 
@@ -214,13 +214,13 @@ void add_sources(const std::vector<fs::path>& sources, const MergeOptions& optio
 ConvertSummary merge(const fs::path& destination, const std::vector<fs::path>& sources,
                      const MergeOptions& options) {
   const auto start = std::chrono::steady_clock::now();
-  if (sources.empty() && (is_address(destination) || has_parts(destination))) {
-    if (is_address(destination)) return summarize(merge_parts(destination, options), start);
-    const std::string address = address_of_place(destination);
+  const Place place(destination);
+  if (sources.empty() && (place.is_in_store() || has_parts(destination))) {
+    if (place.is_in_store()) return summarize(merge_parts(place.path(), options), start);
     try {
-      return summarize(merge_parts(address, options), start);
+      return summarize(merge_parts(place.in_store().path(), options), start);
     } catch (const Error& error) {
-      throw error_with_path_of_place(error, address);
+      throw told_by_path(error);
     }
   }
   require_sources(sources);

@@ -15,8 +15,8 @@
 #include "output/store_claim.h"
 #include "output/store_parts.h"
 #include "pack/report.h"
-#include "places/place_address.h"
 #include "plan/merge_plan.h"
+#include "storage/addresses/place.h"
 #include "storage/writer/file_sink.h"
 
 namespace ffkit {
@@ -114,7 +114,7 @@ std::vector<Manifest> merge_claimed(const fs::path& data_set, StoreClaim& claim,
 }  // namespace
 
 std::vector<Manifest> merge_parts(const fs::path& address, const MergeOptions& options) {
-  const fs::path data_set = address_of_place(address);
+  const fs::path data_set = Place(address).in_store().path();
   require_writable(data_set);
   StoreClaim claim(data_set, options.note, [&] { throw_if_cancelled(options.cancel); });
   return is_merged(data_set) ? finish_merge(data_set) : merge_claimed(data_set, claim, options);

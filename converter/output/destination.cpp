@@ -10,7 +10,7 @@
 
 #include "base/make_error.h"
 #include "output/destination_place.h"
-#include "storage/stores/object_store.h"
+#include "storage/addresses/place.h"
 
 namespace ffkit {
 namespace {
@@ -95,13 +95,13 @@ bool DestinationPlace::judge_found(const fs::path& foreign, bool holds_work) con
 }
 
 void Destination::require_usable(const fs::path& folder, Kind kind, const ConvertPart& part) {
-  if (is_address(folder)) return require_usable_address(folder, kind, part);
+  if (Place(folder).is_in_store()) return require_usable_address(folder, kind, part);
   require_usable_folder(folder, kind);
 }
 
 Destination::Destination(const fs::path& folder, Claim claim)
-    : place_(is_address(folder) ? claim_address(folder, std::move(claim))
-                                : claim_folder(folder, std::move(claim))) {}
+    : place_(Place(folder).is_in_store() ? claim_address(folder, std::move(claim))
+                                         : claim_folder(folder, std::move(claim))) {}
 
 Destination::~Destination() = default;
 

@@ -10,7 +10,7 @@
 #include <system_error>
 
 #include "base/errors_only.h"
-#include "storage/stores/object_store.h"
+#include "storage/addresses/place.h"
 
 namespace ffkit {
 
@@ -25,10 +25,9 @@ bool is_inside(const fs::path& path, const fs::path& folder) {
 
 // Without links and dots; an address as it is, but a file's as its path.
 fs::path comparable(const fs::path& path) {
-  constexpr std::string_view kFile = "file://";
-  const std::string& text = path.native();
-  if (text.starts_with(kFile)) return comparable(text.substr(kFile.size()));
-  return is_address(path) ? path : fs::weakly_canonical(fs::absolute(path));
+  const Place place(path);
+  if (!place.is_on_disk()) return place.path();
+  return fs::weakly_canonical(fs::absolute(place.path_on_disk()));
 }
 
 Error not_enough_memory(const fs::path& place) {

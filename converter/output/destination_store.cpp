@@ -20,7 +20,7 @@
 #include "output/own_names.h"
 #include "output/store_claim.h"
 #include "output/store_parts.h"
-#include "storage/reader/places.h"
+#include "storage/reader/random_reader.h"
 #include "storage/stores/object_store.h"
 #include "storage/writer/file_sink.h"
 

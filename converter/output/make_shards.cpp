@@ -10,7 +10,7 @@
 #include "input/cancel.h"
 #include "output/destination_checks.h"
 #include "output/gather.h"
-#include "storage/stores/object_store.h"
+#include "storage/addresses/place.h"
 
 namespace ffkit {
 namespace {
@@ -26,7 +26,7 @@ bool must_gather(const Source& source, const SplitPlan& plan, std::span<const Pa
                  const fs::path& folder, const ConvertOptions& options) {
   if (!is_scattered(source, plan.split, units)) return false;
   const std::string in_order = option_set("order", "source");
-  if (is_address(folder)) {
+  if (Place(folder).is_in_store()) {
     throw Error(
         ErrorCode::invalid_argument,
         fmt::format("split '{}' is shuffled, and its samples are read in their order alone, "
@@ -57,10 +57,10 @@ bool reads_by_gathering(const Source& source, const SplitPlan& plan,
                         const ConvertOptions& options) {
   if (units.empty()) return false;
   if (options.read != ReadMode::automatic) return options.read == ReadMode::gather;
-  if (!is_address(folder) && is_gathered(folder)) return true;
+  if (!Place(folder).is_in_store() && is_gathered(folder)) return true;
   if (source.reads_in_order()) return must_gather(source, plan, units, folder, options);
   if (!dislikes_scattered_reads(source, plan.split, units)) return false;
-  if (is_address(folder)) {
+  if (Place(folder).is_in_store()) {
     note(options,
          fmt::format("{}: scattered reads are slow on the disk of {}, but a store has no place for "
                      "the files "
@@ -98,7 +98,7 @@ void make_shards(const Source& source, const SplitPlan& plan, std::span<const Pa
                  const fs::path& folder, const ConvertOptions& options, SplitWriter& writer,
                  const std::function<void(const PackProgress&)>& on_progress) {
   if (reads_by_gathering(source, plan, units, folder, options)) {
-    if (!is_address(folder)) fs::create_directories(folder);
+    if (!Place(folder).is_in_store()) fs::create_directories(folder);
     gather_samples(source, plan, units, folder, options, writer, on_progress);
     return;
   }

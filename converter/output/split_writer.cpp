@@ -9,8 +9,8 @@
 #include <ffkit/format/shard_reader.h>
 
 #include "output/own_names.h"
-#include "storage/reader/places.h"
-#include "storage/stores/object_store.h"
+#include "storage/addresses/place.h"
+#include "storage/reader/random_reader.h"
 #include "storage/writer/file_sink.h"
 
 namespace ffkit {
@@ -27,7 +27,7 @@ SplitWriter::SplitWriter(const Source& source, const SplitPlan& plan, fs::path f
       folder_(std::move(folder)),
       reports_(std::move(reports)),
       may_close_(std::move(may_close)) {
-  if (is_address(folder_)) {
+  if (Place(folder_).is_in_store()) {
     for (const fs::path& place : {folder_, reports_}) {
       for (std::string& name : names_in_folder(place).files) names_there_.insert(std::move(name));
     }
@@ -48,7 +48,8 @@ SplitWriter::~SplitWriter() {
 }
 
 bool SplitWriter::is_there(const fs::path& path) const {
-  return is_address(folder_) ? names_there_.contains(path.filename().string()) : fs::exists(path);
+  return Place(folder_).is_in_store() ? names_there_.contains(path.filename().string())
+                                      : fs::exists(path);
 }
 
 bool SplitWriter::take_over(int64_t shard) {
@@ -108,7 +109,7 @@ void SplitWriter::end() {
     remove_file_at(report_path);
     names_there_.erase(report_path.filename().string());
   }
-  wait_for((is_address(folder_) ? kMostClosingInStore : kMostClosing) - 1);
+  wait_for((Place(folder_).is_in_store() ? kMostClosingInStore : kMostClosing) - 1);
   if (writer_ == nullptr) return;  // every sample was left out
   Closing& closing = closing_.emplace_back();
   closing.shard = shard_;

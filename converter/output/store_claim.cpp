@@ -17,7 +17,8 @@
 #include "base/file/claimant.h"
 #include "base/make_error.h"
 #include "base/printable.h"
-#include "storage/reader/places.h"
+#include "storage/addresses/place.h"
+#include "storage/reader/random_reader.h"
 #include "storage/stores/object_store.h"
 #include "storage/writer/file_sink.h"
 
@@ -71,7 +72,7 @@ std::string token_of(const std::string& text) {
 std::string words_of(const Claimant& claimant, const fs::path& path) {
   return fmt::format("process {} on {} (its object is {})", claimant.pid,
                      claimant.host.empty() ? "an unknown machine" : printable(claimant.host),
-                     path.string());
+                     Place(path).shown());
 }
 
 // The claims that this process holds now: the object of one that is gone may have stayed.
@@ -117,7 +118,7 @@ bool stands_still(const fs::path& path, const std::string& text, const std::stri
   const StoreClaim::Pace pace = StoreClaim::pace();
   if (note) {
     note(fmt::format("{}: {} was writing to it; watching for {} s whether it still does",
-                     path.parent_path().string(), who,
+                     Place(path.parent_path()).shown(), who,
                      static_cast<double>(pace.patience.count()) / 1000));
   }
   const auto end = Clock::now() + pace.patience;

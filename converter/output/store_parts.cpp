@@ -16,8 +16,8 @@
 
 #include "base/make_error.h"
 #include "output/store_claim.h"
-#include "places/place_address.h"
-#include "storage/reader/places.h"
+#include "storage/addresses/place.h"
+#include "storage/reader/random_reader.h"
 #include "storage/stores/object_store.h"
 #include "storage/writer/file_sink.h"
 
@@ -63,9 +63,9 @@ int64_t number_at(const std::string& text, size_t begin) {
 // A machine that has mounted a folder (NFS) may remember for a minute what was in it, unless it
 // changes the folder itself. Returns false where nothing is remembered.
 bool forget_cached_names(const fs::path& folder) {
-  if (!is_place_on_disk(folder.native())) return false;
+  if (!Place(folder).is_on_disk()) return false;
   std::random_device random;
-  const fs::path unseen = path_of_place(folder.native()) /
+  const fs::path unseen = Place(folder).path_on_disk() /
                           fmt::format("{}{:08x}{:08x}", kUnseenPrefix, random(), random());
   std::error_code ignored;
   if (fs::create_directory(unseen, ignored)) fs::remove(unseen, ignored);
@@ -127,7 +127,7 @@ void begin_parts(const fs::path& data_set, const ConvertPart& part, const std::s
   const UnfinishedMarker marker{
       .kind = kParts,
       .plan = fmt::format("{}{}{} parts", plan, kInParts, part.count),
-      .command = "ffconvert merge " + path_of_place(data_set.native()).string()};
+      .command = "ffconvert merge " + Place(data_set).path_on_disk().string()};
   if (write_object_once(data_set / kUnfinishedMarker, to_text(marker))) return;
   // Machines may know the folder by different paths, which the command names.
   const UnfinishedMarker found = read_unfinished_marker(data_set);
@@ -155,7 +155,7 @@ void require_shards(const fs::path& folder, const Manifest& manifest) {
 }
 
 bool has_parts(const fs::path& data_set) {
-  const fs::path place = address_of_place(data_set);
+  const fs::path place = Place(data_set).in_store().path();
   if (!has_object(place / kUnfinishedMarker)) return !folders_of_parts(place).empty();
   return read_unfinished_marker(place).kind == kParts;
 }
@@ -170,14 +170,14 @@ bool has_rest_of_merge(const fs::path& data_set) {
 fs::path place_of_part(const fs::path& destination, const ConvertOptions& options) {
   const ConvertPart& part = options.part;
   if (part.count > 1) {
-    if (is_address(destination)) return destination;
+    if (Place(destination).is_in_store()) return destination;
     const bool is_shared =
         !part.found_by.empty() || options.merge_when_complete || has_parts(destination);
-    return is_shared ? fs::path(address_of_place(destination)) : destination;
+    return is_shared ? Place(destination).in_store().path() : destination;
   }
   // One task of an array that was submitted again is alone in it, and a part by what is there.
-  if (part.found_by.empty() && is_address(destination)) return destination;
-  const std::vector<std::string> folders = folders_of_parts(address_of_place(destination));
+  if (part.found_by.empty() && Place(destination).is_in_store()) return destination;
+  const std::vector<std::string> folders = folders_of_parts(Place(destination).in_store().path());
   if (folders.empty() || !has_parts(destination)) return destination;
   const std::string& folder = folders.front();
   throw argument_error(
@@ -256,10 +256,10 @@ void remove_parts(const fs::path& data_set, const std::vector<std::string>& spli
       remove_file_at(object.address);
     }
     // A disk has folders of their own, and what a killed process was writing.
-    if (is_place_on_disk(folder.native())) fs::remove_all(path_of_place(folder.native()));
+    if (Place(folder).is_on_disk()) fs::remove_all(Place(folder).path_on_disk());
   }
-  if (!is_place_on_disk(data_set.native())) return;
-  remove_unseen(path_of_place(data_set.native()));
+  if (!Place(data_set).is_on_disk()) return;
+  remove_unseen(Place(data_set).path_on_disk());
   for (const std::string& split : splits) {
     for (const UnfinishedUpload& upload : store->list_uploads((data_set / split).native())) {
       store->abort_upload(upload);

@@ -10,7 +10,7 @@
 
 #include <ffkit/converter/image_storage.h>
 
-#include "storage/reader/places.h"
+#include "storage/reader/random_reader.h"
 
 namespace ffkit {
 namespace {

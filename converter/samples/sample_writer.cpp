@@ -11,6 +11,7 @@
 #include "output/destination_checks.h"
 #include "samples/sample_queue.h"
 #include "samples/written_split.h"
+#include "storage/addresses/place.h"
 
 namespace ffkit {
 
@@ -38,7 +39,8 @@ SampleWriter::SampleWriter(const std::filesystem::path& destination, const std::
   require_valid_split(split, schema, options);
   refuse_unfinished(destination);
   try {
-    impl_ = std::make_unique<Impl>(destination / split, split, std::move(schema), options);
+    impl_ = std::make_unique<Impl>(Place(destination).path() / split, split, std::move(schema),
+                                   options);
   } catch (...) {
     throw current_error(destination);
   }

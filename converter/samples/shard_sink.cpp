@@ -18,7 +18,7 @@
 #include "output/own_names.h"
 #include "samples/task_shards.h"
 #include "samples/written_split.h"
-#include "storage/stores/object_store.h"
+#include "storage/addresses/place.h"
 #include "storage/writer/file_sink.h"
 
 namespace ffkit {
@@ -49,7 +49,7 @@ void remove_other_shards(const fs::path& folder, const std::vector<ManifestShard
   for (const auto& [name, num_bytes] : files) {
     const bool is_ours = is_shard_name(name) || is_temporary_name(name);
     if (!is_ours || named.contains(name)) continue;
-    if (is_address(folder)) {
+    if (Place(folder).is_in_store()) {
       remove_file_at(folder / name);
     } else {
       std::error_code gone;
@@ -183,7 +183,7 @@ ShardSink ShardSink::begin(const fs::path& destination, const std::string& split
   require_valid_split(split, any, options);
   refuse_unfinished(destination);
   auto impl = std::make_unique<Impl>();
-  impl->destination = destination;
+  impl->destination = Place(destination).path();
   impl->split = split;
   impl->options = options;
   impl->job = job.empty() ? new_job() : std::move(job);
@@ -202,7 +202,7 @@ ShardSink ShardSink::begin(const fs::path& destination, const std::string& split
 ShardSink ShardSink::take_up(const fs::path& destination, const std::string& split,
                              const std::string& job, const SampleWriterOptions& options) {
   auto impl = std::make_unique<Impl>();
-  impl->destination = destination;
+  impl->destination = Place(destination).path();
   impl->split = split;
   impl->options = options;
   impl->job = job;

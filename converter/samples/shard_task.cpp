@@ -14,6 +14,7 @@
 #include "samples/sample_queue.h"
 #include "samples/task_shards.h"
 #include "samples/written_split.h"
+#include "storage/addresses/place.h"
 #include "storage/writer/file_sink.h"
 
 namespace ffkit {
@@ -103,7 +104,8 @@ ShardTask::ShardTask(const std::filesystem::path& destination, const std::string
   require_valid_split(split, schema, options);
   require_task(task);
   try {
-    impl_ = std::make_unique<Impl>(destination / split, split, job, task, schema, options);
+    impl_ = std::make_unique<Impl>(Place(destination).path() / split, split, job, task, schema,
+                                   options);
   } catch (...) {
     throw current_error(destination);
   }
