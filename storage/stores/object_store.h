@@ -13,13 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/addresses/place.h"
-
 namespace ffkit {
-
-inline bool is_address(const std::filesystem::path& path) {
-  return Place(path).is_in_store();
-}
 
 struct ObjectFacts {
   int64_t num_bytes = 0;
