@@ -49,4 +49,9 @@ Enum value_of(const EnumName<Enum> (&names)[n], std::string_view name, std::stri
   refuse_name(what, name, names_in(names));
 }
 
+// What somebody may have meant by a name that there is not: the three of `names` that need the
+// fewest letters changed, added or left out to become `name`, nearest first; '_' and '-' are the
+// same.
+std::vector<std::string> nearest_names(std::string_view name, std::vector<std::string> names);
+
 }  // namespace ffkit

@@ -4,11 +4,16 @@
 #include <string.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <iterator>
+#include <new>
+#include <stdexcept>
+#include <system_error>
 
 #include <ffkit/base/error.h>
 
 #include "enum_names.h"
+#include "make_error.h"
 #include "printable.h"
 
 namespace ffkit {
@@ -90,6 +95,14 @@ std::string compose(const std::string& places, const std::string& message,
   return printable(text);
 }
 
+[[noreturn]] void not_enough_memory(const std::filesystem::path& path, int64_t record,
+                                    const char* remedy) {
+  throw Error(
+      ErrorCode::io,
+      fmt::format("there is not enough memory{}; {}", record < 0 ? "" : " for the record", remedy),
+      {.path = path.string(), .record = record, .errno_value = ENOMEM});
+}
+
 }  // namespace
 
 constexpr EnumName<ErrorCode> kErrorCodeNames[] = {
@@ -163,6 +176,56 @@ Error Error::within(const ErrorContext& outer) const {
   if (context.name.empty()) context.name = outer.name;
   if (context.remedy.empty()) context.remedy = outer.remedy;
   return {code_, places, message_, std::move(context)};
+}
+
+Error error_at(const std::filesystem::path& path, ErrorCode code, const std::string& message) {
+  return {code, message, {.path = path.string()}};
+}
+
+Error dataset_error(const std::filesystem::path& path, ErrorCode code, const std::string& message) {
+  return error_at(path, code, message).with_subject(ErrorSubject::dataset);
+}
+
+Error argument_error(const std::string& name, const std::string& message) {
+  return {ErrorCode::invalid_argument, message, {.subject = ErrorSubject::argument, .name = name}};
+}
+
+Error io_error_at(const std::filesystem::path& path, const std::string& message, int errno_value) {
+  return {ErrorCode::io, message, {.path = path.string(), .errno_value = errno_value}};
+}
+
+void require_done(const std::error_code& error, const std::filesystem::path& path,
+                  const std::string& message) {
+  if (error) throw io_error_at(path, message, error.value());
+}
+
+bool is_out_of_memory(const Error& error) {
+  return error.context().errno_value == ENOMEM;
+}
+
+void rethrow_as_error(const std::filesystem::path& path, int64_t record, const char* remedy) {
+  try {
+    throw;
+  } catch (const Error& error) {
+    // Of a function that knows no file.
+    if (is_out_of_memory(error) && error.context().path.empty())
+      not_enough_memory(path, record, remedy);
+    throw;
+  } catch (const std::bad_alloc&) {
+    not_enough_memory(path, record, remedy);
+  } catch (const std::length_error&) {  // more elements than any container may have
+    not_enough_memory(path, record, remedy);
+  } catch (const std::filesystem::filesystem_error& error) {
+    const int number = error.code().value();
+    throw Error(number == ENOENT || number == ENOTDIR ? ErrorCode::not_found : ErrorCode::io,
+                "cannot be examined; check the path and its permissions",
+                {.path = (error.path1().empty() ? path : error.path1()).string(),
+                 .record = record,
+                 .errno_value = number});
+  } catch (const std::system_error& error) {
+    throw Error(ErrorCode::io, "the system refused what was asked of it",
+                {.path = path.string(), .record = record, .errno_value = error.code().value()});
+  }
 }
 
 }  // namespace ffkit

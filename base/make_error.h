@@ -3,13 +3,18 @@
 //   throw error_of(ErrorCode::invalid_argument, "is {} x {} pixels", width, height);
 //   throw error_at(path, ErrorCode::corrupt, "has {} records, but {} by its index", n, m);
 //
-// A message with arguments behind it is formatted; one alone is taken as it is.
+// A message with arguments behind it is formatted; one alone is taken as it is. Also the edge of
+// the library, behind which the failures of the standard library are Errors too (errors_only), and
+// refusals of the values of options.
 #pragma once
 
 #include <fmt/format.h>
 
+#include <cmath>
+#include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -50,5 +55,68 @@ Error io_error_at(const std::filesystem::path& path, const std::string& message,
 // Throws io_error_at() where `error` is one: `message` says what cannot be done.
 void require_done(const std::error_code& error, const std::filesystem::path& path,
                   const std::string& message);
+
+// Throws the exception that is being handled again: Errors as they are; memory that there is not,
+// and what <filesystem> and <system_error> say, as an Error of `path` and `record`; `remedy` says
+// how less memory is needed, or more had. Anything else, such as what a user's own code throws, as
+// it is.
+[[noreturn]] void rethrow_as_error(const std::filesystem::path& path, int64_t record,
+                                   const char* remedy);
+
+// Whether memory ran out, as rethrow_as_error() says it: then it is not the data that is bad.
+bool is_out_of_memory(const Error& error);
+
+inline constexpr const char* kMemoryForRecords =
+    "read with fewer threads, or give the process more (ulimit -v, or its container)";
+inline constexpr const char* kMoreMemory = "give the process more (ulimit -v, or its container)";
+
+// Calls `work` and returns what it returns; its exceptions as rethrow_as_error() has them.
+template <typename Work>
+auto errors_only(const std::filesystem::path& path, int64_t record, const char* remedy, Work&& work)
+    -> decltype(work()) {
+  try {
+    return std::forward<Work>(work)();
+  } catch (...) {
+    rethrow_as_error(path, record, remedy);
+  }
+}
+
+template <typename Work>
+auto errors_only(const std::filesystem::path& path, Work&& work) -> decltype(work()) {
+  return errors_only(path, -1, kMoreMemory, std::forward<Work>(work));
+}
+
+// Refuses the value of an option: "<what> is <value>; expected <what would do>".
+[[noreturn]] inline void refuse(std::string_view what, double value, std::string_view expected) {
+  throw error_of(ErrorCode::invalid_argument, "{} is {:g}; expected {}", what, value, expected);
+}
+
+// Written so that NaN is refused too.
+inline void check_between(std::string_view what, double value, double min, double max) {
+  if (!(value >= min && value <= max)) refuse(what, value, fmt::format("{:g} to {:g}", min, max));
+}
+
+inline void check_probability(std::string_view what, double value) {
+  check_between(what, value, 0, 1);
+}
+
+// The ranges of a crop or of what is erased: shares of the image's area and width / height or
+// height / width.
+template <typename Options>
+void check_scale_and_ratio(std::string_view name, const Options& o) {
+  const auto named = [&](const char* value) { return fmt::format("{} {}", name, value); };
+  if (!(o.scale_min > 0 && o.scale_min <= 1)) {
+    refuse(named("scale_min"), o.scale_min, "more than 0, at most 1");
+  }
+  if (!(o.scale_max >= o.scale_min && o.scale_max <= 1)) {
+    refuse(named("scale_max"), o.scale_max, "scale_min to 1");
+  }
+  if (!(o.ratio_min > 0 && std::isfinite(o.ratio_min))) {
+    refuse(named("ratio_min"), o.ratio_min, "more than 0");
+  }
+  if (!(o.ratio_max >= o.ratio_min && std::isfinite(o.ratio_max))) {
+    refuse(named("ratio_max"), o.ratio_max, "at least ratio_min");
+  }
+}
 
 }  // namespace ffkit

@@ -53,6 +53,11 @@ std::string utf8_of(std::string_view text) {
   return is_utf8(text) ? std::string(text) : printable(text);
 }
 
+bool begins_without_case(std::string_view text, std::string_view start) {
+  return text.size() >= start.size() &&
+         std::ranges::equal(text.substr(0, start.size()), start, {}, lower_letter);
+}
+
 std::string printable(std::string_view text) {
   std::string result;
   while (!text.empty()) {

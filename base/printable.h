@@ -1,6 +1,11 @@
-// Text from outside, such as file names, made fit for messages.
+// Text for people: what comes from outside, such as file names, made fit for messages, and numbers
+// and durations as they are written.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -14,5 +19,27 @@ std::string utf8_of(std::string_view text);
 
 // `text` on one line: control characters and bytes that are no UTF-8 become "\n", "\t" or "\x1b".
 std::string printable(std::string_view text);
+
+// 'a' of 'A'; what is no capital letter of ASCII stays, whatever the locale is.
+constexpr char lower_letter(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+// Whether `text` begins with `start`, which is in lower case, whatever the case of its own letters.
+bool begins_without_case(std::string_view text, std::string_view start);
+
+// 1,281,167
+inline std::string with_commas(int64_t number) {
+  std::string digits = std::to_string(number);
+  const size_t first = number < 0 ? 1 : 0;
+  for (size_t i = digits.size(); i > first + 3;) digits.insert(i -= 3, ",");
+  return digits;
+}
+
+// `seconds` >= 0 as "1:23" or "2:01:23".
+inline std::string clock_time(int64_t seconds) {
+  const int64_t minutes = seconds / 60;
+  return minutes < 60 ? fmt::format("{}:{:02}", minutes, seconds % 60)
+                      : fmt::format("{}:{:02}:{:02}", minutes / 60, minutes % 60, seconds % 60);
+}
 
 }  // namespace ffkit

@@ -186,9 +186,9 @@ void check_destination(const fs::path& destination, bool resume) {
   look_at_destination(destination, options);
 }
 
-ConvertSummary convert(const Source& source, const fs::path& place_of_all,
+ConvertSummary convert(const Source& source, const fs::path& folder,
                        const ConvertOptions& options) {
-  const fs::path destination = Place(place_of_all).path();
+  const fs::path destination = Place(folder).path();
   const auto start = Clock::now();
   validate(options);
   const std::unique_ptr<Source> chosen = choose_samples(source, options);
@@ -205,14 +205,11 @@ ConvertSummary convert(const Source& source, const fs::path& place_of_all,
   const fs::path place = place_of_part(destination, options);
   note_found_part(options);
   ConvertSummary summary;
-  if (place == destination) {
+  try {
     summary = convert_to(taken, place, options);
-  } else {
-    try {
-      summary = convert_to(taken, place, options);
-    } catch (const Error& error) {
-      throw told_by_path(error);
-    }
+  } catch (const Error& error) {
+    if (place == destination) throw;
+    throw told_by_path(error);
   }
   summary.seconds = seconds_since(start);
   return summary;

@@ -2,7 +2,7 @@
 
 #include <ffkit/converter/progress_bar.h>
 
-#include "base/readable_numbers.h"
+#include "base/printable.h"
 #include "base/terminal_line.h"
 
 namespace ffkit {

@@ -4,6 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "base/printable.h"
+
 namespace ffkit {
 namespace {
 
@@ -108,24 +110,18 @@ ContentKind kind_of_media(std::string_view text) {
   return kind;
 }
 
-bool begins_with(std::string_view text, std::string_view lower) {
-  return text.size() >= lower.size() &&
-         std::equal(lower.begin(), lower.end(), text.begin(), [](char l, char c) {
-           return l == (c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c);
-         });
-}
-
 ContentKind kind_of_markup(std::string_view text) {
   if (text.starts_with("\xEF\xBB\xBF"sv)) text.remove_prefix(3);
   const size_t begin = text.find_first_not_of(" \t\r\n\f");
   if (begin == std::string_view::npos) return ContentKind::unknown;
   text.remove_prefix(begin);
-  if (begins_with(text, "<!doctype html"sv) || begins_with(text, "<html"sv) ||
-      begins_with(text, "<head"sv) || begins_with(text, "<body"sv)) {
+  if (begins_without_case(text, "<!doctype html"sv) || begins_without_case(text, "<html"sv) ||
+      begins_without_case(text, "<head"sv) || begins_without_case(text, "<body"sv)) {
     return ContentKind::html;
   }
-  if (begins_with(text, "<svg"sv) || begins_with(text, "<!doctype svg"sv)) return ContentKind::svg;
-  if (begins_with(text, "<?xml"sv)) {
+  if (begins_without_case(text, "<svg"sv) || begins_without_case(text, "<!doctype svg"sv))
+    return ContentKind::svg;
+  if (begins_without_case(text, "<?xml"sv)) {
     if (text.find("<svg"sv) != std::string_view::npos) return ContentKind::svg;
     return text.find("<html"sv) != std::string_view::npos ? ContentKind::html : ContentKind::xml;
   }

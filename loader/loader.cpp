@@ -10,7 +10,6 @@
 #include <ffkit/image/image_codec.h>
 #include <ffkit/loader/loader.h>
 
-#include "base/errors_only.h"
 #include "base/make_error.h"
 #include "epoch_run.h"
 #include "loader_parts.h"

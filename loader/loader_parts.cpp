@@ -10,7 +10,6 @@
 #include <ffkit/base/machine.h>
 
 #include "base/make_error.h"
-#include "base/refuse.h"
 #include "io/kernel_read_engine.h"
 #include "sampling/order_choice.h"
 #include "threads/threads.h"

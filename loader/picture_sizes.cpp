@@ -9,7 +9,7 @@
 #include <ffkit/image/image_codec.h>
 #include <ffkit/loader/picture_sizes.h>
 
-#include "base/errors_only.h"
+#include "base/make_error.h"
 #include "fields/decoder_base.h"
 
 namespace ffkit {

@@ -12,7 +12,6 @@
 #include <ffkit/nuscenes/detection_results.h>
 #include <ffkit/nuscenes/record.h>
 
-#include "base/errors_only.h"
 #include "base/file/file.h"
 #include "base/make_error.h"
 #include "field_column.h"

@@ -14,7 +14,6 @@
 
 #include <ffkit/pose/root_truth.h>
 
-#include "base/errors_only.h"
 #include "base/file/file.h"
 #include "base/make_error.h"
 

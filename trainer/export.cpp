@@ -14,7 +14,7 @@
 #include <ffkit/trainer/task_registry.h>
 #include <ffkit/trainer/trainer.h>
 
-#include "base/file/durable_file.h"
+#include "base/file/file.h"
 #include "base/make_error.h"
 #include "base/printable.h"
 #include "checkpoint/checkpoint.h"

@@ -12,7 +12,7 @@
 #include <ffkit/format/dataset.h>
 #include <ffkit/trainer/task_registry.h>
 
-#include "base/file/durable_file.h"
+#include "base/file/file.h"
 #include "base/make_error.h"
 #include "options/stored_options.h"
 

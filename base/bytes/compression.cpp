@@ -6,7 +6,7 @@
 #include <ffkit/base/crc32c.h>
 #include <ffkit/base/error.h>
 
-#include "errors_only.h"
+#include "make_error.h"
 
 namespace ffkit {
 namespace {

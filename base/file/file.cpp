@@ -11,8 +11,8 @@
 #include <cerrno>
 #include <string_view>
 
-#include "errors_only.h"
 #include "make_error.h"
+#include "printable.h"
 
 namespace ffkit {
 namespace {
@@ -223,10 +223,13 @@ bool has_no_fsync(int error) {
 void require_local(const std::filesystem::path& path) {
   const std::string& text = path.native();
   const size_t colon = text.find(":/");
+  if (colon == std::string::npos || colon == 0) return;
+  std::string scheme = text.substr(0, colon);
+  std::ranges::transform(scheme, scheme.begin(), lower_letter);
   constexpr const char* kLetters = "abcdefghijklmnopqrstuvwxyz0123456789";
-  if (colon == std::string::npos || colon == 0 || text.find_first_not_of(kLetters) != colon) return;
+  if (scheme.find_first_not_of(kLetters) != std::string::npos) return;
   constexpr std::array<std::string_view, 6> kSchemes = {"s3", "gs", "https", "http", "hf", "file"};
-  const bool is_known = std::ranges::find(kSchemes, text.substr(0, colon)) != kSchemes.end();
+  const bool is_known = std::ranges::find(kSchemes, scheme) != kSchemes.end();
   if (text.compare(colon, 3, "://") == 0) {
     if (!is_known) {
       throw error_at(path, ErrorCode::unsupported,

@@ -2,11 +2,14 @@
 // steps that make a file durable.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -93,5 +96,29 @@ void rename_durably(const std::filesystem::path& from, const std::filesystem::pa
 void rename_file(const std::filesystem::path& from, const std::filesystem::path& to);
 void sync_folder(const std::filesystem::path& folder);
 void sync_folder_of(const std::filesystem::path& file);
+
+// Has `write(File&)` fill a file of a temporary name beside `path`, then fsync, rename and fsync of
+// the folder. What was at `path` is replaced; on an exception it is untouched, and the temporary
+// file is removed.
+template <std::invocable<File&> Write>
+void write_durably(const std::filesystem::path& path, Write write) {
+  const std::filesystem::path temporary = path.string() + ".tmp";
+  try {
+    File file = File::create(temporary);
+    write(file);
+    file.sync();
+    file.close();
+    rename_durably(temporary, path);
+  } catch (...) {
+    std::error_code ignored;
+    std::filesystem::remove(temporary, ignored);
+    throw;
+  }
+}
+
+// The same of a file that holds `text`.
+inline void write_durably(const std::filesystem::path& path, std::string_view text) {
+  write_durably(path, [text](File& file) { file.write(std::as_bytes(std::span(text))); });
+}
 
 }  // namespace ffkit

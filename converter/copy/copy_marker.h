@@ -12,7 +12,6 @@
 
 #include <ffkit/converter/copy.h>
 
-#include "base/file/claim_file.h"
 #include "base/file/file_lock.h"
 #include "output/store_claim.h"
 #include "storage/addresses/place.h"

@@ -14,7 +14,6 @@
 #include "format/dataset/dataset_files.h"
 #include "output/own_names.h"
 #include "places/place.h"
-#include "storage/addresses/address.h"
 #include "storage/addresses/place.h"
 #include "storage/reader/random_reader.h"
 

@@ -13,7 +13,7 @@
 
 #include "base/make_error.h"
 #include "format/dataset/dataset_files.h"
-#include "format/reader/reader_of.h"
+#include "format/reader/open_shards.h"
 #include "format/shard/shard_file.h"
 #include "input/cancel.h"
 #include "storage/reader/random_reader.h"

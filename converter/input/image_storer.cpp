@@ -13,8 +13,8 @@
 #include <ffkit/image/image_resizer.h>
 #include <ffkit/image/orientation.h>
 
-#include "base/errors_only.h"
 #include "base/fnv.h"
+#include "base/make_error.h"
 #include "input/splitmix.h"
 
 namespace ffkit {

@@ -11,7 +11,6 @@
 #include <ffkit/base/crc32c.h>
 
 #include "base/make_error.h"
-#include "storage/addresses/address.h"
 #include "storage/addresses/place.h"
 
 namespace ffkit {

@@ -14,7 +14,6 @@
 #include <ffkit/format/dataset.h>
 #include <ffkit/format/manifest.h>
 
-#include "base/file/claim_file.h"
 #include "base/file/file.h"
 #include "base/file/file_lock.h"
 #include "base/make_error.h"

@@ -1,6 +1,6 @@
 // Locks that keep merges, appends and what is written as FFRecord v1 apart. The data set folders
 // themselves are locked, by flock(2): nothing has to be made and cleared away. Where the file
-// system has no locks, a file in the folder stands for one (base/file/claim_file.h).
+// system has no locks, a file in the folder stands for one (base/file/file_lock.h).
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "base/file/claim_file.h"
 #include "base/file/file_lock.h"
 
 namespace ffkit {

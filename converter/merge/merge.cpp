@@ -8,7 +8,6 @@
 #include <ffkit/format/dataset_writer.h>
 
 #include "base/enum_names.h"
-#include "base/file/durable_file.h"
 #include "base/file/file.h"
 #include "base/make_error.h"
 #include "merge/folder_lock.h"

@@ -122,7 +122,7 @@ void Destination::note_start_over(const std::function<void(const std::string&)>&
   if (!started_over() || !note) return;
   const std::string& kind = place_->found().kind;
   note(fmt::format(
-      "{}: an unfinished {} was found and removed; starting over", name.string(),
+      "{}: an unfinished {} was found and removed; starting over", Place(name).shown(),
       kind == word_of(Kind::merge) || kind == word_of(Kind::split) ? kind : "conversion"));
 }
 

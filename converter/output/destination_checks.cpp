@@ -9,7 +9,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "base/errors_only.h"
+#include "base/make_error.h"
 #include "storage/addresses/place.h"
 
 namespace ffkit {

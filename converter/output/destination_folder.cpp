@@ -15,7 +15,6 @@
 #include <ffkit/base/error.h>
 #include <ffkit/format/dataset.h>
 
-#include "base/file/claim_file.h"
 #include "base/file/file.h"
 #include "base/file/file_lock.h"
 #include "output/destination_place.h"

@@ -12,7 +12,6 @@
 
 #include <ffkit/base/crc32c.h>
 
-#include "base/file/durable_file.h"
 #include "base/file/file.h"
 #include "input/cancel.h"
 #include "output/destination.h"

@@ -10,7 +10,7 @@
 
 #include <ffkit/format/dataset.h>
 
-#include "base/file/claim_file.h"
+#include "base/file/file_lock.h"
 
 namespace ffkit {
 namespace {

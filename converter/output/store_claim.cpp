@@ -14,7 +14,7 @@
 
 #include <ffkit/base/error.h>
 
-#include "base/file/claimant.h"
+#include "base/file/file_lock.h"
 #include "base/make_error.h"
 #include "base/printable.h"
 #include "storage/addresses/place.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/errors_only.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 namespace {

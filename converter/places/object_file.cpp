@@ -6,7 +6,6 @@
 
 #include "base/make_error.h"
 #include "places/read_ahead.h"
-#include "storage/addresses/address.h"
 #include "storage/addresses/place.h"
 
 namespace ffkit {

@@ -9,7 +9,6 @@
 
 #include "base/fnv.h"
 #include "base/make_error.h"
-#include "storage/addresses/address.h"
 #include "storage/addresses/place.h"
 #include "storage/stores/object_store.h"
 

@@ -13,7 +13,7 @@
 
 #include "base/make_error.h"
 #include "base/printable.h"
-#include "format/dataset/split_name.h"
+#include "format/dataset/manifest_text.h"
 #include "input/cancel.h"
 #include "pack/sample_encoder.h"
 #include "plan/group_plan.h"

@@ -8,7 +8,6 @@
 
 #include <ffkit/base/machine.h>
 
-#include "base/errors_only.h"
 #include "base/make_error.h"
 
 namespace ffkit {

@@ -6,7 +6,7 @@
 #include <ffkit/base/version.h>
 
 #include "base/make_error.h"
-#include "format/dataset/split_name.h"
+#include "format/dataset/manifest_text.h"
 
 namespace ffkit {
 namespace {

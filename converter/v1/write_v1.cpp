@@ -14,7 +14,7 @@
 #include "base/enum_names.h"
 #include "base/file/file.h"
 #include "base/make_error.h"
-#include "format/dataset/split_name.h"
+#include "format/dataset/manifest_text.h"
 #include "input/cancel.h"
 #include "merge/folder_lock.h"
 #include "output/destination.h"

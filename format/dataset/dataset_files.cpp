@@ -8,12 +8,9 @@
 #include <ffkit/format/dataset.h>
 #include <ffkit/format/unfinished.h>
 
-#include "base/errors_only.h"
 #include "base/file/file.h"
 #include "base/make_error.h"
-#include "dataset/v1_dataset.h"
 #include "reader/open_shards.h"
-#include "reader/reader_of.h"
 #include "shard/shard_file.h"
 #include "storage/addresses/place.h"
 #include "storage/reader/random_reader.h"

@@ -1,11 +1,13 @@
-// Finding and opening the files of a data set, of whichever version.
+// Parts of Dataset: finding and opening its files, of whichever version, and conditions on classes.
 #pragma once
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include <ffkit/format/filter.h>
 #include <ffkit/format/manifest.h>
 #include <ffkit/format/shard_reader.h>
 
@@ -36,5 +38,22 @@ DatasetFiles open_dataset_files(const Place& place, const std::string& split,
                                 const ShardReaderOptions& options);
 DatasetFiles open_listed_files(const std::vector<std::filesystem::path>& files,
                                const ShardReaderOptions& options);
+
+// The files of `split` of the FFRecord v1 data set at `path`, in order: `path`/`split`.ffr, or with
+// an empty `split` the folder or file `path` itself. Nothing when there is no such thing.
+std::optional<std::vector<std::filesystem::path>> find_v1_files(const std::filesystem::path& path,
+                                                                const std::string& split);
+
+// Opens files of which at least one is of version 1. Classes and labels are taken from meta.pkl in
+// `files`' folder or the one above, if there is one and it agrees with the records.
+DatasetFiles open_v1_dataset(const std::vector<std::filesystem::path>& files,
+                             const ShardReaderOptions& options);
+
+// `filter` with "class == 'tench'" as "label == 0", where the records have a label and no field
+// "class", and the manifest has classes. A class is known by its identifier, by its name, and by
+// one of several names ("tench, Tinca tinca"). Throws Error(not_found) for a class that there is
+// not, Error(invalid_argument) for a name that several classes have, and for a comparison that
+// classes have not.
+Filter with_labels_for_classes(const Filter& filter, const Manifest& manifest);
 
 }  // namespace ffkit

@@ -4,7 +4,6 @@
 
 #include <ffkit/format/dataset_writer.h>
 
-#include "base/errors_only.h"
 #include "base/file/file.h"
 #include "base/fnv.h"
 #include "base/json_text.h"

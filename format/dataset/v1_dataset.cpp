@@ -1,5 +1,3 @@
-#include "dataset/v1_dataset.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,8 +5,10 @@
 #include <ffkit/format/record.h>
 
 #include "base/bytes/pickle.h"
+#include "base/file/file.h"
 #include "base/make_error.h"
-#include "reader/reader_of.h"
+#include "dataset/dataset_files.h"
+#include "reader/open_shards.h"
 #include "storage/addresses/place.h"
 #include "storage/reader/random_reader.h"
 #include "v1/v1_file.h"

@@ -11,7 +11,7 @@
 #include "base/enum_names.h"
 #include "shard/shard_file.h"
 #include "shard/shard_layout.h"
-#include "storage/addresses/address.h"
+#include "storage/addresses/place.h"
 
 namespace ffkit {
 

@@ -15,8 +15,10 @@
 
 #include <ffkit/format/schema.h>
 #include <ffkit/format/shard_facts.h>
+#include <ffkit/format/shard_reader.h>
 
 #include "base/machine/per_process.h"
+#include "format/shard/shard_file.h"
 #include "storage/reader/random_reader.h"
 
 namespace ffkit {
@@ -75,5 +77,13 @@ KnownFile known_file(const ShardSummary& listed);
 // Has the kernel fetch what opening the shard reads, without waiting for it. A shard that is not
 // there is found by opening it.
 void announce_shard(const std::filesystem::path& path, int64_t file_bytes) noexcept;
+
+// Opens a file of whichever version. Throws as ShardReader's constructor.
+std::unique_ptr<ShardFile> open_shard_file(const std::filesystem::path& path,
+                                           const ShardReaderOptions& options);
+std::unique_ptr<ShardFile> open_shard_file(std::shared_ptr<const RandomReader> file,
+                                           const ShardReaderOptions& options);
+
+ShardReader reader_of(std::unique_ptr<ShardFile> file, const ShardReaderOptions& options);
 
 }  // namespace ffkit

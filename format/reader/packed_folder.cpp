@@ -9,9 +9,8 @@
 #include <ffkit/format/record.h>
 
 #include "base/bytes/pickle.h"
-#include "base/errors_only.h"
 #include "base/make_error.h"
-#include "reader/reader_of.h"
+#include "reader/open_shards.h"
 #include "v1/v1_file.h"
 
 namespace ffkit {

@@ -1,10 +1,8 @@
 #include <ffkit/format/record.h>
 
-#include "base/errors_only.h"
 #include "base/little_endian.h"
 #include "base/make_error.h"
 #include "record/record_layout.h"
-#include "record/tensor_layout.h"
 
 namespace ffkit {
 namespace {

@@ -1,9 +1,13 @@
-// The field table at the start of a record (FORMAT.md, "Records and alignment").
+// The bytes of a record (FORMAT.md, "Records and alignment" and "Schema"): the field table at its
+// start, tensors and lists.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string_view>
+#include <vector>
 
 #include <ffkit/base/error.h>
 #include <ffkit/format/record.h>
@@ -34,5 +38,14 @@ ErrorContext context_of(const RecordName& name);
 
 // The checksum of a field: over its end as it stands in the table, then its bytes.
 uint32_t field_crc(const FieldPlace& place, std::span<const std::byte> bytes);
+
+// The header of `tensor`'s bytes; nothing when data, shape and dtype do not fit together.
+std::optional<std::vector<std::byte>> tensor_header(const TensorView& tensor);
+// The tensor in a field's bytes; nothing when they do not hold one.
+std::optional<TensorView> parse_tensor(DType dtype, std::span<const std::byte> bytes);
+// The items of a list in a field's bytes; nothing when they do not hold one.
+std::optional<std::vector<std::span<const std::byte>>> parse_list(std::span<const std::byte> bytes);
+
+[[noreturn]] void throw_wrong_type(const Field& field, std::string_view wanted);
 
 }  // namespace ffkit

@@ -15,7 +15,7 @@
 #include <ffkit/format/schema.h>
 #include <ffkit/format/shard_facts.h>
 
-#include "base/errors_only.h"
+#include "base/make_error.h"
 #include "storage/reader/random_reader.h"
 
 namespace ffkit {

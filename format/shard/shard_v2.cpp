@@ -3,6 +3,8 @@
 #include <zstd.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstring>
 #include <mutex>
 #include <new>
@@ -13,7 +15,6 @@
 #include "base/little_endian.h"
 #include "shard/shard_file.h"
 #include "shard/shard_layout.h"
-#include "shard/stream_reader.h"
 #include "shard/unpack_buffers.h"
 
 namespace ffkit {
@@ -21,6 +22,132 @@ namespace {
 
 // 4 bytes of a zstd frame stand for 128 KiB at most (RFC 8878, 3.1.1.2).
 constexpr int64_t kMaxZstdRatio = (128 << 10) / 4;
+
+// Checked access to one index stream of an open shard. Thread-safe.
+class StreamReader {
+ public:
+  // `file` must outlive the reader. `number` is the stream's position in the catalog. Keeps up to
+  // `cache_bytes` of pages.
+  StreamReader(const RandomReader& file, StreamInfo info, uint32_t number,
+               int64_t cache_bytes = kPageBytes);
+  StreamReader(const StreamReader&) = delete;
+  StreamReader& operator=(const StreamReader&) = delete;
+
+  const StreamInfo& info() const { return info_; }
+  // Copies the element at `position` of the payload, which must not cross a page: those of entries
+  // and columns do not (FORMAT.md). Throws Error(corrupt) or Error(io).
+  void read(int64_t position, std::span<std::byte> element) const;
+  // Tells the kernel that read() will want the page of `position`, unless that was read or asked
+  // for before: then the page cache has it. A hint that does not wait.
+  void will_read(int64_t position) const;
+  // The whole payload; checks every page and the checksum over all of them.
+  std::vector<std::byte> read_all() const;
+
+ private:
+  using Page = std::array<std::byte, kPageBytes>;
+  struct Slot {
+    int64_t page_number = -1;
+    std::unique_ptr<Page> page;
+  };
+  void load(int64_t page_number, Page& page) const;
+
+  const RandomReader& file_;
+  StreamInfo info_;
+  uint32_t number_;
+  // Page p is kept in slot p modulo their number, if at all: pages that lie together do not
+  // displace each other.
+  mutable std::vector<Slot> slots_;
+  static constexpr size_t kNumMutexes = 16;
+  mutable std::array<std::mutex, kNumMutexes> mutexes_;  // of slot modulo their number
+  // A bit a page, modulo kMaxBits: whether it was read or asked for. To ask takes a system call,
+  // which is a tenth of what a small record costs.
+  static constexpr int64_t kMaxBits = 1 << 20;
+  bool set_is_known(int64_t page_number) const;
+  mutable std::vector<std::atomic<uint64_t>> is_known_;
+};
+
+StreamReader::StreamReader(const RandomReader& file, StreamInfo info, uint32_t number,
+                           int64_t cache_bytes)
+    : file_(file),
+      info_(std::move(info)),
+      number_(number),
+      slots_(static_cast<size_t>(std::clamp<int64_t>(cache_bytes / kPageBytes, 1,
+                                                     std::max<int64_t>(info_.num_pages(), 1)))),
+      is_known_(static_cast<size_t>(std::min(info_.num_pages(), kMaxBits) / 64 + 1)) {}
+
+void StreamReader::load(int64_t page_number, Page& page) const {
+  file_.read_at(info_.offset + page_number * kPageBytes, page);
+  check_page(page, page_number, number_, info_, file_.path().string());
+}
+
+void StreamReader::read(int64_t position, std::span<std::byte> element) const {
+  const int64_t page_number = position / kPayloadBytes;
+  const auto within = static_cast<size_t>(position % kPayloadBytes);
+  const size_t number = static_cast<size_t>(page_number) % slots_.size();
+  Slot& slot = slots_[number];
+  std::mutex& mutex = mutexes_[number % kNumMutexes];
+  const auto copy_from = [&](const Page& page) {
+    std::memcpy(element.data(), page.data() + within, element.size());
+  };
+  {
+    const std::scoped_lock lock(mutex);
+    if (slot.page_number == page_number) return copy_from(*slot.page);
+  }
+  // Two threads may read the same page at once; the later one's is kept.
+  auto page = std::make_unique<Page>();
+  load(page_number, *page);
+  set_is_known(page_number);
+  copy_from(*page);
+  const std::scoped_lock lock(mutex);
+  slot.page_number = page_number;
+  slot.page.swap(page);
+}
+
+void StreamReader::will_read(int64_t position) const {
+  const int64_t page_number = position / kPayloadBytes;
+  if (set_is_known(page_number)) return;
+  file_.announce(info_.offset + page_number * kPageBytes, kPageBytes);
+}
+
+// Returns what it was.
+bool StreamReader::set_is_known(int64_t page_number) const {
+  const auto bit = static_cast<size_t>(page_number % kMaxBits);
+  std::atomic<uint64_t>& word = is_known_[bit / 64];
+  const uint64_t mask = uint64_t{1} << (bit % 64);
+  if ((word.load(std::memory_order_relaxed) & mask) != 0) return true;
+  return (word.fetch_or(mask, std::memory_order_relaxed) & mask) != 0;
+}
+
+std::vector<std::byte> StreamReader::read_all() const {
+  std::vector<std::byte> payload;
+  // A sparse file may claim any length: memory is taken for what was read and checked.
+  constexpr int64_t kMaxReserved = 64 << 20;
+  payload.reserve(static_cast<size_t>(std::min(info_.num_bytes, kMaxReserved)));
+  uint32_t crc = 0;
+  constexpr int64_t kPagesPerRead = 256;
+  std::vector<std::byte> buffer;
+  for (int64_t first = 0; first < info_.num_pages(); first += kPagesPerRead) {
+    const int64_t count = std::min(kPagesPerRead, info_.num_pages() - first);
+    buffer.resize(static_cast<size_t>(count * kPageBytes));
+    file_.read_at(info_.offset + first * kPageBytes, buffer);
+    for (int64_t i = 0; i < count; ++i) {
+      const std::span<const std::byte, kPageBytes> page(buffer.data() + i * kPageBytes, kPageBytes);
+      check_page(page, first + i, number_, info_, file_.path().string());
+      crc = crc32c(page.last(4), crc);
+      const int64_t used = std::min(kPayloadBytes, info_.num_bytes - (first + i) * kPayloadBytes);
+      payload.insert(payload.end(), page.begin(), page.begin() + used);
+    }
+  }
+  if (crc != info_.crc32c) {
+    throw Error(
+        ErrorCode::corrupt,
+        fmt::format("the index stream '{}' is damaged: CRC-32C over its pages is {:08x}, expected "
+                    "{:08x}; copy or convert the shard again",
+                    info_.name, crc, info_.crc32c),
+        {.path = file_.path().string(), .offset = info_.offset});
+  }
+  return payload;
+}
 
 class ShardV2 final : public ShardFile {
  public:

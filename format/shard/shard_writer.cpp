@@ -1,22 +1,61 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <new>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <ffkit/base/crc32c.h>
 #include <ffkit/format/record.h>
 #include <ffkit/format/shard_writer.h>
 
-#include "base/errors_only.h"
 #include "base/make_error.h"
 #include "shard/buffered_writer.h"
 #include "shard/shard_layout.h"
-#include "shard/stream_writer.h"
 #include "storage/writer/file_sink.h"
 
 namespace ffkit {
 namespace {
+
+// Collects an index stream in memory and writes its pages (FORMAT.md, "Index streams").
+class StreamWriter {
+ public:
+  explicit StreamWriter(std::string name) : name_(std::move(name)) {}
+
+  void append(std::span<const std::byte> bytes) {
+    payload_.insert(payload_.end(), bytes.begin(), bytes.end());
+  }
+  int64_t num_bytes() const { return std::ssize(payload_); }
+  // Writes the pages at the file's end, which is at `offset`, and returns where they are.
+  StreamInfo write(FileSink& file, int64_t offset, uint32_t stream_number) const;
+
+ private:
+  std::string name_;
+  std::vector<std::byte> payload_;
+};
+
+StreamInfo StreamWriter::write(FileSink& file, int64_t offset, uint32_t stream_number) const {
+  StreamInfo info{.name = name_, .offset = offset, .num_bytes = num_bytes()};
+  constexpr int64_t kPagesPerWrite = 256;
+  std::vector<std::byte> buffer;
+  for (int64_t page = 0; page < info.num_pages(); ++page) {
+    const auto remaining = std::span(payload_).subspan(static_cast<size_t>(page * kPayloadBytes));
+    const auto used = remaining.first(std::min<size_t>(remaining.size(), kPayloadBytes));
+    std::array<std::byte, kPageBytes> bytes{};
+    std::ranges::copy(used, bytes.begin());
+    const uint32_t crc = seal_page(bytes, page, stream_number, static_cast<uint32_t>(used.size()));
+    info.crc32c = crc32c(std::as_bytes(std::span(&crc, 1)), info.crc32c);
+    buffer.insert(buffer.end(), bytes.begin(), bytes.end());
+    if ((page + 1) % kPagesPerWrite == 0 || page + 1 == info.num_pages()) {
+      file.write(buffer);
+      buffer.clear();
+    }
+  }
+  return info;
+}
 
 // The index streams of one field with a column.
 struct ColumnWriter {

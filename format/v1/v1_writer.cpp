@@ -7,7 +7,6 @@
 
 #include <ffkit/format/v1_writer.h>
 
-#include "base/errors_only.h"
 #include "base/file/file.h"
 #include "base/little_endian.h"
 #include "base/make_error.h"

@@ -9,7 +9,6 @@
 #include <ffkit/image/image_codec.h>
 
 #include "base/enum_names.h"
-#include "base/errors_only.h"
 #include "base/make_error.h"
 #include "bitmaps/bitmaps.h"
 #include "codec/jpeg_decoder.h"

@@ -3,7 +3,6 @@
 
 #include <ffkit/image/image_codec.h>
 
-#include "base/errors_only.h"
 #include "base/make_error.h"
 #include "jpeg/libjpeg.h"
 

@@ -6,7 +6,6 @@
 #include <ffkit/base/error.h>
 #include <ffkit/image/image_codec.h>
 
-#include "base/errors_only.h"
 #include "base/make_error.h"
 #include "codec/png.h"
 

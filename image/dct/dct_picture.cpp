@@ -7,7 +7,7 @@
 #include <ffkit/image/dct_picture.h>
 
 #include "base/enum_names.h"
-#include "base/errors_only.h"
+#include "base/make_error.h"
 #include "dct/dct_coefficients.h"
 #include "dct/dct_file.h"
 #include "dct/dct_row_reader.h"

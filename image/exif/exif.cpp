@@ -14,7 +14,6 @@
 #include <ffkit/image/image_codec.h>
 #include <ffkit/image/orientation.h>
 
-#include "base/errors_only.h"
 #include "base/make_error.h"
 #include "base/printable.h"
 #include "dct/dct_file.h"

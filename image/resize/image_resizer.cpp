@@ -3,7 +3,6 @@
 #include <ffkit/image/image_resizer.h>
 
 #include "base/enum_names.h"
-#include "base/errors_only.h"
 #include "base/make_error.h"
 #include "codec/pixel_buffer.h"
 #include "resize/axis_filter.h"

@@ -9,7 +9,7 @@
 
 #include <ffkit/image/image_options.h>
 
-#include "base/refuse.h"
+#include "base/make_error.h"
 #include "random_numbers/random_streams.h"
 
 namespace ffkit {

@@ -8,7 +8,7 @@
 
 #include <ffkit/image/transform.h>
 
-#include "base/refuse.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 namespace {

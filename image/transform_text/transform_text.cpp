@@ -11,8 +11,8 @@
 
 #include <ffkit/image/transform_text.h>
 
+#include "base/enum_names.h"
 #include "base/make_error.h"
-#include "base/options/nearest_names.h"
 #include "base/printable.h"
 #include "transform_text/text_members.h"
 

@@ -13,7 +13,7 @@
 
 #include <ffkit/storage/cache.h>
 
-#include "base/readable_numbers.h"
+#include "base/printable.h"
 #include "commands.h"
 #include "text/output.h"
 

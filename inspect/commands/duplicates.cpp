@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/make_error.h"
-#include "base/readable_numbers.h"
+#include "base/printable.h"
 #include "commands.h"
 #include "data/data_sets.h"
 #include "duplicates/duplicate_search.h"

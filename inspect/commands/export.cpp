@@ -15,7 +15,7 @@
 #include <ffkit/format/packed_folder.h>
 
 #include "base/make_error.h"
-#include "base/readable_numbers.h"
+#include "base/printable.h"
 #include "commands.h"
 #include "data/data_sets.h"
 #include "export/new_files.h"

@@ -12,7 +12,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/readable_numbers.h"
+#include "base/printable.h"
 #include "commands.h"
 #include "data/data_sets.h"
 #include "text/fields.h"

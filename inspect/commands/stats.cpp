@@ -13,7 +13,7 @@
 #include <ffkit/base/error.h>
 #include <ffkit/format/dtype_visitor.h>
 
-#include "base/readable_numbers.h"
+#include "base/printable.h"
 #include "commands.h"
 #include "data/data_sets.h"
 #include "format/schema/label_field.h"

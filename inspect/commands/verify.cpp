@@ -10,7 +10,7 @@
 #include <ffkit/format/unfinished.h>
 
 #include "base/make_error.h"
-#include "base/readable_numbers.h"
+#include "base/printable.h"
 #include "commands.h"
 #include "data/data_sets.h"
 #include "data/split_check.h"

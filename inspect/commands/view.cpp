@@ -15,7 +15,7 @@
 #include <ffkit/image/transform_text.h>
 
 #include "base/make_error.h"
-#include "base/readable_numbers.h"
+#include "base/printable.h"
 #include "commands.h"
 #include "data/data_sets.h"
 #include "draw/contact_sheet.h"

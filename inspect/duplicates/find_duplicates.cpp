@@ -14,7 +14,6 @@
 #include <ffkit/base/error.h>
 
 #include "base/make_error.h"
-#include "base/refuse.h"
 #include "duplicates/duplicate_search.h"
 #include "duplicates/hash_file.h"
 #include "duplicates/hash_split.h"

@@ -12,7 +12,6 @@
 
 #include <ffkit/base/error.h>
 
-#include "base/file/claim_file.h"
 #include "base/file/file.h"
 #include "base/file/file_lock.h"
 #include "base/make_error.h"

@@ -18,7 +18,7 @@
 
 #include "base/enum_names.h"
 #include "base/make_error.h"
-#include "base/readable_numbers.h"
+#include "base/printable.h"
 #include "export/block_pipeline.h"
 #include "export/new_files.h"
 #include "forms/exporter.h"

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/readable_numbers.h"
+#include "base/printable.h"
 #include "export/block_pipeline.h"
 #include "export/files_export.h"
 #include "export/new_files.h"

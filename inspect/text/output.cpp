@@ -9,7 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/readable_numbers.h"
+#include "base/printable.h"
 #include "tools/common/output_file.h"
 
 namespace ffkit {

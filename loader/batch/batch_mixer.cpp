@@ -9,7 +9,6 @@
 #include <ffkit/loader/mix_options.h>
 
 #include "base/make_error.h"
-#include "base/refuse.h"
 #include "image/random_numbers/random_streams.h"
 
 namespace ffkit {

@@ -9,7 +9,7 @@
 #include <span>
 #include <utility>
 
-#include "base/errors_only.h"
+#include "base/make_error.h"
 #include "batch/slab_pool.h"
 #include "threads/threads.h"
 

@@ -12,7 +12,7 @@
 #include <ffkit/loader/permutation.h>
 #include <ffkit/loader/sampler.h>
 
-#include "base/errors_only.h"
+#include "base/make_error.h"
 #include "base/mix64.h"
 #include "sampling/block_streams.h"
 #include "sampling/mixed_order.h"

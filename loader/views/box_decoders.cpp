@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "base/make_error.h"
-#include "base/refuse.h"
 #include "fields/decoder_base.h"
 #include "image/views/mask_scaler.h"
 #include "views/view_decoders.h"

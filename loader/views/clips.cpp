@@ -9,7 +9,6 @@
 
 #include "base/enum_names.h"
 #include "base/make_error.h"
-#include "base/refuse.h"
 #include "fields/decoder_base.h"
 #include "fields/image_field_decoder.h"
 #include "image/codec/mask_decoder.h"

@@ -4,7 +4,7 @@
 #include <ffkit/nuscenes/record.h>
 #include <ffkit/nuscenes/selection.h>
 
-#include "base/errors_only.h"
+#include "base/make_error.h"
 #include "nuscenes/field_column.h"
 #include "record_reader.h"
 

@@ -7,7 +7,6 @@
 #include <ffkit/nuscenes/record.h>
 #include <ffkit/nuscenes/windows.h>
 
-#include "base/errors_only.h"
 #include "base/make_error.h"
 
 namespace ffkit::nuscenes {

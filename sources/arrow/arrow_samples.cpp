@@ -14,7 +14,6 @@
 
 #include "arrow/arrow_access.h"
 #include "arrow/arrow_columns.h"
-#include "base/errors_only.h"
 #include "base/make_error.h"
 #include "converter/input/row_values.h"
 

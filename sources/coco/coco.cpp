@@ -11,6 +11,7 @@
 #include <ffkit/sources/coco.h>
 
 #include "base/fnv.h"
+#include "base/make_error.h"
 #include "coco/coco_file.h"
 #include "coco/coco_listing.h"
 #include "coco/coco_masks.h"

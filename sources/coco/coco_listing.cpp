@@ -13,7 +13,7 @@
 #include "converter/input/source_error.h"
 #include "converter/input/split_name.h"
 #include "converter/places/place.h"
-#include "format/dataset/split_name.h"
+#include "format/dataset/manifest_text.h"
 
 namespace ffkit {
 namespace {

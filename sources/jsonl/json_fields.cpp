@@ -9,7 +9,6 @@
 #include <ffkit/base/option_names.h>
 
 #include "base/enum_names.h"
-#include "base/errors_only.h"
 #include "base/make_error.h"
 #include "converter/input/sample_arrays.h"
 #include "numbers/json_numbers.h"

@@ -17,7 +17,7 @@
 #include <ffkit/sources/jsonl.h>
 
 #include "archives/tar_index.h"
-#include "base/errors_only.h"
+#include "base/make_error.h"
 #include "base/printable.h"
 #include "converter/input/cancel.h"
 #include "converter/input/listed_source.h"

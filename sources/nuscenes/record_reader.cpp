@@ -12,7 +12,6 @@
 #include <ffkit/nuscenes/classes.h>
 #include <ffkit/nuscenes/geometry.h>
 
-#include "base/errors_only.h"
 #include "base/make_error.h"
 #include "converter/input/input_file.h"
 #include "converter/input/sample_arrays.h"

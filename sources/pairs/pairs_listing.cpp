@@ -19,7 +19,7 @@
 #include "converter/places/place.h"
 #include "files/text_lines.h"
 #include "folder/folder_layout.h"
-#include "format/dataset/split_name.h"
+#include "format/dataset/manifest_text.h"
 #include "pictures/image_sample.h"
 #include "pictures/image_tree.h"
 

@@ -12,7 +12,6 @@
 #include "archives/parallel_io.h"
 #include "arrow/arrow_columns.h"
 #include "arrow/row_batches.h"
-#include "base/errors_only.h"
 #include "base/make_error.h"
 #include "converter/input/cancel.h"
 #include "converter/input/sample_size.h"

@@ -13,8 +13,7 @@
 #include <ffkit/base/option_names.h>
 #include <ffkit/image/image_codec.h>
 
-#include "base/big_endian.h"
-#include "base/errors_only.h"
+#include "base/little_endian.h"
 #include "base/make_error.h"
 #include "base/printable.h"
 #include "converter/input/dangling_link.h"

@@ -12,7 +12,7 @@
 #include <ffkit/format/record.h>
 #include <ffkit/image/mask.h>
 
-#include "base/errors_only.h"
+#include "base/make_error.h"
 #include "converter/input/input_file.h"
 
 namespace ffkit {

@@ -11,7 +11,6 @@
 
 #include <ffkit/base/option_names.h>
 
-#include "base/errors_only.h"
 #include "base/make_error.h"
 #include "converter/input/listed_source.h"
 #include "converter/input/names.h"

@@ -24,7 +24,7 @@
 #include <ffkit/format/record.h>
 #include <ffkit/format/schema.h>
 
-#include "base/errors_only.h"
+#include "base/make_error.h"
 #include "format/content_kind.h"
 
 namespace ffkit {

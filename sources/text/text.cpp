@@ -8,7 +8,6 @@
 #include <ffkit/sources/text.h>
 #include <ffkit/text/token_data.h>
 
-#include "base/errors_only.h"
 #include "base/fnv.h"
 #include "base/make_error.h"
 #include "converter/input/listed_source.h"

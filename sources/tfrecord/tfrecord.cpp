@@ -16,7 +16,7 @@
 #include <ffkit/base/option_names.h>
 #include <ffkit/sources/row_sources.h>
 
-#include "base/errors_only.h"
+#include "base/make_error.h"
 #include "base/printable.h"
 #include "converter/input/cancel.h"
 #include "converter/input/input_file.h"

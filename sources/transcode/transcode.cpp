@@ -11,7 +11,6 @@
 #include <ffkit/image/dct_picture.h>
 #include <ffkit/sources/transcode.h>
 
-#include "base/errors_only.h"
 #include "base/make_error.h"
 #include "transcode/dataset_records.h"
 

@@ -12,7 +12,7 @@
 #include <ffkit/sources/webdataset.h>
 
 #include "archives/parallel_io.h"
-#include "base/errors_only.h"
+#include "base/make_error.h"
 #include "converter/input/input_file.h"
 #include "converter/input/listed_source.h"
 #include "converter/input/sample_size.h"

@@ -48,10 +48,6 @@ bool is_unreserved(char c) {
       {.subject = ErrorSubject::argument, .remedy = "write it as https://HOST[:PORT]/PATH"});
 }
 
-char in_lower_case(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
 bool is_host_name(std::string_view host) {
   return !host.empty() && std::ranges::all_of(host, [](char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '-' || c == '.' || c == '_';
@@ -108,11 +104,6 @@ std::string Url::text() const {
   return (is_https ? "https://" : "http://") + host + path + (query.empty() ? "" : "?" + query);
 }
 
-bool begins_without_case(std::string_view text, std::string_view start) {
-  return text.size() >= start.size() &&
-         std::ranges::equal(text.substr(0, start.size()), start, {}, in_lower_case);
-}
-
 Url parse_url(std::string_view text, const std::string& what) {
   Url url;
   std::string_view rest = text;
@@ -131,7 +122,7 @@ Url parse_url(std::string_view text, const std::string& what) {
   if (url.host.find('@') != std::string::npos) {
     refuse_url(text, what, "has a user's name before its host, which is not supported");
   }
-  std::ranges::transform(url.host, url.host.begin(), in_lower_case);
+  std::ranges::transform(url.host, url.host.begin(), lower_letter);
   const size_t colon = url.host.rfind(':');
   const bool has_port =
       colon != std::string::npos && url.host.find(']', colon) == std::string::npos;

@@ -21,10 +21,6 @@ struct Url {
 // user's name and password.
 Url parse_url(std::string_view text, const std::string& what);
 
-// Whether `text` begins with `start`, which is in lower case, whatever the case of its own letters:
-// names of schemes have none.
-bool begins_without_case(std::string_view text, std::string_view start);
-
 // `reference`, as a Location header has it, seen from `base`: absolute, from the host or from the
 // root on.
 Url redirected(const Url& base, std::string_view reference);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/printable.h"
+
 namespace ffkit {
 namespace {
 
@@ -142,8 +144,7 @@ std::string configured_endpoint(const Surroundings& surroundings, const AwsProfi
   if (profile == nullptr) return {};
   if (const IniSection* services = profiles.services(value_of(*profile, "services"))) {
     std::string member = service;
-    std::ranges::transform(member, member.begin(),
-                           [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
+    std::ranges::transform(member, member.begin(), lower_letter);
     if (std::string url = value_of(*services, member + ".endpoint_url"); !url.empty()) return url;
   }
   return value_of(*profile, "endpoint_url");

@@ -78,8 +78,7 @@ bool take_letter(std::string_view& rest, char letter) {
 
 bool Surroundings::is_on(const std::string& name) const {
   std::string value = variable(name);
-  std::ranges::transform(value, value.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
+  std::ranges::transform(value, value.begin(), lower_letter);
   return value == "1" || value == "yes" || value == "true" || value == "on";
 }
 

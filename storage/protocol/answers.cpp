@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "addresses/address.h"
+#include "addresses/place.h"
 #include "addresses/url.h"
 #include "base/make_error.h"
 #include "base/printable.h"

@@ -15,6 +15,7 @@
 
 #include "addresses/url.h"
 #include "base/make_error.h"
+#include "base/printable.h"
 
 namespace ffkit {
 namespace {
@@ -30,8 +31,7 @@ std::string digest_of(const EVP_MD* kind, const void* data, size_t num_bytes) {
 
 std::string lower_case(std::string_view text) {
   std::string result(text);
-  std::ranges::transform(result, result.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
+  std::ranges::transform(result, result.begin(), lower_letter);
   return result;
 }
 

@@ -1,5 +1,5 @@
-// Hashes by OpenSSL, and signatures of requests by headers: AWS Signature Version 4, and Google's V4
-// for HMAC keys, which is the same with other names. Pure functions.
+// Hashes by OpenSSL, and signatures of requests by headers: AWS Signature Version 4, and Google's
+// V4 for HMAC keys, which is the same with other names. Pure functions.
 //
 // https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
 // https://cloud.google.com/storage/docs/authentication/signatures

@@ -8,7 +8,7 @@
 #include <random>
 #include <utility>
 
-#include "addresses/address.h"
+#include "addresses/place.h"
 #include "base/file/file.h"
 #include "base/make_error.h"
 #include "stores/store_kinds.h"

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "addresses/address.h"
+#include "addresses/place.h"
 #include "addresses/url.h"
 #include "base/make_error.h"
 #include "base/printable.h"

@@ -1,6 +1,6 @@
 #include <utility>
 
-#include "addresses/address.h"
+#include "addresses/place.h"
 #include "addresses/url.h"
 #include "base/make_error.h"
 #include "stores/store_kinds.h"

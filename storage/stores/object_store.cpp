@@ -7,7 +7,7 @@
 #include <map>
 #include <mutex>
 
-#include "addresses/address.h"
+#include "addresses/place.h"
 #include "http/http_client.h"
 #include "protocol/s3_settings.h"
 #include "stores/store_kinds.h"

@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "addresses/address.h"
+#include "addresses/place.h"
 #include "addresses/url.h"
 #include "base/make_error.h"
 #include "protocol/s3_requests.h"

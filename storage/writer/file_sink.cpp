@@ -5,8 +5,7 @@
 #include <system_error>
 #include <utility>
 
-#include "addresses/address.h"
-#include "base/file/durable_file.h"
+#include "addresses/place.h"
 #include "base/file/file.h"
 #include "base/make_error.h"
 #include "stores/object_store.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "storage/addresses/address.h"
+#include "storage/addresses/place.h"
 #include "storage/addresses/url.h"
 #include "storage/credentials/aws_profile.h"
 #include "storage/credentials/surroundings.h"

@@ -28,7 +28,7 @@
 
 #include <ffkit/base/error.h>
 
-#include "base/options/nearest_names.h"
+#include "base/enum_names.h"
 
 namespace ffkit {
 

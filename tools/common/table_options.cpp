@@ -15,8 +15,8 @@
 #include <ffkit/base/error.h>
 #include <ffkit/base/option_names.h>
 
+#include "base/enum_names.h"
 #include "base/file/file.h"
-#include "base/options/nearest_names.h"
 
 namespace ffkit {
 namespace {

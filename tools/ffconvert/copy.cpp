@@ -12,7 +12,7 @@
 #include <ffkit/converter/progress_bar.h>
 #include <ffkit/sources/transcode.h>
 
-#include "base/readable_numbers.h"
+#include "base/printable.h"
 #include "options.h"
 #include "tools/common/stop_signals.h"
 #include "tools/common/table_options.h"

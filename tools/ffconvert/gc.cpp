@@ -6,7 +6,7 @@
 
 #include <ffkit/converter/leftovers.h>
 
-#include "base/readable_numbers.h"
+#include "base/printable.h"
 #include "options.h"
 
 namespace ffkit {

@@ -11,7 +11,7 @@
 #include <ffkit/base/option_names.h>
 #include <ffkit/converter/progress_bar.h>
 
-#include "base/readable_numbers.h"
+#include "base/printable.h"
 #include "tools/common/command_line.h"
 #include "tools/common/stop_signals.h"
 #include "tools/common/table_options.h"
@@ -24,7 +24,7 @@ std::vector<std::string> command_line;
 // As one word of a shell's.
 std::string quoted(std::string word) {
   // What stands behind may be a signature, and the command is written beside the data.
-  if (word.starts_with("https://") || word.starts_with("http://")) {
+  if (begins_without_case(word, "https://") || begins_without_case(word, "http://")) {
     word.resize(std::min(word.find('?'), word.size()));
   }
   return shell_word(word);

@@ -23,7 +23,6 @@
 #include <string>
 #include <vector>
 
-#include "base/file/claim_file.h"
 #include "base/file/file_lock.h"
 
 namespace ffkit {

@@ -11,7 +11,7 @@
 #include <exception>
 #include <map>
 
-#include "base/file/durable_file.h"
+#include "base/file/file.h"
 #include "files/torch_file.h"
 #include "files/torch_types.h"
 

@@ -16,7 +16,7 @@
 
 #include <ffkit/base/crc32c.h>
 
-#include "base/file/durable_file.h"
+#include "base/file/file.h"
 #include "base/json_text.h"
 #include "base/little_endian.h"
 #include "base/make_error.h"

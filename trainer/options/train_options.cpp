@@ -10,6 +10,7 @@
 
 #include "base/enum_names.h"
 #include "base/make_error.h"
+#include "base/printable.h"
 
 namespace ffkit {
 namespace {
@@ -33,7 +34,7 @@ DataFolder parse_folder(const std::string& word) {
   const size_t host = word.find("://");
   const bool is_of_host =
       host != std::string::npos && word.find('/', host + 3) == std::string::npos;
-  if (is_of_host && word.starts_with("http")) return {.path = word};
+  if (is_of_host && begins_without_case(word, "http")) return {.path = word};
   const std::optional<double> weight = number_of(std::string_view(word).substr(colon + 1));
   if (!weight) return {.path = word};
   if (!std::isfinite(*weight) || *weight <= 0) {

@@ -9,7 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/file/durable_file.h"
+#include "base/file/file.h"
 #include "base/json_text.h"
 #include "base/make_error.h"
 #include "report/json_number.h"

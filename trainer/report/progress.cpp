@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "base/readable_numbers.h"
+#include "base/printable.h"
 
 namespace ffkit {
 

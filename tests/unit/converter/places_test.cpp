@@ -91,7 +91,8 @@ TEST(FolderEntries, AreThoseOfTheDisk) {
   fs::create_directories(dir / "below");
   std::ofstream(dir / "file") << "x";
   std::ofstream(dir / "below" / "other") << "xyz";
-  for (const fs::path& place : {fs::path(dir / ""), fs::path("file://" + (dir / "").string())}) {
+  for (const std::string scheme : {"", "file://", "FILE://"}) {
+    const fs::path place = scheme + (dir / "").string();
     std::vector<std::string> found;
     for (const FolderEntry& entry : FolderEntries(place)) {
       found.push_back(entry.path().filename().string() + (entry.is_directory() ? "/" : ""));

@@ -16,7 +16,7 @@
 #include <ffkit/converter/merge.h>
 #include <ffkit/format/dataset.h>
 
-#include "base/file/claimant.h"
+#include "base/file/file_lock.h"
 #include "converter/output/store_claim.h"
 #include "expect_error.h"
 #include "fake_source.h"

@@ -15,9 +15,10 @@
 #include <ffkit/converter/convert.h>
 #include <ffkit/converter/merge.h>
 #include <ffkit/converter/sample_writer.h>
+#include <ffkit/converter/sources.h>
 #include <ffkit/format/dataset.h>
 
-#include "base/file/claimant.h"
+#include "base/file/file_lock.h"
 #include "converter/output/destination.h"
 #include "converter/output/store_claim.h"
 #include "expect_error.h"
@@ -76,6 +77,21 @@ TEST_F(StoreDestinationTest, HasTheBytesOfAFolder) {
   EXPECT_EQ(files_of(dir_ / "set"), wanted);
   EXPECT_EQ(Dataset::open(address(), "train").num_records(),
             kSamplesInStore - std::ssize(kBadInStore));
+}
+
+// It was a folder called "FILE:" here.
+TEST_F(StoreDestinationTest, IsKnownByItsSchemeWithoutCase) {
+  put("rows/train.jsonl", "{\"label\": 1}\n");
+  const fs::path rows = dir_ / "rows/train.jsonl";
+  const auto source = open_jsonl("FILE://" + rows.string());
+  const fs::path typed = "FILE://" + (dir_ / "set").string();
+  convert(*source, typed, {});
+  EXPECT_FALSE(fs::exists("FILE:"));
+  const std::vector<std::string> splits = list_splits(typed);
+  ASSERT_EQ(splits.size(), 1U);
+  const Dataset there = Dataset::open(typed, splits[0]);
+  EXPECT_EQ(there.path(), address() / splits[0]);
+  EXPECT_EQ(there.manifest().source.at("path"), "file://" + rows.string());
 }
 
 TEST_F(StoreDestinationTest, GoesOnWhereItWasStopped) {

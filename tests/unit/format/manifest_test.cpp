@@ -7,6 +7,7 @@
 
 #include <ffkit/format/manifest.h>
 
+#include "dataset/manifest_text.h"
 #include "expect_error.h"
 #include "temp_dir.h"
 
@@ -149,5 +150,19 @@ TEST(Manifest, IsRefusedWhenItsSumsDoNotFit) {
   EXPECT_ERROR(read("2", "1"), corrupt, .subject = dataset);
 }
 
+TEST(SplitName, IsThatOfAFolder) {
+  for (const char* name : {"train", "val", "train2017", "my val", "mini_train_sweeps", "züge"}) {
+    EXPECT_EQ(fault_of_split_name(name), "") << name;
+  }
+  for (const std::string& name :
+       {std::string(), std::string("."), std::string(".."), std::string("../x"), std::string("/x"),
+        std::string("a/b"), std::string(".ffkit-unfinished"), std::string("a\nb"),
+        std::string("a\0b", 3), std::string("\x1b[2J"), std::string("\xff"),
+        std::string("report.jsonl"), std::string(201, 'x')}) {
+    EXPECT_NE(fault_of_split_name(name), "") << name;
+  }
+}
+
 }  // namespace
+
 }  // namespace ffkit

@@ -115,8 +115,6 @@ TEST_F(OpencvPixels, AMatSharesThePixelsOfATransform) {
 
 #include <ffkit/image/image_options.h>
 
-#include "expect_error.h"
-
 TEST(OpencvPixels, AreRefusedInABuildWithoutOpencv) {
   EXPECT_ERROR_CODE(
       ffkit::validate(

@@ -19,7 +19,7 @@
 #include <ffkit/trainer/task.h>
 
 #include "base/make_error.h"
-#include "base/readable_numbers.h"
+#include "base/printable.h"
 #include "checkpoint/weights.h"
 #include "tasks/bevformer/data/bevformer_data.h"
 #include "tasks/bevformer/data/frames.h"

@@ -10,7 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/file/durable_file.h"
+#include "base/file/file.h"
 #include "base/make_error.h"
 #include "base/printable.h"
 

@@ -20,7 +20,7 @@
 #include <ffkit/trainer/module_model.h>
 #include <ffkit/trainer/task.h>
 
-#include "base/file/durable_file.h"
+#include "base/file/file.h"
 #include "base/make_error.h"
 #include "optim/gradients.h"
 #include "tasks/gpt2/data/gpt2_data.h"

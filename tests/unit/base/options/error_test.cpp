@@ -22,7 +22,7 @@
 #include <ffkit/format/shard_writer.h>
 #include <ffkit/format/v1_writer.h>
 
-#include "base/errors_only.h"
+#include "base/make_error.h"
 #include "expect_error.h"
 #include "little_memory.h"
 #include "temp_dir.h"

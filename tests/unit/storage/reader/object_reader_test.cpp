@@ -1,3 +1,5 @@
+#include "reader/random_reader.h"
+
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -6,9 +8,10 @@
 #include <mutex>
 #include <thread>
 
+#include "cache/block_cache.h"
 #include "cache/memory_store.h"
 #include "expect_error.h"
-#include "reader/random_reader.h"
+#include "stores/object_store.h"
 #include "temp_dir.h"
 
 namespace ffkit {

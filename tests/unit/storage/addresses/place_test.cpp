@@ -1,4 +1,4 @@
-#include "addresses/address.h"
+#include "addresses/place.h"
 
 #include <gtest/gtest.h>
 
@@ -80,6 +80,38 @@ TEST(Url, FollowsLocations) {
   EXPECT_EQ(redirected(base, "http://i:1").text(), "http://i:1/");
   EXPECT_EQ(redirected(base, "//i/d").text(), "https://i/d");
   EXPECT_ERROR(redirected(base, "ftp://i/d"), invalid_argument);
+}
+
+TEST(Address, IsAPathWithAScheme) {
+  EXPECT_TRUE(Place("s3://bucket/set").is_in_store());
+  EXPECT_TRUE(Place(std::filesystem::path("hf://datasets/o/n") / "train").is_in_store());
+  EXPECT_FALSE(Place("s3:/bucket").is_in_store());
+  EXPECT_FALSE(Place("s3://").is_in_store());
+  EXPECT_FALSE(Place("/data/s3://x").is_in_store());
+}
+
+TEST(Place, KnowsSchemesWithoutCase) {
+  EXPECT_EQ(Place("S3://Bucket/Key").address(), "s3://Bucket/Key");
+  EXPECT_EQ(Place("HTTPS://Host/Path?Query").address(), "https://Host/Path?Query");
+  EXPECT_EQ(Place("S3:/Bucket").path(), "S3:/Bucket");
+  EXPECT_TRUE(Place("File:///data").is_in_store());
+  EXPECT_TRUE(Place("File:///data").is_on_disk());
+  EXPECT_EQ(parse_address("GS://Bucket/Key"), parse_address("gs://Bucket/Key"));
+  EXPECT_EQ(parse_address("Https://HOST/a"), parse_address("https://host/a"));
+  EXPECT_EQ(shown_address("HTTPS://host/a?key"), "HTTPS://host/a?...");
+}
+
+TEST(Place, OfADiskIsShownByItsPath) {
+  const Place folder = Place("/data//set/").in_store();
+  EXPECT_TRUE(folder.is_in_store());
+  EXPECT_EQ(folder.address(), "file:///data/set");
+  EXPECT_EQ(folder.child("train").child("").address(), "file:///data/set/train");
+  EXPECT_EQ(folder.child("train").shown(), "/data/set/train");
+  EXPECT_EQ(folder.path_on_disk(), "/data/set");
+  EXPECT_EQ(Place("set/train").shown(), "set/train");
+  EXPECT_EQ(Place("s3://b/set/").in_store().shown(), "s3://b/set");
+  EXPECT_EQ(Place("https://host/a?key").shown(), "https://host/a?...");
+  EXPECT_FALSE(Place("s3://b").is_on_disk());
 }
 
 }  // namespace
