@@ -6,6 +6,7 @@ byte for byte that of a conversion without parts. Then both run again, at the sa
 """
 
 import collections
+import filecmp
 import pathlib
 import random
 import shutil
