@@ -42,7 +42,7 @@ fs::path state_path(const fs::path& folder) {
 }
 
 // Where a sample goes.
-struct Place {
+struct PlaceInShard {
   int64_t shard = 0;
   uint32_t local_index = 0;
 };
@@ -51,14 +51,14 @@ struct Place {
 class Gatherer : public PackSink {
  public:
   Gatherer(const Source& source, size_t split, fs::path folder,
-           const std::unordered_map<int64_t, Place>& places)
+           const std::unordered_map<int64_t, PlaceInShard>& places)
       : source_(source), split_(split), folder_(std::move(folder)), places_(places) {}
 
   void begin(int64_t) override {}
   void end() override {}
 
   void append(int64_t sample, EncodedSample& encoded) override {
-    const Place place = places_.at(sample);
+    const PlaceInShard place = places_.at(sample);
     const std::string report = report_lines(source_, split_, sample, encoded);
     const std::span<const std::byte> text = std::as_bytes(std::span(report));
     Head head{.report_bytes = report.size(), .local_index = place.local_index};
@@ -102,7 +102,7 @@ class Gatherer : public PackSink {
   const Source& source_;
   const size_t split_;
   const fs::path folder_;
-  const std::unordered_map<int64_t, Place>& places_;
+  const std::unordered_map<int64_t, PlaceInShard>& places_;
   std::vector<std::byte> pieces_;
 };
 
@@ -169,7 +169,7 @@ bool write_shard(const PackUnit& unit, const fs::path& path, SplitWriter& writer
 PackProgress gather(const Source& source, const SplitPlan& plan, std::span<const PackUnit> units,
                     const fs::path& folder, const ConvertOptions& options,
                     const std::function<void(const PackProgress&)>& on_progress) {
-  std::unordered_map<int64_t, Place> places;
+  std::unordered_map<int64_t, PlaceInShard> places;
   std::vector<int64_t> samples;
   for (const PackUnit& unit : units) {
     fs::remove(gather_path(folder, unit.number));  // of a run that ended in the middle

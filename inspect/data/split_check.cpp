@@ -110,7 +110,7 @@ ShardProblem problem_of(const Error& error, const std::filesystem::path& file) {
 }
 
 // A file among those of its split.
-struct Place {
+struct PlaceInSplit {
   size_t number = 0;
   std::optional<int64_t>
       // in the split; unknown behind a file that cannot be opened and is listed nowhere
@@ -120,7 +120,8 @@ struct Place {
 // Collects damage from all threads.
 class DamageList {
  public:
-  void add(const std::filesystem::path& file, const ShardProblem& problem, const Place& place) {
+  void add(const std::filesystem::path& file, const ShardProblem& problem,
+           const PlaceInSplit& place) {
     const bool has_index = problem.record >= 0 && place.first_record.has_value();
     const std::scoped_lock lock(mutex_);
     list_.push_back({place.number,
@@ -168,7 +169,8 @@ struct Check {
   tbb::enumerable_thread_specific<PictureCheck> thread_pictures;
 };
 
-void check_pictures(const ShardReader& shard, int64_t record, const Place& place, Check& check) {
+void check_pictures(const ShardReader& shard, int64_t record, const PlaceInSplit& place,
+                    Check& check) {
   for (const std::string& text : check.thread_pictures.local().check(shard, record)) {
     const Error error(ErrorCode::corrupt, text, {.path = shard.path().string(), .record = record});
     check.damage.add(shard.path(), {.record = record, .offset = -1, .message = error.what()},
@@ -177,7 +179,7 @@ void check_pictures(const ShardReader& shard, int64_t record, const Place& place
 }
 
 // Index, columns and records of an open shard.
-void check_content(const ShardReader& shard, const Place& place, Check& check) {
+void check_content(const ShardReader& shard, const PlaceInSplit& place, Check& check) {
   for (const ShardProblem& problem : shard.verify_index()) {
     check.damage.add(shard.path(), problem, place);
   }
@@ -199,7 +201,7 @@ void check_content(const ShardReader& shard, const Place& place, Check& check) {
 }
 
 void check_shard(const std::filesystem::path& file, const ManifestShard& listed,
-                 const Schema& schema, const Place& place, Check& check) {
+                 const Schema& schema, const PlaceInSplit& place, Check& check) {
   std::optional<ShardReader> shard;
   try {
     shard.emplace(file, check.options.reader);
@@ -254,7 +256,7 @@ SplitCheck check_files(const std::string& path, const std::string& split,
   SplitCheck check{.path = path, .split = split, .num_shards = std::ssize(files)};
   DamageList damage;
   std::vector<std::optional<ShardReader>> shards(files.size());
-  std::vector<Place> places;
+  std::vector<PlaceInSplit> places;
   std::optional<int64_t> first_record = 0;
   bool needs_manifest = false;
   for (size_t i = 0; i < files.size(); ++i) {

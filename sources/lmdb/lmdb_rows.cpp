@@ -160,7 +160,7 @@ class LmdbRows final : public FileRows {
       const std::span<const std::byte> found = blocks.at(offset, out.size());
       std::copy(found.begin(), found.end(), out.begin());
     };
-    const ReadBytes& read = Place(path()).is_in_store() ? read_blocks : read_here;
+    const ReadBytes& read = ffkit::Place(path()).is_in_store() ? read_blocks : read_here;
     LmdbListing listing =
         list_lmdb(files(split).paths()[i], num_bytes, read, asked, options().cancel);
     database = std::move(listing.database);

@@ -96,7 +96,7 @@ class RecordIoRows final : public FileRows {
   std::vector<std::vector<RecordIoEntry>> scan_files(size_t split,
                                                      const std::vector<fs::path>& files) const {
     // Of a store all bytes are read: a request for each record would take longer.
-    const bool is_in_store = Place(path()).is_in_store();
+    const bool is_in_store = ffkit::Place(path()).is_in_store();
     const size_t block_bytes = is_in_store ? 4 << 20 : 4 << 10;
     std::vector<std::vector<RecordIoEntry>> scans(files.size());
     parallel_io_that_throws(files.size(), [&](size_t i) {
