@@ -239,9 +239,9 @@ bool has_file_at(const Place& place) {
   }
 }
 
-std::optional<fs::path> file_beside(const fs::path& file, const std::string& name) {
-  if (shown_place(file) != file.native()) return std::nullopt;
-  fs::path other = file.parent_path() / name;
+std::optional<fs::path> file_beside(const Place& file, const std::string& name) {
+  if (shown_place(file) != file.path().native()) return std::nullopt;
+  fs::path other = file.path().parent_path() / name;
   if (!has_file_at(other)) return std::nullopt;
   return other;
 }

@@ -99,8 +99,7 @@ bool is_folder_at(const Place& place, std::error_code& error);
 bool has_file_at(const Place& place);
 // The file `name` in the folder of `file`; nothing where there is none. Beside an address with a
 // query, which may be the signature of one file alone, nothing is looked for.
-std::optional<std::filesystem::path> file_beside(const std::filesystem::path& file,
-                                                 const std::string& name);
+std::optional<std::filesystem::path> file_beside(const Place& file, const std::string& name);
 
 // An object; nothing where there is none.
 std::optional<PlacedObject> object_at(const Place& place);

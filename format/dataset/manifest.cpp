@@ -107,7 +107,7 @@ constexpr const char* kUnreadable = "the manifest cannot be read ({})";
 
 template <typename T>
 T count_of(const Json& shard, const char* key) {
-  if (!shard.contains(key)) {
+  if (const auto found = shard.find(key); found == shard.end() || found->is_discarded()) {
     throw Error(ErrorCode::corrupt, fmt::format("an entry of 'shards' has no '{}'", key));
   }
   return count_at<T>(shard, key);
@@ -201,7 +201,10 @@ class ManifestParser : public nlohmann::json_sax<Json> {
     if (!is_beyond()) keys_.back() = std::move(value);
     return true;
   }
-  bool start_object(size_t /*num*/) override { return open(Json::object()); }
+  bool start_object(size_t /*num*/) override {
+    if (is_in_shards() && !open_.back()->empty()) return open_again(open_.back()->back());
+    return open(Json::object());
+  }
   bool end_object() override { return close(); }
   bool start_array(size_t /*num*/) override {
     if (depth_ == 1 && keys_.back() == kShards && tree_.is_object()) shards_.emplace(path_);
@@ -253,11 +256,22 @@ class ManifestParser : public nlohmann::json_sax<Json> {
     take_shard();
     return true;
   }
+  bool is_in_shards() const {
+    return depth_ == 2 && shards_ && open_.back()->is_array() && keys_.front() == kShards;
+  }
+  // The tree of the shard before serves the next one: to make one takes as long as all the rest.
+  bool open_again(Json& shard) {
+    for (Json& value : shard) value = Json(Json::value_t::discarded);
+    ++depth_;
+    open_.push_back(&shard);
+    keys_.emplace_back();
+    return true;
+  }
   // Of the list of shards, each element once it is whole.
   void take_shard() {
-    if (depth_ != 2 || !shards_ || keys_.front() != kShards || !open_.back()->is_array()) return;
+    if (!is_in_shards()) return;
     shards_->add(open_.back()->back());
-    open_.back()->clear();
+    if (!open_.back()->back().is_object()) open_.back()->clear();
   }
 
   const std::filesystem::path& path_;

@@ -106,7 +106,7 @@ TEST(FolderEntries, AreThoseOfTheDisk) {
     EXPECT_TRUE(has_file_at(place / "file"));
     EXPECT_FALSE(has_file_at(place / "nothing"));
     EXPECT_FALSE(has_file_at(place / "below"));
-    EXPECT_EQ(file_beside(place / "nothing", "file"), place / "file");
+    EXPECT_EQ(file_beside(place / "nothing", "file"), Place(place / "file").path());
     EXPECT_EQ(file_beside(place / "file", "nothing"), std::nullopt);
     EXPECT_EQ(file_beside(place / "file", "below"), std::nullopt);
   }
