@@ -17,8 +17,8 @@
 #include <vector>
 
 #include <ffkit/converter/image_storage.h>
-#include <ffkit/converter/source_kind.h>
 #include <ffkit/converter/source.h>
+#include <ffkit/converter/source_kind.h>
 #include <ffkit/sources/demo.h>
 
 #include "converter/input/listed_source.h"

@@ -1,5 +1,3 @@
-#include "reader/random_reader.h"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -11,6 +9,7 @@
 #include "cache/block_cache.h"
 #include "cache/memory_store.h"
 #include "expect_error.h"
+#include "reader/random_reader.h"
 #include "stores/object_store.h"
 #include "temp_dir.h"
 
