@@ -8,44 +8,25 @@
 #include <ffkit/format/dataset_writer.h>
 
 #include "base/make_error.h"
-#include "finished_conversion.h"
-#include "groups/files_there.h"
-#include "groups/grouped_split.h"
-#include "output/column_totals.h"
 #include "output/destination_checks.h"
 #include "output/make_shards.h"
+#include "output/own_names.h"
 #include "output/record_comparison.h"
-#include "output/split_writer.h"
+#include "output/split_summary.h"
 #include "output/store_parts.h"
-#include "pack/packer.h"
+#include "output/task_description.h"
 #include "pack/report.h"
-#include "plan/group_plan.h"
 #include "plan/plan_fingerprint.h"
 #include "plan/split_plan.h"
+#include "split_conversion.h"
 #include "storage/addresses/place.h"
-#include "storage/reader/random_reader.h"
+#include "storage/stores/object_store.h"
 #include "storage/writer/file_sink.h"
 
 namespace ffkit {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Progress of a split in the user's terms.
-std::function<void(const PackProgress&)> progress_of(const ConvertOptions& options,
-                                                     const SplitPlan& plan, int64_t num_before,
-                                                     const char* records) {
-  if (!options.progress) return {};
-  return [&options, &plan, num_before, records](const PackProgress& progress) {
-    options.progress({.split = plan.manifest.split,
-                      .num_samples = plan.num_samples(),
-                      .num_done = num_before + progress.num_done,
-                      .num_before = num_before,
-                      .num_skipped = progress.num_skipped,
-                      .bytes_done = progress.record_bytes,
-                      .records = records});
-  };
-}
 
 ReportCounts counts_of(const fs::path& report) {
   ReportCounts counts;
@@ -86,8 +67,8 @@ class Conversion {
     const bool has_report = claimed_.goes_on() && is_file_at(claimed_.report_path());
     ReportFile report(claimed_.report_path());
     for (const SplitPlan& split : plans_) {
-      summary.splits.push_back(split.is_of_files ? convert_groups(split, report)
-                                                 : convert_split(split, report));
+      summary.splits.push_back(
+          SplitConversion(source_, split, claimed_, name_, options_).make(report));
     }
     if (!has_report) report.finish();
     put_into(summary, has_report ? counts_of(claimed_.report_path()) : report.counts());
@@ -138,27 +119,17 @@ class Conversion {
     put_into(summary, counts_of(claimed_.report_path()));
     for (const SplitPlan& plan : plans_) {
       const fs::path folder = claimed_.folder() / plan.manifest.split;
-      const Manifest manifest = read_manifest(folder / "manifest.json");
+      const Manifest manifest = read_manifest(folder / kManifestFile);
       const int64_t num_samples =
           plan.is_of_files
               ? manifest.num_records() + num_left_out(claimed_.report_path(), plan.manifest.split)
               : plan.num_samples();
-      summary.splits.push_back(summary_of(plan, manifest, num_samples));
+      summary.splits.push_back(summary_of(manifest, num_samples - manifest.num_records()));
     }
     claimed_.keep();
     note(fmt::format("part {} of {} has finished already; nothing was written", options_.part.index,
                      options_.part.count));
     return summary;
-  }
-
-  static SplitSummary summary_of(const SplitPlan& plan, const Manifest& manifest,
-                                 int64_t num_samples) {
-    return {.split = plan.manifest.split,
-            .num_records = manifest.num_records(),
-            .num_skipped = num_samples - manifest.num_records(),
-            .num_shards = static_cast<int64_t>(manifest.shards.size()),
-            .file_bytes = manifest.file_bytes(),
-            .fingerprint = manifest.fingerprint()};
   }
 
   void note(const std::string& sentence) const {
@@ -196,7 +167,7 @@ class Conversion {
       }
     }
     for (const SplitPlan& plan : plans_) {
-      remove_file_at(claimed_.folder() / plan.manifest.split / Destination::kGathered);
+      remove_file_at(claimed_.folder() / plan.manifest.split / kGatheredFile);
     }
     return {};
   }
@@ -223,63 +194,9 @@ class Conversion {
                        Place(claimed_.folder()).path_on_disk());
   }
 
-  SplitSummary convert_split(const SplitPlan& plan, ReportFile& report) {
-    const fs::path folder = claimed_.folder() / plan.manifest.split;
-    SplitWriter writer(source_, plan, claimed_.shards_folder(plan.manifest.split), folder,
-                       [this] { claimed_.require_held(); });
-    std::vector<PackUnit> units;
-    int64_t num_before = 0;
-    for (const PackUnit& unit : plan.units()) {
-      if (writer.take_over(unit.number)) {
-        num_before += static_cast<int64_t>(unit.samples.size());
-      } else {
-        units.push_back(unit);
-      }
-    }
-    if (writer.num_finished() > 0) {
-      note(fmt::format("{}: {} of {} shards are there; going on", plan.manifest.split,
-                       writer.num_finished(), plan.end_shard - plan.begin_shard));
-    }
-    const auto on_progress = progress_of(options_, plan, num_before, record_noun(source_));
-    ConvertOptions options = options_;
-    options.note = [this](const std::string& sentence) { note(sentence); };
-    make_shards(source_, plan, units, Place(folder).path_on_disk(), options, writer, on_progress);
-    const Manifest manifest = plan.finished(source_, writer.finish(), options_);
-    require_records(plan, manifest, plan.num_samples());
-    claimed_.require_held();
-    write_manifest(folder / "manifest.json", manifest);
-    writer.add_lines_to(report);
-    return summary_of(plan, manifest, plan.num_samples());
-  }
-
-  SplitSummary convert_groups(const SplitPlan& plan, ReportFile& report) {
-    GroupedSplit split(*as_grouped(source_), plan, claimed_, name_, options_);
-    const Manifest manifest = split.make();
-    require_records(plan, manifest, split.num_samples());
-    claimed_.require_held();
-    write_manifest(claimed_.folder() / plan.manifest.split / "manifest.json", manifest);
-    split.add_lines_to(report);
-    return summary_of(plan, manifest, split.num_samples());
-  }
-
-  void require_records(const SplitPlan& plan, const Manifest& manifest, int64_t num_samples) const {
-    if (!manifest.shards.empty()) return;
-    throw Error(ErrorCode::corrupt,
-                fmt::format("split '{}': none of the {} {} could be read, the first being {}",
-                            plan.manifest.split, num_samples, record_noun(source_),
-                            source_.describe(plan.split, plan.order.front())),
-                {.subject = ErrorSubject::source});
-  }
-
   static void remove_temporary_files(const fs::path& folder) {
-    if (Place(folder).is_in_store()) {
-      for (const std::string& name : names_in_folder(folder).files) {
-        if (name.ends_with(".tmp")) remove_file_at(folder / name);
-      }
-      return;
-    }
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-      if (entry.path().extension() == ".tmp") fs::remove(entry.path());
+    for (const auto& [name, num_bytes] : files_there(folder)) {
+      if (name.ends_with(".tmp")) remove_file_at(folder / name);
     }
   }
 
@@ -339,7 +256,7 @@ class Conversion {
 Dataset open_part(const fs::path& destination, const ConvertPart& part, const std::string& split) {
   std::vector<fs::path> files;
   const fs::path folder = folder_of_part(destination, part) / split;
-  for (const ManifestShard& shard : read_manifest(folder / "manifest.json").shards) {
+  for (const ManifestShard& shard : read_manifest(folder / kManifestFile).shards) {
     files.push_back(destination / split / shard.file);
   }
   return Dataset::open_files(files);

@@ -1,11 +1,17 @@
-// One conversion to a destination that is claimed: plan, shards, manifests, report.
+// One conversion to a destination that is claimed: plan, shards, manifests, report. And one that is
+// to go on, and finds the data set finished.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include <ffkit/converter/convert.h>
 
 #include "output/destination.h"
+#include "pack/report.h"
+#include "plan/split_plan.h"
 
 namespace ffkit {
 
@@ -21,5 +27,26 @@ ConvertSummary make_data_set(const Source& source, Destination& claimed,
 // Adds what is the same for a conversion that was finished before.
 void add_facts(ConvertSummary& summary, const Source& source,
                const std::filesystem::path& destination, const ConvertPart& part);
+
+// finished_conversion.cpp
+
+// What a conversion's report counts becomes part of its summary.
+void put_into(ConvertSummary& summary, const ReportCounts& counts);
+
+// Whether `folder` holds a data set that is not marked as unfinished.
+bool holds_finished_data_set(const std::filesystem::path& folder);
+
+// The summary of the data set in `folder` when it is what `plans` would make: the same splits,
+// options, classes and shards, with as many records as there are samples, apart from those that its
+// report names, and made from what the source lists today: names, sizes, annotations, and times of
+// modification. Where the times alone differ, as after a copy, the source is read and its records
+// are compared. Opens every shard. Throws Error(invalid_argument) with what differs, Error(corrupt)
+// when a shard is not that of its manifest.
+ConvertSummary finished_conversion(const std::filesystem::path& folder, const Source& source,
+                                   const std::vector<SplitPlan>& plans,
+                                   const ConvertOptions& options);
+
+// Samples of a split that a report says were left out.
+int64_t num_left_out(const std::filesystem::path& report, const std::string& split);
 
 }  // namespace ffkit

@@ -6,20 +6,18 @@
 #include <optional>
 
 #include <ffkit/converter/convert.h>
-#include <ffkit/text/token_data.h>
 
 #include "base/make_error.h"
 #include "conversion.h"
-#include "finished_conversion.h"
 #include "input/cancel.h"
 #include "merge/store_merge.h"
 #include "output/destination.h"
 #include "output/destination_checks.h"
+#include "output/split_summary.h"
 #include "output/store_parts.h"
 #include "pack/report.h"
 #include "places/place.h"
 #include "plan/chosen_source.h"
-#include "plan/id_list.h"
 #include "plan/part_range.h"
 #include "plan/split_plan.h"
 #include "storage/addresses/place.h"
@@ -52,7 +50,7 @@ void note_reported(const ConvertSummary& summary, const ConvertOptions& options,
       int64_t num_bytes = 0;
       for (const SplitSummary& split : summary.splits) {
         for (const auto& [column, total] : split.totals) {
-          if (column == text::kTextBytesField) num_bytes += total;
+          if (column == kReplacedAmong) num_bytes += total;
         }
       }
       const double percent =
@@ -95,19 +93,6 @@ bool is_part_of_place(const fs::path& place, const ConvertOptions& options) {
   return options.part.count > 1 && Place(place).is_in_store();
 }
 
-std::vector<SplitSummary> splits_of(const std::vector<Manifest>& manifests) {
-  std::vector<SplitSummary> splits;
-  splits.reserve(manifests.size());
-  for (const Manifest& manifest : manifests) {
-    splits.push_back({.split = manifest.split,
-                      .num_records = manifest.num_records(),
-                      .num_shards = static_cast<int64_t>(manifest.shards.size()),
-                      .file_bytes = manifest.file_bytes(),
-                      .fingerprint = manifest.fingerprint()});
-  }
-  return splits;
-}
-
 // At the end of a part. Returns whether the parts are merged, or another process does that.
 bool merge_if_complete(const fs::path& place, const ConvertOptions& options,
                        ConvertSummary& summary) {
@@ -117,7 +102,9 @@ bool merge_if_complete(const fs::path& place, const ConvertOptions& options,
       merge_parts_when_complete(place, count, {.cancel = options.cancel, .note = options.note});
   summary.num_parts = count;
   summary.num_finished_parts = merged.num_finished;
-  summary.merged = splits_of(merged.manifests);
+  for (const Manifest& manifest : merged.manifests) {
+    summary.merged.push_back(summary_of(manifest));
+  }
   return merged.num_finished == count;
 }
 
@@ -147,15 +134,15 @@ ConvertSummary convert_to(const Source& source, const fs::path& place,
     throw current_error(place);
   }
   ConvertSummary summary;
-  std::optional<Destination> claimed;
+  std::unique_ptr<Destination> claimed;
   try {
-    claimed.emplace(
-        place, Destination::Claim{.unfinished = options.resume ? Destination::Unfinished::go_on
-                                                               : Destination::Unfinished::remove,
-                                  .command = options.command,
-                                  .note = options.note,
-                                  .poll = [&] { throw_if_cancelled(options.cancel); },
-                                  .part = options.part});
+    claimed =
+        Destination::claim(place, {.unfinished = options.resume ? Destination::Unfinished::go_on
+                                                                : Destination::Unfinished::remove,
+                                   .command = options.command,
+                                   .note = options.note,
+                                   .poll = [&] { throw_if_cancelled(options.cancel); },
+                                   .part = options.part});
     summary = make_data_set(source, *claimed, place, options);
   } catch (const Error&) {
     if ((claimed && !claimed->is_finished()) || !is_merged()) throw;

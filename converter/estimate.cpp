@@ -8,9 +8,9 @@
 
 #include <ffkit/converter/convert.h>
 
+#include "input/grouped_source.h"
 #include "pack/packer.h"
 #include "plan/chosen_source.h"
-#include "plan/group_plan.h"
 #include "plan/part_range.h"
 #include "plan/split_plan.h"
 

@@ -1,5 +1,3 @@
-#include "finished_conversion.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,11 +7,11 @@
 #include <ffkit/format/dataset.h>
 
 #include "base/make_error.h"
-#include "groups/grouped_split.h"
+#include "conversion.h"
 #include "output/destination.h"
+#include "output/own_names.h"
 #include "output/record_comparison.h"
-#include "plan/group_plan.h"
-#include "plan/merge_plan.h"
+#include "output/split_summary.h"
 #include "plan/part_range.h"
 #include "plan/plan_fingerprint.h"
 #include "storage/addresses/place.h"
@@ -39,7 +37,7 @@ std::string first_difference(const Words& found, const Words& planned, const cha
   for (const auto& [key, unused] : all) {
     const std::string then = value(found, key);
     const std::string now = value(planned, key);
-    if (key.starts_with(MergePlan::kPart) || (then.starts_with('/') && now.starts_with('/'))) {
+    if (key.starts_with(kPart) || (then.starts_with('/') && now.starts_with('/'))) {
       continue;
     }
     if (then != now) return fmt::format("{} {} ('{}' then, '{}' now)", what, key, then, now);
@@ -48,7 +46,7 @@ std::string first_difference(const Words& found, const Words& planned, const cha
 }
 
 std::string difference_of_part(const Manifest& found, const ConvertPart& part) {
-  const auto at = found.options.find(MergePlan::kPart);
+  const auto at = found.options.find(kPart);
   const std::string text = at == found.options.end() ? "" : at->second;
   const ConvertPart then = parse_part_range(text).value_or(PartRange()).part;
   if (then.index == part.index && then.count == part.count) return {};
@@ -175,14 +173,6 @@ int64_t num_left_out(const fs::path& report, const std::string& split) {
   return read_finished(report).bad[split].left_out;
 }
 
-std::optional<std::string> first_changed(const Source& source, const SplitPlan& plan,
-                                         const fs::path& folder, MissingShards missing,
-                                         const ConvertOptions& options) {
-  return plan.is_of_files
-             ? first_changed_in_groups(*as_grouped(source), plan, folder, missing, options)
-             : first_changed_sample(source, plan, folder, missing, options);
-}
-
 void put_into(ConvertSummary& summary, const ReportCounts& counts) {
   summary.num_reported = counts.num_lines;
   summary.without_dct = counts.without_dct;
@@ -207,7 +197,7 @@ ConvertSummary finished_conversion(const fs::path& folder, const Source& source,
                    "or give another folder",
                    words);
   };
-  FinishedReport report = read_finished(folder / Destination::kReport);
+  FinishedReport report = read_finished(folder / kReportFile);
   std::vector<std::string> names;
   names.reserve(plans.size());
   for (const SplitPlan& plan : plans) names.push_back(plan.manifest.split);
@@ -220,12 +210,7 @@ ConvertSummary finished_conversion(const fs::path& folder, const Source& source,
     const BadSamples& bad = report.bad[plan.manifest.split];
     const std::string words = difference_of(found, source, plan, bad, options);
     if (!words.empty()) refuse(words);
-    summary.splits.push_back({.split = plan.manifest.split,
-                              .num_records = found.num_records(),
-                              .num_skipped = bad.left_out,
-                              .num_shards = found.num_shards(),
-                              .file_bytes = found.manifest().file_bytes(),
-                              .fingerprint = found.manifest().fingerprint()});
+    summary.splits.push_back(summary_of(found.manifest(), bad.left_out));
     summary.num_classes = static_cast<int64_t>(plan.manifest.classes.size());
   }
   if (options.note) {

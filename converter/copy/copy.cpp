@@ -1,24 +1,34 @@
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <exception>
-#include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
+#include <string>
 #include <thread>
 #include <utility>
 
 #include <ffkit/base/option_names.h>
 #include <ffkit/converter/copy.h>
 #include <ffkit/format/dataset.h>
+#include <ffkit/format/unfinished.h>
 
+#include "base/file/file.h"
+#include "base/file/file_lock.h"
 #include "base/make_error.h"
-#include "copy/copy_marker.h"
 #include "copy/copy_plan.h"
 #include "copy/shard_copy.h"
 #include "input/cancel.h"
+#include "output/own_names.h"
+#include "output/store_claim.h"
+#include "output/task_description.h"
 #include "storage/addresses/place.h"
+#include "storage/stores/object_store.h"
 
 namespace ffkit {
 namespace {
@@ -26,14 +36,126 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kMostThreads = 64;
+constexpr const char* kCopyKind = "copy";
+constexpr int64_t kMostMarkerBytes = 1 << 16;
 
 std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text));
 }
 
-struct ShardTask {
+// CopyMarker: keeps others away from the destination of a copy, and says what is being made there.
+//
+//   on a disk   the marker, locked as a conversion's
+//   in a store  a StoreClaim, and the marker
+//
+// A copy that ends early leaves the marker, and nothing that holds it.
+class CopyMarker {
+ public:
+  // `to` is asked as a store, `plan` what identifies the data that are copied. Throws
+  // Error(invalid_argument) where another process writes, and where anything unfinished is there
+  // but a copy of the same data under CopyOptions::resume.
+  CopyMarker(std::shared_ptr<ObjectStore> store, Place to, const std::string& plan,
+             const CopyOptions& options);
+
+  // Throws Error(invalid_argument) where another process has taken over.
+  void require_held();
+  // The copy is whole.
+  void remove();
+
+ private:
+  bool hold_folder_of_marker(const CopyOptions& options);
+  void require_same(const std::string& plan, const CopyOptions& options) const;
+  [[noreturn]] void refuse(const std::string& what, const std::string& remedy) const;
+
+  const std::shared_ptr<ObjectStore> store_;
+  const Place to_;
+  const std::string address_;  // of the marker
+  std::optional<StoreClaim> claim_;
+  FileLock lock_;
+  ClaimFile claim_file_;  // where the file system has no locks
+};
+
+CopyMarker::CopyMarker(std::shared_ptr<ObjectStore> store, Place to, const std::string& plan,
+                       const CopyOptions& options)
+    : store_(std::move(store)),
+      to_(std::move(to)),
+      address_(to_.child(kUnfinishedMarker).address()) {
+  const std::string text = to_text({.kind = kCopyKind, .plan = plan, .command = options.command});
+  const auto put = [&] {
+    return store_->put(address_, std::as_bytes(std::span(text)), /*only_if_new=*/true);
+  };
+  bool is_new = false;
+  if (to_.is_on_disk()) {
+    // A process that ends its copy between two steps makes it necessary to look again.
+    do {
+      throw_if_cancelled(options.cancel);
+      is_new = put();
+    } while (!hold_folder_of_marker(options));
+  } else {
+    claim_.emplace(to_.path(), options.note, [&options] { throw_if_cancelled(options.cancel); });
+    is_new = put();
+  }
+  if (!is_new) require_same(plan, options);
+}
+
+// Returns false when the marker is gone.
+bool CopyMarker::hold_folder_of_marker(const CopyOptions& options) {
+  const fs::path folder = to_.path_on_disk();
+  const fs::path marker = folder / kUnfinishedMarker;
+  claim_file_.release();
+  lock_ = FileLock(open_descriptor(marker, O_RDWR | O_NOFOLLOW));
+  if (!lock_.is_open()) {
+    if (errno == ENOENT) return false;
+    throw Error(ErrorCode::io, "cannot be opened", {.path = marker.string(), .errno_value = errno});
+  }
+  const FolderHold hold = hold_folder(folder, FileLock::Mode::exclusive, lock_, claim_file_);
+  if (!hold.is_taken) {
+    refuse(fmt::format("{} is writing to this folder", in_use_by(hold.user, "another process")),
+           fmt::format("wait for it or give another folder{}", remedy_for(hold.user)));
+  }
+  if (!lock_.is_still_at(marker)) return false;
+  if (options.note && !hold.note.empty()) {
+    options.note(fmt::format("{}: {}", folder.string(), hold.note));
+  }
+  return true;
+}
+
+void CopyMarker::require_same(const std::string& plan, const CopyOptions& options) const {
+  const UnfinishedMarker found =
+      parse_unfinished_marker(store_->read_all(address_, kMostMarkerBytes));
+  if (found.kind != kCopyKind) {
+    refuse(fmt::format("an unfinished {} is there ({})",
+                       found.kind.empty() ? "data set" : found.kind, kUnfinishedMarker),
+           found.command.empty() ? "give another place"
+                                 : "give another place, or finish it with: " + found.command);
+  }
+  if (found.plan != plan) refuse("an unfinished copy of other data is there", "give another place");
+  if (!options.resume) {
+    refuse("an unfinished copy of the same data is there", "go on with " + option_on("resume"));
+  }
+}
+
+void CopyMarker::require_held() {
+  if (claim_) claim_->require_held();
+}
+
+void CopyMarker::remove() {
+  require_held();
+  store_->remove(address_);
+  lock_.close();
+  claim_file_.release();
+  if (claim_) claim_->release();
+}
+
+void CopyMarker::refuse(const std::string& what, const std::string& remedy) const {
+  throw Error(ErrorCode::invalid_argument, what,
+              {.path = to_.shown(), .subject = ErrorSubject::destination, .remedy = remedy});
+}
+
+struct CopiedShard {
   const CopiedSplit* split = nullptr;
   const ManifestShard* shard = nullptr;
+  const FilesThere* there = nullptr;  // of the split, at the destination
 };
 
 // Copies shards side by side. The first error ends it.
@@ -42,21 +164,21 @@ class ShardCopies {
   ShardCopies(const Place& from, const Place& to, const CopyPlan& plan, const CopyOptions& options,
               CopySummary& summary)
       : from_(from), to_(to), options_(options), summary_(summary) {
+    there_.reserve(plan.splits.size());  // shards point to its elements
     for (const CopiedSplit& split : plan.splits) {
-      for (const ManifestShard& shard : split.manifest.shards) tasks_.push_back({&split, &shard});
+      const FilesThere& there = there_.emplace_back(files_there(to.child(split.folder).path()));
+      for (const ManifestShard& shard : split.manifest.shards) {
+        tasks_.push_back({&split, &shard, &there});
+      }
       progress_.num_samples += split.manifest.num_records();
     }
     progress_.split = fs::path(to.shown()).filename().string();
-    for (const CopiedSplit& split : plan.splits) there_.push_back(find_there(split));
   }
 
   // Whether the destination has no file for some shard.
   bool lacks_any() const {
-    return std::ranges::any_of(tasks_, [this](const ShardTask& task) {
-      const std::string to = target_of(task).address();
-      return std::ranges::none_of(there_,
-                                  [&to](const Lengths& lengths) { return lengths.contains(to); });
-    });
+    return std::ranges::any_of(
+        tasks_, [](const CopiedShard& task) { return !task.there->contains(task.shard->file); });
   }
 
   void run() {
@@ -70,25 +192,13 @@ class ShardCopies {
   }
 
  private:
-  using Lengths = std::map<std::string, int64_t>;
-
-  Place target_of(const ShardTask& task) const {
+  Place target_of(const CopiedShard& task) const {
     return to_.child(task.split->folder).child(task.shard->file);
-  }
-
-  // What the destination has of a split, by one list.
-  Lengths find_there(const CopiedSplit& split) const {
-    const std::string folder = to_.child(split.folder).address();
-    Lengths lengths;
-    for (const ListedObject& object : store_of(folder)->list(folder, false).objects) {
-      lengths.emplace(object.address, object.facts.num_bytes);
-    }
-    return lengths;
   }
 
   void work() {
     while (true) {
-      ShardTask task;
+      CopiedShard task;
       {
         const std::scoped_lock lock(mutex_);
         if (error_ != nullptr || next_ == tasks_.size()) return;
@@ -105,11 +215,11 @@ class ShardCopies {
     }
   }
 
-  void copy(const ShardTask& task) {
+  void copy(const CopiedShard& task) {
     const ManifestShard& shard = *task.shard;
     const StoredFile source(from_.child(task.split->folder).child(shard.file));
     const StoredFile target(target_of(task));
-    const bool is_there = is_equal(target, shard);
+    const bool is_there = is_equal(target, task);
     if (!is_there) {
       copy_shard(source, target, shard, task.split->manifest.schema, options_.cancel);
     }
@@ -125,12 +235,10 @@ class ShardCopies {
     if (options_.progress) options_.progress(progress_);
   }
 
-  bool is_equal(const StoredFile& target, const ManifestShard& shard) const {
-    const std::string& address = target.place.address();
-    const auto has = [&](const Lengths& lengths) { return lengths.contains(address); };
-    const auto found = std::ranges::find_if(there_, has);
-    if (found == there_.end()) return false;
-    if (found->at(address) == shard.file_bytes && is_listed_shard(target, shard)) {
+  static bool is_equal(const StoredFile& target, const CopiedShard& task) {
+    const auto found = task.there->find(task.shard->file);
+    if (found == task.there->end()) return false;
+    if (found->second == task.shard->file_bytes && is_listed_shard(target, *task.shard)) {
       return true;
     }
     throw Error(ErrorCode::invalid_argument, "is there already, and is not the shard to be copied",
@@ -142,9 +250,9 @@ class ShardCopies {
   const Place& from_;
   const Place& to_;
   const CopyOptions& options_;
-  std::vector<ShardTask> tasks_;
-  std::vector<Lengths> there_;
-  std::mutex mutex_;  // guards what follows
+  std::vector<CopiedShard> tasks_;
+  std::vector<FilesThere> there_;  // of each split
+  std::mutex mutex_;               // guards what follows
   size_t next_ = 0;
   std::exception_ptr error_;
   CopySummary& summary_;
@@ -205,10 +313,10 @@ CopySummary copy_dataset(const fs::path& from, const fs::path& to, const CopyOpt
   copies.run();
   throw_if_cancelled(options.cancel);
   if (marker) marker->require_held();
-  const std::string report = destination.child("report.jsonl").address();
+  const std::string report = destination.child(kReportFile).address();
   if (plan.report && !target.is_finished) store->put(report, bytes_of(*plan.report), false);
   for (const CopiedSplit& split : plan.splits) {
-    const std::string manifest = destination.child(split.folder).child("manifest.json").address();
+    const std::string manifest = destination.child(split.folder).child(kManifestFile).address();
     if (std::ranges::find(target.manifests, manifest) != target.manifests.end()) continue;
     store->put(manifest, bytes_of(split.manifest_text), /*only_if_new=*/false);
   }

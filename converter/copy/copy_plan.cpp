@@ -22,8 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kManifestName = "manifest.json";
-constexpr const char* kReportName = "report.jsonl";
 constexpr int64_t kMostManifestBytes = int64_t{256} << 20;
 constexpr int64_t kMostReportBytes = int64_t{4} << 30;
 
@@ -34,7 +32,7 @@ constexpr int64_t kMostReportBytes = int64_t{4} << 30;
 }
 
 CopiedSplit split_at_place(const fs::path& path, const std::string& folder) {
-  const fs::path manifest = (folder.empty() ? path : path / folder) / kManifestName;
+  const fs::path manifest = (folder.empty() ? path : path / folder) / kManifestFile;
   return {.folder = folder,
           .manifest = read_manifest(manifest),
           .manifest_text = read_text_at(manifest, kMostManifestBytes)};
@@ -49,12 +47,12 @@ void note_others(const Place& place, CopyPlan& plan) {
     if (error.code() == ErrorCode::unsupported) return;  // a web server has no lists
     throw;
   }
-  std::set<std::string> own = {place.child(kReportName).address()};
+  std::set<std::string> own = {place.child(kReportFile).address()};
   std::set<std::string> folders;
   for (const CopiedSplit& split : plan.splits) {
     const Place folder = place.child(split.folder);
     folders.insert(folder.address());
-    own.insert(folder.child(kManifestName).address());
+    own.insert(folder.child(kManifestFile).address());
     for (const ManifestShard& shard : split.manifest.shards) {
       own.insert(folder.child(shard.file).address());
     }
@@ -78,7 +76,7 @@ void note_others(const Place& place, CopyPlan& plan) {
 }
 
 std::optional<std::string> report_at(const Place& folder) {
-  const std::string address = folder.child(kReportName).address();
+  const std::string address = folder.child(kReportFile).address();
   const std::shared_ptr<ObjectStore> store = store_of(address);
   if (!store->find(address)) return std::nullopt;
   return store->read_all(address, kMostReportBytes);
@@ -135,8 +133,8 @@ CopyTarget look_at_target(const CopyPlan& plan, const Place& to) {
   CopyTarget target;
   for (const CopiedSplit& split : plan.splits) {
     const Place folder = to.child(split.folder);
-    std::set<std::string> own = {folder.child(kManifestName).address()};
-    if (split.folder.empty()) own.insert(folder.child(kReportName).address());
+    std::set<std::string> own = {folder.child(kManifestFile).address()};
+    if (split.folder.empty()) own.insert(folder.child(kReportFile).address());
     for (const ManifestShard& shard : split.manifest.shards) {
       own.insert(folder.child(shard.file).address());
     }
@@ -146,7 +144,7 @@ CopyTarget look_at_target(const CopyPlan& plan, const Place& to) {
       refuse_target(folder, fmt::format("holds '{}', which is no part of what is copied", name),
                     "give another place, or take it away");
     }
-    const std::string manifest = folder.child(kManifestName).address();
+    const std::string manifest = folder.child(kManifestFile).address();
     if (!store->find(manifest)) continue;
     if (store->read_all(manifest, kMostManifestBytes) != split.manifest_text) {
       refuse_target(folder, "holds another data set", "give another place, or take it away");

@@ -28,9 +28,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kManifestFile = "manifest.json";
-constexpr const char* kReportFile = "report.jsonl";
-
 std::string last_name(const std::string& address) {
   return address.substr(address.rfind('/') + 1);
 }
@@ -94,9 +91,7 @@ class Search {
       // Folders of other things are not looked at: no name of ffkit's is in them.
       const bool is_own =
           below.is_unfinished || std::ranges::any_of(below.objects, [](const ListedObject& object) {
-            const std::string name = last_name(object.address);
-            return name == kManifestFile || is_shard_name(name) || is_temporary_name(name) ||
-                   is_marker_name(name);
+            return is_own_name(last_name(object.address));
           });
       if (is_own) add_files(below);
       folders_.push_back(std::move(below));
@@ -193,9 +188,8 @@ class Search {
       const std::string folder = upload.address.substr(0, upload.address.size() - name.size() - 1);
       const auto looked = std::ranges::find(folders_, folder, &LookedAt::folder);
       const bool is_below = folder == place_ || folder.substr(0, folder.rfind('/')) == place_;
-      const bool is_own = is_shard_name(name) || is_temporary_name(name) || is_marker_name(name) ||
-                          name == kManifestFile || name == kReportFile ||
-                          Place(upload.address).is_on_disk();
+      const bool is_own =
+          is_own_name(name) || name == kReportFile || Place(upload.address).is_on_disk();
       if (!is_below || !is_own) {
         found_.others.push_back(Place(upload.address).path_on_disk());
         continue;

@@ -11,14 +11,16 @@
 #include "base/file/file.h"
 #include "base/make_error.h"
 #include "merge/folder_lock.h"
+#include "merge/merge_plan.h"
 #include "merge/shard_mover.h"
 #include "merge/store_merge.h"
 #include "output/destination.h"
 #include "output/destination_checks.h"
+#include "output/own_names.h"
+#include "output/split_summary.h"
 #include "output/store_parts.h"
 #include "pack/report.h"
 #include "places/place.h"
-#include "plan/merge_plan.h"
 #include "storage/addresses/place.h"
 
 namespace ffkit {
@@ -83,15 +85,9 @@ Manifest bring_shards(const PlannedSplit& split, const fs::path& folder, ShardMo
   return split.joined(names);
 }
 
-// The lines about the split in its sources' report.jsonl.
 std::string report_of(const PlannedSplit& split) {
   std::string lines;
-  for (const SourceShards& source : split.sources) {
-    for_report_lines(read_report(source.data_set / Destination::kReport),
-                     [&](const ReportLine& line, std::string_view text) {
-                       if (line.split == split.name) lines += text;
-                     });
-  }
+  split.read_reports([&](std::string_view text) { lines += text; });
   return lines;
 }
 
@@ -147,7 +143,7 @@ void remove_sources(const std::vector<PlannedSplit>& splits) try {
   std::error_code ignored;
   for (const PlannedSplit& split : splits) {
     for (const SourceShards& source : split.sources) {
-      fs::remove(source.folder / "manifest.json");
+      fs::remove(source.folder / kManifestFile);
       sync_folder(source.folder);
       for (const ManifestShard& shard : source.manifest.shards)
         fs::remove(source.folder / shard.file);
@@ -165,11 +161,7 @@ ConvertSummary summarize(const std::vector<Manifest>& manifests,
                          std::chrono::steady_clock::time_point start) {
   ConvertSummary summary;
   for (const Manifest& manifest : manifests) {
-    summary.splits.push_back({.split = manifest.split,
-                              .num_records = manifest.num_records(),
-                              .num_shards = static_cast<int64_t>(manifest.shards.size()),
-                              .file_bytes = manifest.file_bytes(),
-                              .fingerprint = manifest.fingerprint()});
+    summary.splits.push_back(summary_of(manifest));
     summary.num_classes =
         std::max(summary.num_classes, static_cast<int64_t>(manifest.classes.size()));
   }
@@ -232,24 +224,24 @@ ConvertSummary merge(const fs::path& destination, const std::vector<fs::path>& s
   const std::vector<PlannedSplit> splits = plan.splits();
 
   std::vector<Manifest> manifests;
-  Destination claimed(
+  const auto claimed = Destination::claim(
       destination,
       {.kind = Destination::Kind::merge, .command = options.command, .note = options.note});
-  claimed.note_start_over(options.note, destination);
-  ReportFile report(claimed.report_path());
+  claimed->note_start_over(options.note, destination);
+  ReportFile report(claimed->report_path());
   {
     ShardMover mover(options);
-    require_space_for_copies(splits, claimed.folder(), mover);
+    require_space_for_copies(splits, claimed->folder(), mover);
     for (const PlannedSplit& split : splits) {
-      const fs::path folder = claimed.folder() / split.name;
+      const fs::path folder = claimed->folder() / split.name;
       manifests.push_back(bring_shards(split, folder, mover));
-      write_manifest(folder / "manifest.json", manifests.back());
+      write_manifest(folder / kManifestFile, manifests.back());
       mover.keep(folder);  // `claimed` clears up
-      report.add(report_of(split));
+      split.read_reports([&](std::string_view text) { report.add(text); });
     }
   }
   report.finish();
-  claimed.commit();
+  claimed->commit();
   if (options.transfer == ShardTransfer::move) remove_sources(splits);
   return summarize(manifests, start);
 }
@@ -280,10 +272,10 @@ ConvertSummary append(const fs::path& destination, const std::vector<fs::path>& 
   }
   sync_folder(folder);
   // A signal is late from here on: the manifests follow one another as fast as can be.
-  GrowingReport report(folder / Destination::kReport);
+  GrowingReport report(folder / kReportFile);
   for (size_t i = 0; i < splits.size(); ++i) {
     const fs::path split_folder = folder / splits[i].name;
-    const fs::path path = split_folder / "manifest.json";
+    const fs::path path = split_folder / kManifestFile;
     try {
       report.add(report_of(splits[i]));
       write_manifest(path, manifests[i]);

@@ -11,11 +11,12 @@
 
 #include "base/make_error.h"
 #include "input/cancel.h"
+#include "merge/merge_plan.h"
 #include "output/destination.h"
+#include "output/own_names.h"
 #include "output/store_claim.h"
 #include "output/store_parts.h"
 #include "pack/report.h"
-#include "plan/merge_plan.h"
 #include "storage/addresses/place.h"
 #include "storage/writer/file_sink.h"
 
@@ -23,23 +24,6 @@ namespace ffkit {
 namespace {
 
 namespace fs = std::filesystem;
-
-Manifest joined_manifest(const PlannedSplit& split) {
-  std::vector<std::string> names;
-  for (const SourceShards& part : split.sources) {
-    for (const ManifestShard& shard : part.manifest.shards) names.push_back(shard.file);
-  }
-  return split.joined(names);
-}
-
-void add_report(const PlannedSplit& split, ReportFile& report) {
-  for (const SourceShards& part : split.sources) {
-    for_report_lines(read_report(part.data_set / Destination::kReport),
-                     [&](const ReportLine& line, std::string_view text) {
-                       if (line.split == split.name) report.add(text);
-                     });
-  }
-}
 
 void require_finished(const std::vector<PartThere>& parts, const fs::path& data_set) {
   if (parts.empty()) {
@@ -75,7 +59,7 @@ std::vector<Manifest> finish_merge(const fs::path& data_set) {
   const std::vector<std::string> splits = list_splits(data_set);
   manifests.reserve(splits.size());
   for (const std::string& split : splits) {
-    manifests.push_back(read_manifest(data_set / split / "manifest.json"));
+    manifests.push_back(read_manifest(data_set / split / kManifestFile));
   }
   remove_parts(data_set, splits);
   return manifests;
@@ -96,15 +80,18 @@ std::vector<Manifest> merge_claimed(const fs::path& data_set, StoreClaim& claim,
   for (const PlannedSplit& split : splits) {
     throw_if_cancelled(options.cancel);
     names.push_back(split.name);
-    manifests.push_back(joined_manifest(split));
-    require_shards(data_set / split.name, manifests.back());
+    manifests.push_back(split.joined());
+    const fs::path folder = data_set / split.name;
+    require_shards(folder, manifests.back().shards, files_there(folder), kByParts);
   }
-  ReportFile report(data_set / Destination::kReport);
-  for (const PlannedSplit& split : splits) add_report(split, report);
+  ReportFile report(data_set / kReportFile);
+  for (const PlannedSplit& split : splits) {
+    split.read_reports([&](std::string_view text) { report.add(text); });
+  }
   report.finish();
   claim.require_held();
   for (const Manifest& manifest : manifests) {
-    write_manifest(data_set / manifest.split / "manifest.json", manifest);
+    write_manifest(data_set / manifest.split / kManifestFile, manifest);
   }
   remove_file_at(data_set / kUnfinishedMarker);
   remove_parts(data_set, names);

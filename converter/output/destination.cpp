@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -9,15 +10,13 @@
 #include <ffkit/format/dataset.h>
 
 #include "base/make_error.h"
-#include "output/destination_place.h"
+#include "output/own_names.h"
 #include "storage/addresses/place.h"
 
 namespace ffkit {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::string_view kV1Meta = "meta.pkl";
 
 // Whether a marker's folder holds what is made again from sources that are there.
 bool is_quickly_made(const UnfinishedMarker& marker) {
@@ -26,6 +25,16 @@ bool is_quickly_made(const UnfinishedMarker& marker) {
 }
 
 }  // namespace
+
+int64_t WorkThere::num_shards() const {
+  return std::ranges::count_if(files, [](const auto& name) { return name.ends_with(".ffr"); });
+}
+
+bool WorkThere::holds_work() const {
+  return num_shards() > 0 || std::ranges::any_of(files, [](const auto& name) {
+           return fs::path(name).filename() == kGatheredFile;
+         });
+}
 
 const char* word_of(Destination::Kind kind) {
   switch (kind) {
@@ -39,17 +48,6 @@ const char* word_of(Destination::Kind kind) {
       return "split";
   }
   return "";
-}
-
-bool is_name_in_split(const std::string& name) {
-  const bool is_shard =
-      (name.starts_with("shard-") || name.starts_with("PART_")) && name.ends_with(".ffr");
-  return is_shard || name.ends_with(".tmp") || name == "manifest.json";
-}
-
-bool is_name_in_data_set(const std::string& name) {
-  return name == kUnfinishedMarker || name == Destination::kReport || name == kV1Meta ||
-         name.ends_with(".tmp");
 }
 
 Error folder_is_used(const fs::path& folder, Destination::Kind kind) {
@@ -66,16 +64,20 @@ Error folder_is_used(const fs::path& folder, Destination::Kind kind) {
                                             splits.front()));
 }
 
-void DestinationPlace::refuse(const std::string& message) const {
+void Destination::refuse(const std::string& message) const {
   throw error_at(folder_, ErrorCode::invalid_argument, message);
 }
 
-bool DestinationPlace::judge_found(const fs::path& foreign, bool holds_work) const {
+std::string Destination::text_of_marker(const std::string& plan) const {
+  return to_text({.kind = word_of(claim_.kind), .plan = plan, .command = claim_.command});
+}
+
+bool Destination::judge_found(const std::string& foreign, bool holds_work) const {
   if (!foreign.empty()) {
     refuse(
         fmt::format("holds an unfinished conversion, but also something else: '{}'; "
                     "move that away or give another folder",
-                    foreign.string()));
+                    foreign));
   }
   if (claim_.unfinished == Unfinished::go_on && is_quickly_made(found_)) {
     refuse(
@@ -99,79 +101,26 @@ void Destination::require_usable(const fs::path& folder, Kind kind, const Conver
   require_usable_folder(folder, kind);
 }
 
-Destination::Destination(const fs::path& folder, Claim claim)
-    : place_(Place(folder).is_in_store() ? claim_address(folder, std::move(claim))
-                                         : claim_folder(folder, std::move(claim))) {}
-
-Destination::~Destination() = default;
-
-const fs::path& Destination::folder() const {
-  return place_->folder();
-}
-
-bool Destination::started_over() const {
-  return place_->found_unfinished() && place_->claim().unfinished == Unfinished::remove;
-}
-
-bool Destination::goes_on() const {
-  return place_->found_unfinished() && place_->claim().unfinished == Unfinished::go_on;
+std::unique_ptr<Destination> Destination::claim(const fs::path& folder, Claim claim) {
+  return Place(folder).is_in_store() ? claim_address(folder, std::move(claim))
+                                     : claim_folder(folder, std::move(claim));
 }
 
 void Destination::note_start_over(const std::function<void(const std::string&)>& note,
                                   const fs::path& name) const {
   if (!started_over() || !note) return;
-  const std::string& kind = place_->found().kind;
+  const std::string& kind = found_.kind;
   note(fmt::format(
       "{}: an unfinished {} was found and removed; starting over", Place(name).shown(),
       kind == word_of(Kind::merge) || kind == word_of(Kind::split) ? kind : "conversion"));
 }
 
-fs::path Destination::shards_folder(const std::string& split) const {
-  return place_->shards_folder(split);
-}
-
-void Destination::set_shards(std::vector<Shards> shards, const std::string& plan) {
-  place_->set_shards(std::move(shards), plan);
-}
-
-int64_t Destination::num_shards() const {
-  return place_->num_shards();
-}
-
-bool Destination::holds_work() const {
-  return place_->holds_work();
-}
-
-bool Destination::is_finished() const {
-  return place_->is_finished();
-}
-
-const std::string& Destination::found_plan() const {
-  return place_->found().plan;
-}
-
-void Destination::set_plan(const std::string& plan) {
-  place_->set_plan(plan);
-}
-
 fs::path Destination::report_path() const {
-  return folder() / kReport;
+  return folder_ / kReportFile;
 }
 
 fs::path Destination::v1_meta_path() const {
-  return folder() / kV1Meta;
-}
-
-void Destination::require_held() {
-  place_->require_held();
-}
-
-void Destination::commit() {
-  place_->commit();
-}
-
-void Destination::keep() {
-  place_->keep();
+  return folder_ / kV1MetaFile;
 }
 
 }  // namespace ffkit

@@ -17,7 +17,8 @@
 
 #include "base/file/file.h"
 #include "base/file/file_lock.h"
-#include "output/destination_place.h"
+#include "output/destination.h"
+#include "output/own_names.h"
 
 namespace ffkit {
 namespace {
@@ -46,19 +47,11 @@ UnfinishedMarker read_marker(int fd) {
   return parse_unfinished_marker(text);
 }
 
-// What lies in a claimed folder, sorted into what a conversion makes and the first thing that it
-// does not.
-struct Contents {
-  std::vector<fs::path> files;    // without the marker
-  std::vector<fs::path> folders;  // of splits
-  fs::path foreign;
-};
-
-Contents list_contents(const fs::path& folder, Destination::Kind kind) {
+WorkThere list_work(const fs::path& folder, Destination::Kind kind) {
   const bool is_split = kind == Destination::Kind::split;
-  Contents contents;
-  const auto foreign = [&contents](const fs::path& path) {
-    if (contents.foreign.empty()) contents.foreign = path;
+  WorkThere there;
+  const auto foreign = [&](const fs::path& path) {
+    if (there.foreign.empty()) there.foreign = path.lexically_relative(folder);
   };
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     const fs::path& path = entry.path();
@@ -68,7 +61,7 @@ Contents list_contents(const fs::path& folder, Destination::Kind kind) {
     if (type == fs::file_type::not_found) continue;  // removed since it was listed
     if (type == fs::file_type::regular &&
         (is_name_in_data_set(name) || (is_split && is_name_in_split(name)))) {
-      contents.files.push_back(path);
+      there.files.push_back(name);
     } else if (type == fs::file_type::directory) {
       bool is_ours = true;
       for (const fs::directory_entry& inner : fs::directory_iterator(path)) {
@@ -76,56 +69,39 @@ Contents list_contents(const fs::path& folder, Destination::Kind kind) {
         if (inner_type == fs::file_type::not_found) continue;
         if (inner_type == fs::file_type::regular &&
             is_name_in_split(inner.path().filename().string())) {
-          contents.files.push_back(inner.path());
+          there.files.push_back(inner.path().lexically_relative(folder));
         } else {
           foreign(inner.path());
           is_ours = false;
         }
       }
-      if (is_ours) contents.folders.push_back(path);
+      if (is_ours) there.folders.push_back(name);
     } else {
       foreign(path);
     }
   }
-  return contents;
-}
-
-bool is_shard(const fs::path& file) {
-  return file.extension() == ".ffr";
-}
-
-bool holds_work_in(const Contents& contents) {
-  return std::ranges::any_of(contents.files, [](const fs::path& file) {
-    return is_shard(file) || file.filename() == Destination::kGathered;
-  });
-}
-
-bool is_empty(const Contents& contents) {
-  return contents.files.empty() && contents.folders.empty() && contents.foreign.empty();
-}
-
-void remove_contents(const Contents& contents) {
-  for (const fs::path& file : contents.files) fs::remove(file);
-  for (const fs::path& folder : contents.folders) fs::remove(folder);
+  return there;
 }
 
 // The folder while it is being made; `marker_` is locked meanwhile. After kill -9 the marker stays;
 // the next claim finds it unlocked.
-class DestinationFolder : public DestinationPlace {
+class DestinationFolder : public Destination {
  public:
   DestinationFolder(const fs::path& folder, Claim claim);
   ~DestinationFolder() override;
 
   fs::path shards_folder(const std::string& split) const override { return folder_ / split; }
-  void set_shards(std::vector<Destination::Shards>, const std::string&) override {}
-  int64_t num_shards() const override;
-  bool holds_work() const override;
+  void set_shards(std::vector<Shards>, const std::string&) override {}
+  int64_t num_shards() const override { return list().num_shards(); }
+  bool holds_work() const override { return list().holds_work(); }
   void set_plan(const std::string& plan) override;
   void require_held() override {}  // the system keeps the lock
   void commit() override;
   void keep() override;
 
  private:
+  WorkThere list() const { return list_work(folder_, claim_.kind); }
+  void remove(const WorkThere& there) const;
   void make_folders();
   void lock_marker();
   bool try_lock_marker();
@@ -147,7 +123,7 @@ class DestinationFolder : public DestinationPlace {
 };
 
 DestinationFolder::DestinationFolder(const fs::path& folder, Claim claim)
-    : DestinationPlace(std::move(claim)) {
+    : Destination(std::move(claim)) {
   refuse_dangling_destination(folder);
   folder_ = fs::weakly_canonical(fs::absolute(folder));
   if (!folder_.has_filename()) folder_ = folder_.parent_path();  // a trailing slash
@@ -249,7 +225,7 @@ bool DestinationFolder::try_lock_marker() {
   if (!marker_.is_still_at(marker)) return false;
   // A data set was finished, or another program put something here, in the moment before the marker
   // was made.
-  if (!made_marker_ || is_empty(list_contents(folder_, claim_.kind))) return true;
+  if (!made_marker_ || list().is_empty()) return true;
   ::unlink(marker.c_str());
   made_marker_ = false;
   return false;
@@ -257,13 +233,11 @@ bool DestinationFolder::try_lock_marker() {
 
 // With the lock: looks at what is there, and removes it where that is wanted.
 void DestinationFolder::take_over() {
-  const Contents contents = list_contents(folder_, claim_.kind);
+  const WorkThere there = list();
   found_ = read_marker(marker_.fd());
-  found_unfinished_ = !made_marker_ && (!is_empty(contents) || !found_.kind.empty());
-  const fs::path foreign =
-      contents.foreign.empty() ? fs::path() : contents.foreign.lexically_relative(folder_);
-  if (judge_found(foreign, holds_work_in(contents))) {
-    remove_contents(contents);
+  found_unfinished_ = !made_marker_ && (!there.is_empty() || !found_.kind.empty());
+  if (judge_found(there.foreign, there.holds_work())) {
+    remove(there);
     set_plan("");  // what the marker was a plan of is gone
   }
   sync_folder(folder_);
@@ -271,8 +245,7 @@ void DestinationFolder::take_over() {
 
 void DestinationFolder::set_plan(const std::string& plan) {
   const fs::path marker = folder_ / kUnfinishedMarker;
-  const std::string text =
-      to_text({.kind = word_of(claim_.kind), .plan = plan, .command = claim_.command});
+  const std::string text = text_of_marker(plan);
   // In this order: a marker without a plan would vouch for any conversion.
   if (::pwrite(marker_.fd(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()) ||
       ::ftruncate(marker_.fd(), static_cast<off_t>(text.size())) != 0) {
@@ -319,16 +292,9 @@ void DestinationFolder::require_renames() const {
                .remedy = "give a folder on another disk and copy the result"});
 }
 
-int64_t DestinationFolder::num_shards() const {
-  int64_t num_shards = 0;
-  for (const fs::path& file : list_contents(folder_, claim_.kind).files) {
-    if (is_shard(file)) ++num_shards;
-  }
-  return num_shards;
-}
-
-bool DestinationFolder::holds_work() const {
-  return holds_work_in(list_contents(folder_, claim_.kind));
+void DestinationFolder::remove(const WorkThere& there) const {
+  for (const std::string& file : there.files) fs::remove(folder_ / file);
+  for (const std::string& folder : there.folders) fs::remove(folder_ / folder);
 }
 
 void DestinationFolder::keep() {
@@ -367,7 +333,7 @@ void DestinationFolder::roll_back() noexcept {
     // On a full disk, say: there is the more to be removed.
   }
   try {
-    remove_contents(list_contents(folder_, claim_.kind));
+    remove(list());
     fs::remove(folder_ / kUnfinishedMarker);
   } catch (...) {
     // The marker stays: readers refuse what is left, and the next conversion removes it.
@@ -396,10 +362,10 @@ void DestinationFolder::remove_late_files() noexcept {
     for (int i = 0; i < kMostTries; ++i) {
       std::error_code error;
       if (fs::remove(folder_, error) || error != std::errc::directory_not_empty) return;
-      const Contents contents = list_contents(folder_, claim_.kind);
+      const WorkThere there = list();
       // With a marker there is a new claim, and what was listed may be its shards.
-      if (!contents.foreign.empty() || holds_marker(folder_)) return;
-      remove_contents(contents);
+      if (!there.foreign.empty() || holds_marker(folder_)) return;
+      remove(there);
     }
   } catch (...) {
     // What cannot be removed stays. No reader takes it for a split.
@@ -419,7 +385,7 @@ void require_usable_folder(const fs::path& folder, Destination::Kind kind) {
   throw folder_is_used(folder, kind);
 }
 
-std::unique_ptr<DestinationPlace> claim_folder(const fs::path& folder, Destination::Claim claim) {
+std::unique_ptr<Destination> claim_folder(const fs::path& folder, Destination::Claim claim) {
   return std::make_unique<DestinationFolder>(folder, std::move(claim));
 }
 

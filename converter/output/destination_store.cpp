@@ -16,7 +16,7 @@
 #include <ffkit/format/dataset.h>
 
 #include "base/make_error.h"
-#include "output/destination_place.h"
+#include "output/destination.h"
 #include "output/own_names.h"
 #include "output/store_claim.h"
 #include "output/store_parts.h"
@@ -35,27 +35,10 @@ fs::path without_slash(const fs::path& address) {
   return path;
 }
 
-// The objects of a data set, sorted into what a conversion makes and the first thing that it does
-// not. Names are relative to the data set's folder.
-struct ObjectsThere {
-  std::vector<std::string> names;  // without the marker and claims
-  std::string foreign;
-  bool has_marker = false;
-
-  bool is_empty() const { return names.empty() && foreign.empty(); }
-  int64_t num_shards() const {
-    return std::ranges::count_if(names, [](const auto& name) { return name.ends_with(".ffr"); });
-  }
-  bool has_gathered() const {
-    return std::ranges::any_of(
-        names, [](const auto& name) { return name.ends_with(Destination::kGathered); });
-  }
-};
-
-ObjectsThere list_objects(const fs::path& folder, Destination::Kind kind) {
+WorkThere list_objects(const fs::path& folder, Destination::Kind kind) {
   const bool is_split = kind == Destination::Kind::split;
   const std::string prefix = folder.native() + "/";
-  ObjectsThere there;
+  WorkThere there;
   for (const ListedObject& object :
        store_of(folder.native())->list(folder.native(), /*recursive=*/true).objects) {
     const std::string name = object.address.substr(std::min(prefix.size(), object.address.size()));
@@ -68,7 +51,7 @@ ObjectsThere list_objects(const fs::path& folder, Destination::Kind kind) {
                    ? is_name_in_data_set(name) || (is_split && is_name_in_split(name))
                    : !is_split && is_name_in_split(name.substr(slash + 1)) &&
                          name.find('/', slash + 1) == std::string::npos) {
-      there.names.push_back(name);
+      there.files.push_back(name);
     } else if (there.foreign.empty()) {
       there.foreign = name;
     }
@@ -76,9 +59,9 @@ ObjectsThere list_objects(const fs::path& folder, Destination::Kind kind) {
   return there;
 }
 
-class DestinationStore : public DestinationPlace {
+class DestinationStore : public Destination {
  public:
-  DestinationStore(const fs::path& address, Claim claim) : DestinationPlace(std::move(claim)) {
+  DestinationStore(const fs::path& address, Claim claim) : Destination(std::move(claim)) {
     require_usable_address(address, claim_.kind, claim_.part);
     data_set_ = without_slash(address);
     folder_ = is_part() ? folder_of_part(data_set_, claim_.part) : data_set_;
@@ -98,7 +81,7 @@ class DestinationStore : public DestinationPlace {
 
   fs::path shards_folder(const std::string& split) const override { return data_set_ / split; }
 
-  void set_shards(std::vector<Destination::Shards> shards, const std::string& plan) override {
+  void set_shards(std::vector<Shards> shards, const std::string& plan) override {
     if (!is_part()) return;
     // Where these are parts of another conversion, the shards are theirs.
     begin_parts(data_set_, claim_.part, plan);
@@ -109,20 +92,19 @@ class DestinationStore : public DestinationPlace {
   }
 
   int64_t num_shards() const override {
-    return is_part() ? std::ssize(own_shards_there())
-                     : list_objects(folder_, claim_.kind).num_shards();
+    return is_part() ? std::ssize(own_shards_there()) : list().num_shards();
   }
   bool holds_work() const override {
     // Before there is a plan, nobody knows which shards are this part's.
     if (is_part() && own_shards_.empty()) return has_found_plan();
-    return num_shards() > 0 || list_objects(folder_, claim_.kind).has_gathered();
+    return num_shards() > 0 || list().holds_work();
   }
 
   bool is_finished() const override { return is_finished_; }
 
   void set_plan(const std::string& plan) override {
     plan_ = plan;
-    write_text_at(folder_ / kUnfinishedMarker, text_of_marker(plan, word_of(claim_.kind)));
+    write_text_at(folder_ / kUnfinishedMarker, text_of_marker(plan));
   }
 
   void require_held() override { held_->require_held(); }
@@ -130,7 +112,8 @@ class DestinationStore : public DestinationPlace {
   void commit() override {
     require_held();
     if (is_part()) {
-      write_text_at(folder_ / kUnfinishedMarker, text_of_marker(plan_, kFinishedPart));
+      write_text_at(folder_ / kUnfinishedMarker,
+                    to_text({.kind = kFinishedPart, .plan = plan_, .command = claim_.command}));
     } else {
       remove_file_at(folder_ / kUnfinishedMarker);
     }
@@ -145,7 +128,7 @@ class DestinationStore : public DestinationPlace {
  private:
   // With the claim: looks at what is there, and removes it where that is wanted.
   void take_over() {
-    const ObjectsThere there = list_objects(folder_, claim_.kind);
+    const WorkThere there = list();
     // Another writer has finished, or another program put something here, before the claim.
     if (!there.has_marker && !there.is_empty()) throw folder_is_used(folder_, claim_.kind);
     // A merge has removed the folder of this part: it was seen first, so the merge is seen now.
@@ -159,9 +142,8 @@ class DestinationStore : public DestinationPlace {
     if (!judge_found(there.foreign, there.num_shards() > 0)) return;
     if (there.has_marker) {
       set_plan("");  // what the marker was a plan of is gone
-      remove_objects(there);
-    } else if (!write_object_once(folder_ / kUnfinishedMarker,
-                                  text_of_marker("", word_of(claim_.kind)))) {
+      remove(there);
+    } else if (!write_object_once(folder_ / kUnfinishedMarker, text_of_marker(""))) {
       refuse("another program began to write to it at the same time; give another folder");
     }
   }
@@ -174,7 +156,8 @@ class DestinationStore : public DestinationPlace {
   bool has_all_shards() const {
     try {
       for (const std::string& split : list_splits(folder_)) {
-        require_shards(data_set_ / split, read_manifest(folder_ / split / "manifest.json"));
+        const Manifest manifest = read_manifest(folder_ / split / kManifestFile);
+        if (!are_there(manifest.shards, files_there(data_set_ / split))) return false;
       }
       return true;
     } catch (const Error& error) {
@@ -189,18 +172,14 @@ class DestinationStore : public DestinationPlace {
     if (!is_file_at(data_set_ / kUnfinishedMarker)) throw folder_is_used(data_set_, claim_.kind);
     // Of a merge that was killed; what this part will be may be other records.
     for (const std::string& split : list_splits(data_set_)) {
-      remove_file_at(data_set_ / split / "manifest.json");
+      remove_file_at(data_set_ / split / kManifestFile);
     }
     set_plan(found_.plan);
   }
 
-  std::string text_of_marker(const std::string& plan, const char* kind) const {
-    return to_text({.kind = kind, .plan = plan, .command = claim_.command});
-  }
-
   std::vector<fs::path> own_shards_there() const {
     std::vector<fs::path> there;
-    for (const Destination::Shards& shards : own_shards_) {
+    for (const Shards& shards : own_shards_) {
       const fs::path folder = data_set_ / shards.split;
       for (const std::string& name : names_in_folder(folder).files) {
         const std::optional<int64_t> number = number_of_shard(name);
@@ -212,20 +191,22 @@ class DestinationStore : public DestinationPlace {
     return there;
   }
 
-  void remove_objects(const ObjectsThere& there) {
-    for (const std::string& name : there.names) remove_file_at(folder_ / name);
+  WorkThere list() const { return list_objects(folder_, claim_.kind); }
+
+  void remove(const WorkThere& there) const {
+    for (const std::string& file : there.files) remove_file_at(folder_ / file);
   }
 
   void roll_back() {
     require_held();
     if (claim_.kind == Kind::split) set_plan("");  // tasks of a job begin no other shard
-    remove_objects(list_objects(folder_, claim_.kind));
+    remove(list());
     for (const fs::path& shard : own_shards_there()) remove_file_at(shard);
     remove_file_at(folder_ / kUnfinishedMarker);
   }
 
-  fs::path data_set_;                            // folder_, unless this is a part
-  std::vector<Destination::Shards> own_shards_;  // of a part
+  fs::path data_set_;               // folder_, unless this is a part
+  std::vector<Shards> own_shards_;  // of a part
   std::string plan_;
   std::optional<StoreClaim> held_;
   bool is_claimed_ = false;   // and what is made is ours to remove
@@ -263,7 +244,7 @@ void require_usable_address(const fs::path& address, Destination::Kind kind,
   throw folder_is_used(folder, kind);
 }
 
-std::unique_ptr<DestinationPlace> claim_address(const fs::path& address, Destination::Claim claim) {
+std::unique_ptr<Destination> claim_address(const fs::path& address, Destination::Claim claim) {
   return std::make_unique<DestinationStore>(address, std::move(claim));
 }
 

@@ -1,5 +1,3 @@
-#include "output/gather.h"
-
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -14,7 +12,8 @@
 
 #include "base/file/file.h"
 #include "input/cancel.h"
-#include "output/destination.h"
+#include "output/make_shards.h"
+#include "output/own_names.h"
 #include "pack/report.h"
 
 namespace ffkit {
@@ -34,11 +33,11 @@ struct Head {
 };
 
 fs::path gather_path(const fs::path& folder, int64_t shard) {
-  return folder / fmt::format("shard-{:05}.gather.tmp", shard);
+  return folder / gather_name(shard);
 }
 
 fs::path state_path(const fs::path& folder) {
-  return folder / Destination::kGathered;
+  return folder / kGatheredFile;
 }
 
 // Where a sample goes.

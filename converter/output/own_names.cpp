@@ -15,7 +15,7 @@
 namespace ffkit {
 namespace {
 
-constexpr std::array<std::string_view, 6> kTemporary = {"gathered.tmp",     "manifest.json.tmp",
+constexpr std::array<std::string_view, 6> kTemporary = {kGatheredFile,      "manifest.json.tmp",
                                                         "report.jsonl.tmp", "meta.pkl.tmp",
                                                         "before.tmp",       "after.tmp"};
 
@@ -37,8 +37,7 @@ bool is_hex_digit(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'f');
 }
 
-// What is behind "shard-00012" or "shard-000003-00012-0123456789abcdef" (task_shards.h); empty for
-// other names.
+// What is behind "shard-00012" or "shard-000003-00012-0123456789abcdef"; empty for other names.
 std::string_view behind_number(std::string_view name) {
   constexpr std::string_view kShard = "shard-";
   constexpr size_t kAttemptDigits = 16;
@@ -71,8 +70,20 @@ std::optional<int64_t> number_of_shard(std::string_view name) {
   return number;
 }
 
+std::string task_shard_name(int64_t task, int64_t number, std::string_view attempt) {
+  return fmt::format("shard-{:06}-{:05}-{}.ffr", task, number, attempt);
+}
+
 std::string report_name(int64_t shard) {
   return fmt::format("shard-{:05}.report.tmp", shard);
+}
+
+std::string gather_name(int64_t shard) {
+  return fmt::format("shard-{:05}.gather.tmp", shard);
+}
+
+std::string group_name(int64_t shard) {
+  return fmt::format("shard-{:05}.group.tmp", shard);
 }
 
 bool is_temporary_name(std::string_view name) {
@@ -83,6 +94,22 @@ bool is_temporary_name(std::string_view name) {
 
 bool is_marker_name(std::string_view name) {
   return name == kUnfinishedMarker || ClaimFile::is_claim(std::filesystem::path(name));
+}
+
+bool is_own_name(std::string_view name) {
+  return is_shard_name(name) || is_temporary_name(name) || is_marker_name(name) ||
+         name == kManifestFile;
+}
+
+bool is_name_in_split(std::string_view name) {
+  const bool is_shard =
+      (name.starts_with("shard-") || name.starts_with("PART_")) && name.ends_with(".ffr");
+  return is_shard || name.ends_with(".tmp") || name == kManifestFile;
+}
+
+bool is_name_in_data_set(std::string_view name) {
+  return name == kUnfinishedMarker || name == kReportFile || name == kV1MetaFile ||
+         name.ends_with(".tmp");
 }
 
 }  // namespace ffkit

@@ -1,12 +1,19 @@
 #include "output/record_comparison.h"
 
+#include <algorithm>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include <ffkit/format/dataset_writer.h>
 #include <ffkit/format/shard_reader.h>
 
+#include "input/cancel.h"
+#include "input/grouped_source.h"
+#include "output/own_names.h"
+#include "output/task_description.h"
 #include "pack/packer.h"
+#include "plan/split_plan.h"
 #include "storage/writer/file_sink.h"
 
 namespace ffkit {
@@ -54,8 +61,6 @@ class RecordComparison : public PackSink {
   int64_t last_ = 0;
 };
 
-}  // namespace
-
 std::optional<std::string> first_changed_sample(const Source& source, const SplitPlan& plan,
                                                 const fs::path& folder, MissingShards missing,
                                                 const ConvertOptions& options) {
@@ -72,6 +77,38 @@ std::optional<std::string> first_changed_sample(const Source& source, const Spli
     return source.describe(plan.split, changed.sample);
   }
   return std::nullopt;
+}
+
+std::optional<std::string> first_changed_in_groups(const GroupedSource& source,
+                                                   const SplitPlan& files, const fs::path& folder,
+                                                   MissingShards missing,
+                                                   const ConvertOptions& options) {
+  const auto there = files_there(folder);
+  for (int64_t group = files.begin_shard; group < files.end_shard; ++group) {
+    throw_if_cancelled(options.cancel);
+    const bool has_shards = std::ranges::any_of(there, [&](const auto& file) {
+      const std::optional<int64_t> number = number_of_shard(file.first);
+      return number && *number / kShardsOfGroup == group;
+    });
+    if (!has_shards && missing == MissingShards::unwritten) continue;
+    const std::unique_ptr<Source> samples = source.open_group(files.split, files.samples(group));
+    if (!samples && has_shards) return source.describe(files.split, files.samples(group).front());
+    if (!samples) continue;
+    const SplitPlan plan = plan_group(*samples, files, group, options);
+    auto changed = first_changed_sample(*samples, plan, folder, missing, options);
+    if (changed) return changed;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> first_changed(const Source& source, const SplitPlan& plan,
+                                         const fs::path& folder, MissingShards missing,
+                                         const ConvertOptions& options) {
+  return plan.is_of_files
+             ? first_changed_in_groups(*as_grouped(source), plan, folder, missing, options)
+             : first_changed_sample(source, plan, folder, missing, options);
 }
 
 }  // namespace ffkit

@@ -152,10 +152,6 @@ std::vector<int64_t> SplitWriter::reports() const {
   return reports;
 }
 
-void SplitWriter::add_lines_to(ReportFile& report) const {
-  for (const int64_t shard : reports()) report.add(read_report(report_path_of(shard)));
-}
-
 fs::path SplitWriter::path_of(int64_t shard) const {
   return folder_ / shard_file_name(shard);
 }

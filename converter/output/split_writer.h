@@ -58,8 +58,6 @@ class SplitWriter : public PackSink {
   std::vector<ManifestShard> finish();
   // The shards about whose samples there is something to say.
   std::vector<int64_t> reports() const;
-  // Adds the split's lines to `report`, in record order, a shard's at a time. After finish().
-  void add_lines_to(ReportFile& report) const;
   int64_t num_finished() const { return static_cast<int64_t>(finished_.size()); }
 
  private:

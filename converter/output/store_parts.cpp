@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <map>
 #include <optional>
-#include <random>
 #include <system_error>
 
 #include <ffkit/base/option_names.h>
@@ -15,6 +13,7 @@
 #include <ffkit/format/unfinished.h>
 
 #include "base/make_error.h"
+#include "output/own_names.h"
 #include "output/store_claim.h"
 #include "storage/addresses/place.h"
 #include "storage/reader/random_reader.h"
@@ -64,9 +63,8 @@ int64_t number_at(const std::string& text, size_t begin) {
 // changes the folder itself. Returns false where nothing is remembered.
 bool forget_cached_names(const fs::path& folder) {
   if (!Place(folder).is_on_disk()) return false;
-  std::random_device random;
-  const fs::path unseen = Place(folder).path_on_disk() /
-                          fmt::format("{}{:08x}{:08x}", kUnseenPrefix, random(), random());
+  const fs::path unseen =
+      Place(folder).path_on_disk() / fmt::format("{}{}", kUnseenPrefix, random_id());
   std::error_code ignored;
   if (fs::create_directory(unseen, ignored)) fs::remove(unseen, ignored);
   return true;
@@ -135,23 +133,6 @@ void begin_parts(const fs::path& data_set, const ConvertPart& part, const std::s
   throw error_at(data_set, ErrorCode::invalid_argument,
                  "holds parts of another conversion: the source, an option or the number of parts "
                  "differs; give those of the other parts, or another folder");
-}
-
-void require_shards(const fs::path& folder, const Manifest& manifest) {
-  std::map<std::string, int64_t> bytes;
-  for (const ListedObject& object :
-       store_of(folder.native())->list(folder.native(), /*recursive=*/false).objects) {
-    bytes[std::string(name_behind_slash(object.address))] = object.facts.num_bytes;
-  }
-  for (const ManifestShard& shard : manifest.shards) {
-    const auto found = bytes.find(shard.file);
-    if (found != bytes.end() && found->second == shard.file_bytes) continue;
-    throw error_at(folder / shard.file, ErrorCode::corrupt, "{}; make the part again that has it",
-                   found == bytes.end()
-                       ? std::string("is not there, but in the manifest of its part")
-                       : fmt::format("has {} bytes, but {} in the manifest of its part",
-                                     found->second, shard.file_bytes));
-  }
 }
 
 bool has_parts(const fs::path& data_set) {

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include <ffkit/converter/options.h>
-#include <ffkit/format/manifest.h>
 
+#include "output/task_description.h"
 #include "storage/stores/object_store.h"
 
 namespace ffkit {
@@ -27,8 +27,9 @@ namespace ffkit {
 inline constexpr const char* kParts = "parts";
 inline constexpr const char* kFinishedPart = "finished part";
 
-// How the folders of parts begin.
-inline constexpr const char* kPartPrefix = ".part-";
+// Of the shards in a part's manifest.
+inline constexpr ShardsToldBy kByParts{.who = "the manifest of its part",
+                                       .remedy = "make the part again that has it"};
 
 std::filesystem::path folder_of_part(const std::filesystem::path& data_set,
                                      const ConvertPart& part);
@@ -40,10 +41,6 @@ void require_parts(const std::filesystem::path& data_set, const Listing& there, 
 // Error(invalid_argument) where parts of another one are there.
 void begin_parts(const std::filesystem::path& data_set, const ConvertPart& part,
                  const std::string& plan);
-
-// Throws Error(corrupt) where a shard of a part's `manifest` is not in `folder`, or has another
-// length.
-void require_shards(const std::filesystem::path& folder, const Manifest& manifest);
 
 // Whether parts are made, or were made and not all removed, at a path or an address.
 bool has_parts(const std::filesystem::path& data_set);

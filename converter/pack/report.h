@@ -15,7 +15,7 @@
 
 #include <ffkit/converter/source.h>
 
-#include "pack/sample_encoder.h"
+#include "pack/packer.h"
 #include "storage/writer/file_sink.h"
 
 namespace ffkit {

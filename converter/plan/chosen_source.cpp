@@ -16,7 +16,6 @@
 #include "input/cancel.h"
 #include "input/row_values.h"
 #include "pack/packer.h"
-#include "plan/id_list.h"
 
 namespace ffkit {
 namespace {

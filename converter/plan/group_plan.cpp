@@ -1,12 +1,12 @@
-#include "plan/group_plan.h"
-
 #include <fmt/format.h>
 
 #include <ffkit/base/option_names.h>
 
 #include "base/make_error.h"
 #include "input/cancel.h"
+#include "input/grouped_source.h"
 #include "input/splitmix.h"
+#include "plan/split_plan.h"
 
 namespace ffkit {
 namespace {

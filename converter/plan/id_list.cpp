@@ -1,5 +1,3 @@
-#include "plan/id_list.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +8,8 @@
 #include "input/input_file.h"
 #include "input/source_error.h"
 #include "places/place.h"
-#include "plan/plan_hash.h"
+#include "plan/chosen_source.h"
+#include "plan/listing.h"
 
 namespace ffkit {
 namespace {

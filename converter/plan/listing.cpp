@@ -3,9 +3,6 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <string_view>
-
-#include "plan/plan_hash.h"
 
 namespace ffkit {
 

@@ -12,6 +12,16 @@
 
 namespace ffkit {
 
+// Of Manifest::options, in a part of a conversion: a PartRange.
+inline constexpr const char* kPart = "part";
+// The same: plan_fingerprint() of the conversion, equal for parts made from the same data, and how
+// bad samples were dealt with.
+inline constexpr const char* kPartPlan = "part_plan";
+inline constexpr const char* kPartOnError = "part_on_error";
+// Of a source whose records refer to each other by number: only parts of one conversion may be
+// joined.
+inline constexpr const char* kReferences = "record_references";
+
 struct PartRange {
   ConvertPart part;
   int64_t begin_shard = 0;

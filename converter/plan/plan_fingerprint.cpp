@@ -10,7 +10,7 @@
 
 #include "base/json_text.h"
 #include "format/schema/schema_json.h"
-#include "plan/plan_hash.h"
+#include "plan/listing.h"
 
 namespace ffkit {
 namespace {

@@ -6,7 +6,7 @@
 #include <ffkit/base/error.h>
 
 #include "input/cancel.h"
-#include "pack/sample_encoder.h"
+#include "pack/packer.h"
 #include "plan/split_plan.h"
 
 namespace ffkit {

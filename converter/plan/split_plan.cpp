@@ -15,9 +15,8 @@
 #include "base/printable.h"
 #include "format/dataset/manifest_text.h"
 #include "input/cancel.h"
-#include "pack/sample_encoder.h"
-#include "plan/group_plan.h"
-#include "plan/merge_plan.h"
+#include "input/splitmix.h"
+#include "pack/packer.h"
 #include "plan/part_range.h"
 #include "plan/plan_fingerprint.h"
 
@@ -148,7 +147,7 @@ Manifest make_manifest(const Source& source, size_t split, const ConvertOptions&
                                 {"shard_bytes", std::to_string(options.shard_bytes)}},
                     .created_by = kCreatedBy};
   note_compression(manifest, options);
-  if (source.has_record_references()) manifest.options[MergePlan::kReferences] = "by number";
+  if (source.has_record_references()) manifest.options[kReferences] = "by number";
   manifest.options.merge(source.options());
   make_utf8(manifest.options);
   make_utf8(manifest.source);
@@ -195,9 +194,9 @@ Manifest SplitPlan::finished(const Source& source, std::vector<ManifestShard> sh
                           .end_shard = end_shard,
                           .num_shards = num_shards(),
                           .are_groups = is_of_files};
-    finished.options[MergePlan::kPart] = range.text();
-    finished.options[MergePlan::kPartPlan] = shared_plan;
-    finished.options[MergePlan::kPartOnError] = describe_on_error(options);
+    finished.options[kPart] = range.text();
+    finished.options[kPartPlan] = shared_plan;
+    finished.options[kPartOnError] = describe_on_error(options);
   }
   return finished;
 }
@@ -254,6 +253,18 @@ void require_class_names(const Source& source) {
 void SplitPlan::take_part(const ConvertPart& part) {
   begin_shard = num_shards() * (part.index - 1) / part.count;
   end_shard = num_shards() * part.index / part.count;
+}
+
+std::vector<int64_t> record_order(const SourceSplit& split, const ConvertOptions& options) {
+  std::vector<int64_t> order(static_cast<size_t>(split.num_samples));
+  std::iota(order.begin(), order.end(), int64_t{0});
+  if (options.order == RecordOrder::source || !split.is_training) return order;
+  // Fisher-Yates from the end (Knuth, TAOCP vol. 2, algorithm 3.4.2P); README.md, "Shuffle".
+  SplitMix random(options.seed);
+  for (size_t i = order.size(); i > 1; --i) {
+    std::swap(order[i - 1], order[random.below(i)]);
+  }
+  return order;
 }
 
 std::vector<SplitPlan> plan_samples(const Source& source, size_t first_split,

@@ -21,6 +21,8 @@
 
 namespace ffkit {
 
+class GroupedSource;
+
 // The order in which the samples of a split are written: the identity, or under
 // RecordOrder::shuffled and a training split the permutation specified in converter/README.md. A
 // pure function of its arguments.
@@ -44,7 +46,7 @@ struct SplitPlan {
   std::vector<int64_t> first;
   std::vector<int64_t> shard_bytes;  // estimated
   int64_t base = 0;
-  // Samples are files, and shards are groups of them (group_plan.h).
+  // Samples are files, and shards are groups of them (plan_group()).
   bool is_of_files = false;
   // Shards to be made: all, or those of ConvertOptions::part.
   int64_t begin_shard = 0;
@@ -82,7 +84,7 @@ std::vector<SplitPlan> plan_samples(const Source& source, size_t first_split,
                                     const ConvertOptions& options);
 
 // The plans of all splits; one may have no shards in options.part. Those of a GroupedSource are of
-// files (group_plan.h), and what is said here is then so of each group. A shard ends when it is
+// files (plan_group()), and what is said here is then so of each group. A shard ends when it is
 // estimated to hold options.shard_bytes; the estimate is made from the samples' sizes and from
 // encoding the split's first records. Reads those, and those that a dictionary is trained on.
 // Throws as split_compression() does.
@@ -92,5 +94,32 @@ std::vector<SplitPlan> plan_all_splits(const Source& source, const ConvertOption
 std::optional<Error> keep_plans_with_shards(std::vector<SplitPlan>& plans, const ConvertPart& part);
 // Both; throws Error(invalid_argument) when there is no shard for options.part.
 std::vector<SplitPlan> plan_splits(const Source& source, const ConvertOptions& options);
+
+// Plans of a GroupedSource: one of files, which is all that is in memory, and one of the samples of
+// a group while that is open.
+//
+//   files, shuffled ──▶ groups ─────▶ parts of a conversion: which groups one has
+//                          └── a group's samples, shuffled ──▶ shards, numbered from the group's
+//                              own first number on
+//
+// Each group's shards are a function of the group and the options alone: so a group can be made at
+// any time, on any machine.
+//
+// group_plan.cpp
+
+// Numbers of shards that each group has: those of group g begin at g times this.
+inline constexpr int64_t kShardsOfGroup = 100'000;
+
+// `source` as a GroupedSource; null where it is another one.
+const GroupedSource* as_grouped(const Source& source);
+
+// Of the splits of files: SplitPlan::is_of_files, without `listing.samples`. Nothing for a source
+// that is no GroupedSource. Opens a group only where a dictionary is to be trained.
+std::vector<SplitPlan> plan_groups(const Source& source, const ConvertOptions& options);
+
+// Of the samples of group number `group` of `files`, all of which `source` has in its only split.
+// Throws Error(unsupported) for a group of more shards than kShardsOfGroup.
+SplitPlan plan_group(const Source& source, const SplitPlan& files, int64_t group,
+                     const ConvertOptions& options);
 
 }  // namespace ffkit

@@ -1,5 +1,7 @@
-// SampleQueue: samples that come one after another, encoded by many threads, appended in their
-// order.
+// What all writers of a split from samples that come one after another have in common:
+// SampleWriter, and the tasks of a ShardSink.
+//
+// SampleQueue: these samples, encoded by many threads, appended in their order.
 //
 //   write() ──▶ queue ──▶ set fields, encode, compress ──▶ append(), one by one
 //   caller                many threads                     in the order of the calls
@@ -16,15 +18,25 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include <ffkit/converter/sample_writer.h>
+#include <ffkit/format/manifest.h>
 #include <ffkit/format/schema.h>
 
-#include "pack/sample_encoder.h"
+#include "pack/packer.h"
 
 namespace ffkit {
+
+// Throws Error(invalid_argument) for a schema, an option or a split's name that cannot be.
+void require_valid_split(const std::string& split, const Schema& schema,
+                         const SampleWriterOptions& options);
+
+// The manifest, without shards.
+Manifest manifest_of_samples(const std::string& split, Schema schema,
+                             const SampleWriterOptions& options);
 
 class SampleQueue {
  public:

@@ -9,8 +9,8 @@
 
 #include "output/destination.h"
 #include "output/destination_checks.h"
+#include "output/split_summary.h"
 #include "samples/sample_queue.h"
-#include "samples/written_split.h"
 #include "storage/addresses/place.h"
 
 namespace ffkit {
@@ -18,9 +18,10 @@ namespace ffkit {
 struct SampleWriter::Impl {
   Impl(const std::filesystem::path& folder, const std::string& split, Schema schema,
        const SampleWriterOptions& options)
-      : claimed(folder,
-                {.kind = Destination::Kind::split, .note = options.note, .poll = options.poll}) {
-    claimed.note_start_over(options.note, folder);
+      : claimed(Destination::claim(
+            folder,
+            {.kind = Destination::Kind::split, .note = options.note, .poll = options.poll})) {
+    claimed->note_start_over(options.note, folder);
     writer.emplace(folder, manifest_of_samples(split, schema, options),
                    DatasetWriterOptions{.shard_bytes = options.shard_bytes,
                                         .compression = {.level = options.zstd_level}});
@@ -29,7 +30,7 @@ struct SampleWriter::Impl {
         [this](const EncodedSample& sample) { writer->append(sample.record, sample.stored); });
   }
 
-  Destination claimed;
+  const std::unique_ptr<Destination> claimed;
   std::optional<DatasetWriter> writer;
   std::unique_ptr<SampleQueue> queue;  // last: its threads use what is above
 };
@@ -56,7 +57,7 @@ const Schema& SampleWriter::schema() const noexcept {
 }
 
 int64_t SampleWriter::write(SetFields set_fields, int64_t num_bytes) {
-  impl_->queue->require_this_process(impl_->claimed.folder());
+  impl_->queue->require_this_process(impl_->claimed->folder());
   return impl_->queue->write(std::move(set_fields), num_bytes);
 }
 
@@ -64,14 +65,14 @@ SplitSummary SampleWriter::finish() {
   Impl& impl = *impl_;
   try {
     impl.queue->finish();
-    impl.claimed.require_held();
+    impl.claimed->require_held();
     const Manifest manifest = impl.writer->finish();
-    impl.claimed.commit();
+    impl.claimed->commit();
     return summary_of(manifest);
   } catch (const Error&) {
     throw;
   } catch (const std::system_error&) {
-    throw current_error(impl.claimed.folder());
+    throw current_error(impl.claimed->folder());
   }
 }
 

@@ -10,14 +10,13 @@
 #include <ffkit/format/dataset.h>
 #include <ffkit/format/unfinished.h>
 
-#include "base/file/file.h"
 #include "base/make_error.h"
-#include "groups/files_there.h"
 #include "output/destination.h"
 #include "output/destination_checks.h"
 #include "output/own_names.h"
-#include "samples/task_shards.h"
-#include "samples/written_split.h"
+#include "output/split_summary.h"
+#include "output/task_description.h"
+#include "samples/sample_queue.h"
 #include "storage/addresses/place.h"
 #include "storage/writer/file_sink.h"
 
@@ -26,24 +25,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void require_shards_there(const fs::path& folder, const std::vector<ManifestShard>& shards,
-                          const std::map<std::string, int64_t>& files) {
-  for (const ManifestShard& shard : shards) {
-    const auto found = files.find(shard.file);
-    if (found != files.end() && found->second == shard.file_bytes) continue;
-    throw error_at(folder / shard.file, ErrorCode::corrupt,
-                   "{}; do all machines see this folder, and is it no longer another's?",
-                   found == files.end()
-                       ? std::string("is not there, but in what its task has described")
-                       : fmt::format("has {} bytes, but {} in what its task has described",
-                                     found->second, shard.file_bytes))
-        .with_subject(ErrorSubject::destination);
-  }
-}
+constexpr ShardsToldBy kByTasks{
+    .who = "what its task has described",
+    .remedy = "do all machines see this folder, and is it no longer another's?",
+    .subject = ErrorSubject::destination};
 
 // What attempts that do not count have left.
 void remove_other_shards(const fs::path& folder, const std::vector<ManifestShard>& shards,
-                         const std::map<std::string, int64_t>& files) {
+                         const FilesThere& files) {
   std::set<std::string_view> named;
   for (const ManifestShard& shard : shards) named.insert(shard.file);
   for (const auto& [name, num_bytes] : files) {
@@ -137,26 +126,33 @@ struct ShardSink::Impl {
   std::string split;
   SampleWriterOptions options;
   std::string job;
-  std::optional<Destination> claimed;  // nothing: over, left, or finished before
+  std::unique_ptr<Destination> claimed;  // nothing: over, left, or finished before
 
   fs::path folder() const { return destination / split; }
+
+  void claim(Destination::Unfinished unfinished) {
+    claimed = Destination::claim(folder(), {.kind = Destination::Kind::split,
+                                            .unfinished = unfinished,
+                                            .note = options.note,
+                                            .poll = options.poll});
+  }
 
   SplitSummary commit(const std::vector<std::string>& descriptions, int64_t num_tasks) {
     std::vector<TaskDescription> tasks = tasks_of(descriptions, job, num_tasks);
     const Manifest manifest = manifest_of_tasks(tasks, split, options);
     if (!claimed) return finished_before(manifest);
     const auto files = files_there(folder());
-    require_shards_there(folder(), manifest.shards, files);
+    require_shards(folder(), manifest.shards, files, kByTasks);
     claimed->require_held();
     remove_other_shards(folder(), manifest.shards, files);
-    write_manifest(folder() / "manifest.json", manifest);
+    write_manifest(folder() / kManifestFile, manifest);
     claimed->commit();
     claimed.reset();
     return summary_of(manifest);
   }
 
   SplitSummary finished_before(const Manifest& manifest) const {
-    const Manifest there = read_manifest(folder() / "manifest.json");
+    const Manifest there = read_manifest(folder() / kManifestFile);
     if (has_same_shards(there, manifest)) return summary_of(there);
     throw error_at(folder(), ErrorCode::invalid_argument,
                    "is a finished split, and not what these tasks have written");
@@ -182,15 +178,10 @@ ShardSink ShardSink::begin(const fs::path& destination, const std::string& split
   const Schema any{{{.name = "any"}}};
   require_valid_split(split, any, options);
   refuse_unfinished(destination);
-  auto impl = std::make_unique<Impl>();
-  impl->destination = Place(destination).path();
-  impl->split = split;
-  impl->options = options;
-  impl->job = job.empty() ? new_job() : std::move(job);
+  auto impl = std::make_unique<Impl>(Place(destination).path(), split, options,
+                                     job.empty() ? new_job() : std::move(job));
   try {
-    impl->claimed.emplace(impl->folder(), Destination::Claim{.kind = Destination::Kind::split,
-                                                             .note = options.note,
-                                                             .poll = options.poll});
+    impl->claim(Destination::Unfinished::remove);
     impl->claimed->note_start_over(options.note, impl->folder());
     impl->claimed->set_plan(plan_of_job(impl->job));
   } catch (...) {
@@ -201,21 +192,14 @@ ShardSink ShardSink::begin(const fs::path& destination, const std::string& split
 
 ShardSink ShardSink::take_up(const fs::path& destination, const std::string& split,
                              const std::string& job, const SampleWriterOptions& options) {
-  auto impl = std::make_unique<Impl>();
-  impl->destination = Place(destination).path();
-  impl->split = split;
-  impl->options = options;
-  impl->job = job;
+  auto impl = std::make_unique<Impl>(Place(destination).path(), split, options, job);
   try {
     const fs::path folder = impl->folder();
-    if (!is_file_at(folder / kUnfinishedMarker) && is_file_at(folder / "manifest.json")) {
+    if (!is_file_at(folder / kUnfinishedMarker) && is_file_at(folder / kManifestFile)) {
       return ShardSink(std::move(impl));
     }
     require_job(folder, job);
-    impl->claimed.emplace(folder, Destination::Claim{.kind = Destination::Kind::split,
-                                                     .unfinished = Destination::Unfinished::go_on,
-                                                     .note = options.note,
-                                                     .poll = options.poll});
+    impl->claim(Destination::Unfinished::go_on);
     if (impl->claimed->found_plan() != plan_of_job(job)) {
       impl->claimed->keep();
       require_job(folder, job);

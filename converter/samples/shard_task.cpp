@@ -11,15 +11,16 @@
 
 #include "base/make_error.h"
 #include "output/destination_checks.h"
+#include "output/own_names.h"
+#include "output/task_description.h"
 #include "samples/sample_queue.h"
-#include "samples/task_shards.h"
-#include "samples/written_split.h"
 #include "storage/addresses/place.h"
 #include "storage/writer/file_sink.h"
 
 namespace ffkit {
 namespace {
 
+constexpr int64_t kMaxTask = 99'999'999;
 constexpr int64_t kMaxShardsOfTask = 100'000;
 
 void require_task(int64_t task) {

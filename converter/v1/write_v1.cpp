@@ -4,23 +4,32 @@
 
 #include <algorithm>
 #include <chrono>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
 
 #include <ffkit/base/option_names.h>
 #include <ffkit/converter/v1.h>
+#include <ffkit/format/dtype_visitor.h>
+#include <ffkit/format/record.h>
 #include <ffkit/format/record_unpacker.h>
+#include <ffkit/format/schema.h>
 #include <ffkit/format/v1_writer.h>
+#include <ffkit/image/dct_picture.h>
 
 #include "base/bytes/pickle.h"
 #include "base/enum_names.h"
 #include "base/file/file.h"
 #include "base/make_error.h"
 #include "format/dataset/manifest_text.h"
+#include "format/schema/label_field.h"
 #include "input/cancel.h"
 #include "merge/folder_lock.h"
 #include "output/destination.h"
 #include "output/destination_checks.h"
 #include "storage/addresses/place.h"
-#include "v1/v1_payload.h"
 
 namespace ffkit {
 namespace {
@@ -30,6 +39,120 @@ namespace fs = std::filesystem;
 constexpr int64_t kRecordsBetweenReports = 64;
 constexpr int64_t kTriedRecords = 512;
 constexpr int64_t kV1HeaderBytes = 12;  // once in a file, and for each of its records
+
+std::optional<size_t> first_of(const Schema& schema, std::initializer_list<FieldType> types) {
+  for (size_t i = 0; i < schema.fields.size(); ++i) {
+    if (std::ranges::find(types, schema.fields[i].type) != types.end()) return i;
+  }
+  return std::nullopt;
+}
+
+bool holds_bytes(const Field& field) {
+  return field.type == FieldType::image || field.type == FieldType::bytes;
+}
+
+int64_t integer(const FieldView& value, DType dtype) {
+  return visit_dtype(dtype, [&](auto type) -> int64_t {
+    using T = typename decltype(type)::type;
+    if constexpr (std::is_integral_v<T>) {
+      return static_cast<int64_t>(value.scalar<T>());
+    } else {
+      return 0;  // find_label_field() takes integers only
+    }
+  });
+}
+
+// Makes v1 records of a data set's records.
+class V1Payloads {
+ public:
+  // `content` is not automatic; `field` as in V1Options. Throws Error(invalid_argument) or
+  // Error(not_found) when the schema lacks what is needed.
+  V1Payloads(const Schema& schema, V1Content content, const std::string& field);
+
+  // Whether V1Content::imagenet fits the schema.
+  static bool fits_imagenet(const Schema& schema, const std::string& field);
+  // Fields that the v1 records lack.
+  std::vector<std::string> left_out() const;
+
+  struct Payload {
+    std::span<const std::byte> bytes;  // into the record, or into this object until the next make()
+    int64_t label = 0;                 // imagenet only
+  };
+  // A picture in the dct code becomes the JPEG that it was made from. Throws
+  // Error(invalid_argument) when a field is null, and as decode_dct_to_jpeg() does.
+  Payload make(const RecordView& record);
+
+ private:
+  const Schema schema_;
+  const V1Content content_;
+  size_t data_ = 0;   // positions in the schema
+  size_t label_ = 0;  // imagenet only
+  std::vector<std::byte> buffer_;
+  std::vector<std::byte> jpeg_;
+  DctTranscoder transcoder_;
+};
+
+V1Payloads::V1Payloads(const Schema& schema, V1Content content, const std::string& field)
+    : schema_(schema), content_(content) {
+  if (content_ == V1Content::imagenet) {
+    if (!fits_imagenet(schema_, field)) {
+      throw error_of(ErrorCode::invalid_argument,
+                     "ImageNet's payload needs {} and an integer field 'label'; give {} to write "
+                     "one field's bytes",
+                     field.empty() ? "a field of pictures"
+                                   : fmt::format("a field '{}' of pictures or bytes", field),
+                     option_set("payload", "raw"));
+    }
+    data_ = field.empty() ? *first_of(schema_, {FieldType::image}) : schema_.require(field);
+    label_ = *find_label_field(schema_);
+  } else if (!field.empty()) {
+    data_ = schema_.require(field);
+  } else if (const auto found = first_of(schema_, {FieldType::image, FieldType::bytes})) {
+    data_ = *found;
+  } else {
+    throw Error(
+        ErrorCode::invalid_argument,
+        "there is no field of pictures or bytes; name the one whose bytes are wanted with " +
+            option_name("field"));
+  }
+}
+
+bool V1Payloads::fits_imagenet(const Schema& schema, const std::string& field) {
+  if (!find_label_field(schema)) return false;
+  if (field.empty()) return first_of(schema, {FieldType::image}).has_value();
+  const int index = schema.index_of(field);
+  return index >= 0 && holds_bytes(schema.fields[static_cast<size_t>(index)]);
+}
+
+std::vector<std::string> V1Payloads::left_out() const {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < schema_.fields.size(); ++i) {
+    if (i == data_ || (content_ == V1Content::imagenet && i == label_)) continue;
+    names.push_back(schema_.fields[i].name);
+  }
+  return names;
+}
+
+V1Payloads::Payload V1Payloads::make(const RecordView& record) {
+  const auto required = [&](size_t field) {
+    const FieldView value = record.field(field);
+    if (value.is_null()) {
+      throw error_of(ErrorCode::invalid_argument,
+                     "field '{}' is null, which FFRecord v1 cannot say",
+                     schema_.fields[field].name);
+    }
+    return value;
+  };
+  std::span<const std::byte> data = required(data_).raw();
+  if (schema_.fields[data_].type == FieldType::image && is_dct_picture(data)) {
+    transcoder_.decode_to_jpeg(data, jpeg_);
+    data = jpeg_;
+  }
+  if (content_ != V1Content::imagenet) return {.bytes = data};
+  const int64_t label = integer(required(label_), schema_.fields[label_].dtype);
+  pickle_bytes_and_label(data, label, buffer_);
+  return {.bytes = buffer_, .label = label};
+}
 
 struct Range {
   int64_t begin = 0;
@@ -315,22 +438,22 @@ ConvertSummary write_v1(const std::vector<Dataset>& splits, const fs::path& dest
   try {
     FolderLocks locks;
     lock_sources(splits, options, locks);
-    Destination claimed(
+    const auto claimed = Destination::claim(
         destination,
         {.kind = Destination::Kind::v1, .command = options.command, .note = options.note});
-    claimed.note_start_over(options.note, destination);
-    require_free_space(bytes_needed(splits, content), claimed.folder());
+    claimed->note_start_over(options.note, destination);
+    require_free_space(bytes_needed(splits, content), claimed->folder());
     std::vector<std::string> classes;
     std::vector<int64_t> targets;
     for (const Dataset& split : splits) {
       V1SplitWriter writer(split, content, options);
-      summary.splits.push_back(writer.write(claimed.folder() / (split.manifest().split + ".ffr")));
+      summary.splits.push_back(writer.write(claimed->folder() / (split.manifest().split + ".ffr")));
       if (targets.empty()) targets = writer.labels();
       if (classes.empty()) classes = split.manifest().classes;
     }
     summary.num_classes = std::ssize(classes);
-    if (content == V1Content::imagenet) write_meta(claimed.v1_meta_path(), classes, targets);
-    claimed.commit();
+    if (content == V1Content::imagenet) write_meta(claimed->v1_meta_path(), classes, targets);
+    claimed->commit();
   } catch (...) {
     throw after_removal(current_error(destination));
   }

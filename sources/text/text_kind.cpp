@@ -2,10 +2,13 @@
 
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include <ffkit/base/option_names.h>
 #include <ffkit/converter/source_kind.h>
 #include <ffkit/sources/text.h>
+#include <ffkit/text/token_data.h>
 
 namespace ffkit {
 
@@ -69,6 +72,23 @@ class TextKind final : public SourceOptions {
   TextOptions options_;
 };
 
+// Numbers of tokens mean the same in all data sets.
+constexpr const char* kOptionsOfTokens[] = {text::kTokenizer, text::kVocabularyOption,
+                                            text::kEndOfTextOption};
+constexpr MergeRule kSameTokens{
+    .what = "tokens",
+    .options = kOptionsOfTokens,
+    .is_about =
+        [](const std::string& split, const Schema& schema) {
+          return text::is_token_schema(schema) || split == text::kTokenizer;
+        },
+    .is_shared =
+        [](const std::string& split, const Schema& schema) {
+          return split == text::kTokenizer && schema == text::tokenizer_schema();
+        }};
+
+static_assert(std::string_view(kReplacedAmong) == text::kTextBytesField);
+
 }  // namespace
 
 SourceKind text_kind() {
@@ -78,7 +98,8 @@ SourceKind text_kind() {
               "not; one file, or a folder of files",
           .example = "/data/books /fast/books --tokenizer /data/gpt2",
           .options = make_source_options<TextKind>,
-          .place = 61};
+          .place = 61,
+          .merge_rule = &kSameTokens};
 }
 
 }  // namespace ffkit

@@ -65,7 +65,7 @@ class ClaimRaceTest : public ::testing::Test {
     first.commit();
   }
   void expect_that_the_second_is_refused() {
-    EXPECT_ERROR(Destination(folder_), invalid_argument);
+    EXPECT_ERROR(Destination::claim(folder_), invalid_argument);
     EXPECT_FALSE(before_open) << "the moment did not come";
     EXPECT_TRUE(fs::exists(folder_ / "train/manifest.json"));
     EXPECT_FALSE(fs::exists(folder_ / kUnfinishedMarker));
@@ -78,17 +78,17 @@ class ClaimRaceTest : public ::testing::Test {
 };
 
 TEST_F(ClaimRaceTest, TheFirstEndsAfterItsMarkerWasSeen) {
-  Destination first(folder_);
+  const auto first = Destination::claim(folder_);
   num_opens = 0;
-  before_open = [&] { finish(first); };
+  before_open = [&] { finish(*first); };
   expect_that_the_second_is_refused();
 }
 
 TEST_F(ClaimRaceTest, TheFirstBeginsAndEndsAfterNoMarkerWasSeen) {
   num_opens = 1;
   before_open = [&] {
-    Destination first(folder_);
-    finish(first);
+    const auto first = Destination::claim(folder_);
+    finish(*first);
   };
   expect_that_the_second_is_refused();
 }
@@ -96,8 +96,8 @@ TEST_F(ClaimRaceTest, TheFirstBeginsAndEndsAfterNoMarkerWasSeen) {
 TEST_F(ClaimRaceTest, TheFirstBeginsAfterNoMarkerWasSeen) {
   std::unique_ptr<Destination> first;
   num_opens = 1;
-  before_open = [&] { first = std::make_unique<Destination>(folder_); };
-  EXPECT_ERROR(Destination(folder_), invalid_argument);
+  before_open = [&] { first = Destination::claim(folder_); };
+  EXPECT_ERROR(Destination::claim(folder_), invalid_argument);
   EXPECT_TRUE(fs::exists(folder_ / kUnfinishedMarker));
   finish(*first);
   EXPECT_TRUE(fs::exists(folder_ / "train/manifest.json"));
@@ -107,10 +107,10 @@ TEST_F(ClaimRaceTest, TheFirstBeginsAfterNoMarkerWasSeen) {
 TEST_F(ClaimRaceTest, OthersComeBeforeTheMarkerIsLocked) {
   std::unique_ptr<Destination> third;
   before_lock = [&] {
-    { Destination second(folder_); }
-    third = std::make_unique<Destination>(folder_);
+    { const auto second = Destination::claim(folder_); }
+    third = Destination::claim(folder_);
   };
-  EXPECT_ERROR(Destination(folder_), invalid_argument);
+  EXPECT_ERROR(Destination::claim(folder_), invalid_argument);
   EXPECT_FALSE(before_lock) << "the moment did not come";
   EXPECT_TRUE(fs::exists(folder_ / kUnfinishedMarker));
   finish(*third);

@@ -115,7 +115,7 @@ TEST_P(NoLocks, AreMadeUpForByFilesWithANote) {
 }
 
 TEST_P(NoLocks, LetNoTwoProcessesWriteToAFolder) {
-  Destination first(dir_ / "a");
+  const auto first = Destination::claim(dir_ / "a");
   EXPECT_ERROR(convert(source_, dir_ / "a", options_), invalid_argument);
 }
 
@@ -134,7 +134,7 @@ TEST_P(NoLocks, LetAKilledConversionGoOnOnTheSameMachine) {
     source_.on_read = nullptr;
     ConvertOptions options;
     options.num_threads = 1;
-    Destination claimed(dir_ / "a");
+    const auto claimed = Destination::claim(dir_ / "a");
     ::_exit(0);
   }
   int status = 0;

@@ -19,7 +19,7 @@
 
 #include <ffkit/sources/webdataset.h>
 
-#include "converter/output/gather.h"
+#include "converter/output/make_shards.h"
 #include "expect_error.h"
 #include "fake_source.h"
 #include "faults/system_calls.h"

@@ -32,7 +32,7 @@ FOLDERS = {
     'pose': [''],
     'text': ['words', ''],
     'text/loader': [''],
-    'converter': ['places', 'input', 'pack', 'plan', 'output', 'groups', 'samples', 'merge', 'copy', 'leftovers', 'v1', ''],
+    'converter': ['places', 'input', 'pack', 'plan', 'output', 'samples', 'merge', 'copy', 'leftovers', 'v1', ''],
     # What several sources need stands first.
     'sources': ['archives', 'pictures', 'files', 'numbers', 'rows', 'parquet/module', 'arrow', 'imagenet', 'folder', 'pairs', 'persons', 'coco', 'webdataset', 'jsonl', 'text',
                 'tfrecord', 'parquet', 'mds', 'litdata', 'recordio', 'beton', 'lmdb', 'transcode', 'nuscenes/tables', 'nuscenes', 'demo', 'demo_pose', 'demo_nuscenes', ''],

@@ -43,19 +43,19 @@ void leave_unfinished(const fs::path& folder) {
 
 TEST(Destination, IsMarkedUntilCommitted) {
   const TempDir dir;
-  Destination destination(dir / "a/b/out/");
+  const auto destination = Destination::claim(dir / "a/b/out/");
   EXPECT_TRUE(fs::exists(dir / "a/b/out" / kUnfinishedMarker));
   write_file(dir / "a/b/out/train/shard-00000.ffr", "x");
-  destination.commit();
+  destination->commit();
   EXPECT_THAT(names_in(dir / "a/b/out"), ElementsAre("train", "train/shard-00000.ffr"));
 }
 
 TEST(Destination, StaysAfterCommit) {
   const TempDir dir;
   {
-    Destination destination(dir / "out");
+    const auto destination = Destination::claim(dir / "out");
     write_file(dir / "out/train/manifest.json", "x");
-    destination.commit();
+    destination->commit();
   }
   EXPECT_TRUE(fs::exists(dir / "out/train/manifest.json"));
 }
@@ -63,7 +63,7 @@ TEST(Destination, StaysAfterCommit) {
 TEST(Destination, LeavesNothingWithoutCommit) {
   const TempDir dir;
   {
-    Destination destination(dir / "a/b/out");
+    const auto destination = Destination::claim(dir / "a/b/out");
     write_file(dir / "a/b/out/train/shard-00000.ffr.tmp", "x");
     write_file(dir / "a/b/out/report.jsonl", "x");
   }
@@ -73,7 +73,7 @@ TEST(Destination, LeavesNothingWithoutCommit) {
 TEST(Destination, KeepsAFolderThatWasThere) {
   const TempDir dir;
   fs::create_directory(dir / "out");
-  { Destination destination(dir / "out"); }
+  { const auto destination = Destination::claim(dir / "out"); }
   EXPECT_THAT(names_in(dir.path()), ElementsAre("out"));
 }
 
@@ -81,10 +81,10 @@ TEST(Destination, WorksWithARelativePath) {
   const TempDir dir;
   const fs::path before = fs::current_path();
   fs::current_path(dir.path());
-  { Destination destination("out"); }
+  { const auto destination = Destination::claim("out"); }
   {
-    Destination destination("deep/out");
-    destination.commit();
+    const auto destination = Destination::claim("deep/out");
+    destination->commit();
   }
   fs::current_path(before);
   EXPECT_THAT(names_in(dir.path()), ElementsAre("deep", "deep/out"));
@@ -96,18 +96,18 @@ TEST(Destination, RefusesWhatItDidNotMake) {
   write_file(dir / "done/train/manifest.json", "{}");
   write_file(dir / "file", "x");
   const auto before = names_in(dir.path());
-  EXPECT_ERROR(Destination(dir / "full"), invalid_argument);
-  EXPECT_ERROR(Destination(dir / "done"), invalid_argument);
-  EXPECT_ERROR(Destination(dir / "file"), invalid_argument);
-  EXPECT_ERROR(Destination(dir / "file/out"), io);
+  EXPECT_ERROR(Destination::claim(dir / "full"), invalid_argument);
+  EXPECT_ERROR(Destination::claim(dir / "done"), invalid_argument);
+  EXPECT_ERROR(Destination::claim(dir / "file"), invalid_argument);
+  EXPECT_ERROR(Destination::claim(dir / "file/out"), io);
   EXPECT_EQ(names_in(dir.path()), before);
 }
 
 TEST(Destination, RefusesASecondConversion) {
   const TempDir dir;
-  Destination first(dir / "out");
+  const auto first = Destination::claim(dir / "out");
   write_file(dir / "out/train/shard-00000.ffr", "x");
-  EXPECT_ERROR(Destination(dir / "out"), invalid_argument);
+  EXPECT_ERROR(Destination::claim(dir / "out"), invalid_argument);
   EXPECT_TRUE(fs::exists(dir / "out/train/shard-00000.ffr"));
   EXPECT_TRUE(fs::exists(dir / "out" / kUnfinishedMarker));
 }
@@ -115,8 +115,8 @@ TEST(Destination, RefusesASecondConversion) {
 TEST(Destination, StartsOverAfterAKill) {
   const TempDir dir;
   leave_unfinished(dir / "out");
-  Destination destination(dir / "out");
-  EXPECT_TRUE(destination.started_over());
+  const auto destination = Destination::claim(dir / "out");
+  EXPECT_TRUE(destination->started_over());
   EXPECT_THAT(names_in(dir / "out"), ElementsAre(kUnfinishedMarker));
 }
 
@@ -127,7 +127,7 @@ TEST(Destination, KeepsForeignFilesInAnUnfinishedFolder) {
     leave_unfinished(dir / "out");
     write_file(dir / "out" / foreign, "mine");
     const auto before = names_in(dir / "out");
-    EXPECT_ERROR(Destination(dir / "out"), invalid_argument);
+    EXPECT_ERROR(Destination::claim(dir / "out"), invalid_argument);
     EXPECT_EQ(names_in(dir / "out"), before) << foreign;
   }
 }
@@ -137,11 +137,11 @@ TEST(Destination, ShardsBesideSplitsAreForeign) {
   const TempDir dir;
   using enum Destination::Kind;
   for (const std::string name : {"shard-00000.ffr", "manifest.json"}) {
-    { Destination(dir / "out", {.kind = split}).keep(); }
+    { Destination::claim(dir / "out", {.kind = split})->keep(); }
     write_file(dir / "out" / name, "mine");
-    EXPECT_ERROR(Destination(dir / "out", {.kind = conversion}), invalid_argument);
+    EXPECT_ERROR(Destination::claim(dir / "out", {.kind = conversion}), invalid_argument);
     EXPECT_TRUE(fs::exists(dir / "out" / name));
-    EXPECT_TRUE(Destination(dir / "out", {.kind = split}).started_over());
+    EXPECT_TRUE(Destination::claim(dir / "out", {.kind = split})->started_over());
     EXPECT_FALSE(fs::exists(dir / "out" / name));
   }
 }
@@ -150,13 +150,13 @@ TEST(Destination, OfASplitIsAnEmptyFolder) {
   const TempDir dir;
   using enum Destination::Kind;
   write_file(dir / "a/notes.txt", "x");
-  EXPECT_ERROR(Destination(dir / "a", {.kind = split}), invalid_argument);
+  EXPECT_ERROR(Destination::claim(dir / "a", {.kind = split}), invalid_argument);
   write_file(dir / "b/manifest.json", "{}");
-  EXPECT_ERROR(Destination(dir / "b", {.kind = split}), invalid_argument);
-  EXPECT_ERROR(Destination(dir / "b", {.kind = conversion}), invalid_argument);
+  EXPECT_ERROR(Destination::claim(dir / "b", {.kind = split}), invalid_argument);
+  EXPECT_ERROR(Destination::claim(dir / "b", {.kind = conversion}), invalid_argument);
   write_file(dir / "c" / kUnfinishedMarker, "old");
   write_file(dir / "c/notes.txt", "x");
-  EXPECT_ERROR(Destination(dir / "c", {.kind = split}), invalid_argument);
+  EXPECT_ERROR(Destination::claim(dir / "c", {.kind = split}), invalid_argument);
 }
 
 TEST(Destination, NeverFollowsLinksOutOfTheFolder) {
@@ -164,7 +164,7 @@ TEST(Destination, NeverFollowsLinksOutOfTheFolder) {
   write_file(dir / "elsewhere/shard-00000.ffr", "precious");
   leave_unfinished(dir / "out");
   fs::create_directory_symlink(dir / "elsewhere", dir / "out/test");
-  EXPECT_ERROR(Destination(dir / "out"), invalid_argument);
+  EXPECT_ERROR(Destination::claim(dir / "out"), invalid_argument);
   EXPECT_TRUE(fs::exists(dir / "elsewhere/shard-00000.ffr"));
 }
 
@@ -172,17 +172,18 @@ TEST(Destination, KeepsAConversionsWorkWithoutCommit) {
   for (const std::string work : {"train/shard-00000.ffr", "train/gathered.tmp"}) {
     const TempDir dir;
     {
-      Destination destination(dir / "out");
-      EXPECT_FALSE(destination.holds_work());
+      const auto destination = Destination::claim(dir / "out");
+      EXPECT_FALSE(destination->holds_work());
       write_file(dir / "out" / work, "x");
-      EXPECT_TRUE(destination.holds_work());
+      EXPECT_TRUE(destination->holds_work());
     }
     EXPECT_THAT(names_in(dir / "out"), ElementsAre(kUnfinishedMarker, "train", work));
-    EXPECT_TRUE(Destination(dir / "out", {.unfinished = Destination::Unfinished::go_on}).goes_on());
+    EXPECT_TRUE(
+        Destination::claim(dir / "out", {.unfinished = Destination::Unfinished::go_on})->goes_on());
     // What is made again at once goes.
     fs::remove_all(dir / "out");
     {
-      Destination destination(dir / "out", {.kind = Destination::Kind::merge});
+      const auto destination = Destination::claim(dir / "out", {.kind = Destination::Kind::merge});
       write_file(dir / "out" / work, "x");
     }
     EXPECT_FALSE(fs::exists(dir / "out"));
@@ -192,29 +193,29 @@ TEST(Destination, KeepsAConversionsWorkWithoutCommit) {
 TEST(Destination, AMergeDoesNotRemoveAConversion) {
   using Kind = Destination::Kind;
   const auto leave = [](const fs::path& folder, Kind kind) {
-    Destination destination(folder, {.kind = kind, .command = "the command"});
+    const auto destination = Destination::claim(folder, {.kind = kind, .command = "the command"});
     write_file(folder / "train/shard-00000.ffr", "x");
-    destination.keep();
+    destination->keep();
   };
   for (const Kind kind : {Kind::merge, Kind::v1}) {
     const TempDir dir;
     leave(dir / "out", Kind::conversion);
     const auto before = names_in(dir.path());
-    EXPECT_ERROR(Destination(dir / "out", {.kind = kind}), invalid_argument);
+    EXPECT_ERROR(Destination::claim(dir / "out", {.kind = kind}), invalid_argument);
     leave_unfinished(dir / "old");
-    EXPECT_ERROR(Destination(dir / "old", {.kind = kind}), invalid_argument);
+    EXPECT_ERROR(Destination::claim(dir / "old", {.kind = kind}), invalid_argument);
     fs::remove_all(dir / "old");
     EXPECT_EQ(names_in(dir.path()), before);
     // But what it left itself, and a conversion without a finished shard.
     leave(dir / "merged", Kind::merge);
-    EXPECT_TRUE(Destination(dir / "merged", {.kind = kind}).started_over());
-    { Destination(dir / "begun").keep(); }
-    EXPECT_TRUE(Destination(dir / "begun", {.kind = kind}).started_over());
+    EXPECT_TRUE(Destination::claim(dir / "merged", {.kind = kind})->started_over());
+    { Destination::claim(dir / "begun")->keep(); }
+    EXPECT_TRUE(Destination::claim(dir / "begun", {.kind = kind})->started_over());
     // Nor does a conversion go on with a merge.
     leave(dir / "merged", Kind::merge);
-    EXPECT_ERROR(Destination(dir / "merged", {.unfinished = Destination::Unfinished::go_on}),
+    EXPECT_ERROR(Destination::claim(dir / "merged", {.unfinished = Destination::Unfinished::go_on}),
                  invalid_argument);
-    EXPECT_TRUE(Destination(dir / "merged").started_over());
+    EXPECT_TRUE(Destination::claim(dir / "merged")->started_over());
   }
 }
 

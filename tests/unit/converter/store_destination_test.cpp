@@ -15,8 +15,8 @@
 #include <ffkit/converter/convert.h>
 #include <ffkit/converter/merge.h>
 #include <ffkit/converter/sample_writer.h>
-#include <ffkit/converter/sources.h>
 #include <ffkit/format/dataset.h>
+#include <ffkit/sources/jsonl.h>
 
 #include "base/file/file_lock.h"
 #include "converter/output/destination.h"
@@ -184,14 +184,14 @@ TEST_F(StoreDestinationTest, LeavesNothingWhenItFailsBeforeItsFirstShard) {
 }
 
 TEST_F(StoreDestinationTest, IsOneWritersAlone) {
-  Destination first(address());
-  EXPECT_ERROR_CODE(Destination(address()), invalid_argument);
+  const auto first = Destination::claim(address());
+  EXPECT_ERROR_CODE(Destination::claim(address()), invalid_argument);
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
-  first.require_held();
-  EXPECT_ERROR_CODE(Destination(address()), invalid_argument);
-  first.keep();
-  Destination second(address());
-  EXPECT_TRUE(second.started_over());
+  first->require_held();
+  EXPECT_ERROR_CODE(Destination::claim(address()), invalid_argument);
+  first->keep();
+  const auto second = Destination::claim(address());
+  EXPECT_TRUE(second->started_over());
 }
 
 // The claim of a process of this machine that is no more, and of this one that lost the store.
@@ -200,16 +200,16 @@ TEST_F(StoreDestinationTest, TakesOverFromTheDeadAtOnce) {
   Claimant dead = this_process();
   dead.begin += "0";
   put("set/.ffkit-in-use-3", claim_of(dead));
-  { Destination claimed(address()); }
+  { const auto claimed = Destination::claim(address()); }
   put("set/.ffkit-in-use-3", claim_of(this_process()));
-  { Destination claimed(address()); }
+  { const auto claimed = Destination::claim(address()); }
   std::string own;
   {
-    const Destination claimed(address());
+    const auto claimed = Destination::claim(address());
     own = testing::read_file(dir_ / "set/.ffkit-in-use-1");
   }
   put("set/.ffkit-in-use-1", own);  // as if the store had not been there when it was removed
-  { Destination claimed(address()); }
+  { const auto claimed = Destination::claim(address()); }
   EXPECT_TRUE(files_of(dir_ / "set").empty());
 }
 
@@ -222,7 +222,7 @@ TEST_F(StoreDestinationTest, WatchesTheClaimOfAnotherMachine) {
       .note = [&](const std::string& sentence) { notes.push_back(sentence); }};
   put("set/.ffkit-in-use-1", claim_of(far));
   {
-    Destination claimed(address(), claim);
+    const auto claimed = Destination::claim(address(), claim);
     ASSERT_EQ(notes.size(), 1U);
     EXPECT_THAT(notes[0], HasSubstr("process 12 on elsewhere"));
     EXPECT_THAT(notes[0], HasSubstr("watching for 0.4 s whether it still does"));
@@ -236,24 +236,24 @@ TEST_F(StoreDestinationTest, WatchesTheClaimOfAnotherMachine) {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
   });
-  EXPECT_ERROR_CODE(Destination(address(), claim), invalid_argument);
+  EXPECT_ERROR_CODE(Destination::claim(address(), claim), invalid_argument);
   is_done = true;
   beat.join();
 }
 
 TEST_F(StoreDestinationTest, FindsThatItWasTakenOver) {
-  Destination claimed(address());
+  const auto claimed = Destination::claim(address());
   Claimant far = this_process();
   far.host = "elsewhere";
   put("set/.ffkit-in-use-2", claim_of(far));
   try {
-    claimed.require_held();
+    claimed->require_held();
     ADD_FAILURE() << "is held";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
     EXPECT_THAT(error.what(), HasSubstr("nothing was heard of this process for 0.4 s"));
   }
-  EXPECT_ERROR_CODE(claimed.commit(), invalid_argument);
+  EXPECT_ERROR_CODE(claimed->commit(), invalid_argument);
   EXPECT_TRUE(fs::exists(dir_ / "set/.ffkit-unfinished"));
 }
 

@@ -42,6 +42,8 @@ inline constexpr const char* kKeptAsItIs = "kept as it is";
 inline constexpr const char* kDocumentLeftOut = "document left out";
 inline constexpr const char* kBytesReplaced = "replaced by U+FFFD";
 inline constexpr const char* kMarkLeftOut = "byte order mark left out";
+// The column of Source::totals() whose sum is all bytes, of which kBytesReplaced counts some.
+inline constexpr const char* kReplacedAmong = "text_bytes";
 
 // Lines of report.jsonl of one action that count something.
 struct ReportedAction {

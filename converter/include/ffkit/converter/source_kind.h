@@ -52,6 +52,17 @@ std::unique_ptr<SourceOptions> make_source_options() {
   return std::make_unique<Options>();
 }
 
+// Of kinds whose records hold numbers that mean something by options of the manifest alone, such as
+// tokens: data sets that are joined must agree in these options.
+struct MergeRule {
+  const char* what;  // "tokens"
+  std::span<const char* const> options;
+  // Of a split by its name and the fields of its records. Whether the rule is about it:
+  bool (*is_about)(const std::string& split, const Schema& schema);
+  // Whether it is the same in all data sets that agree, so that one of them is enough.
+  bool (*is_shared)(const std::string& split, const Schema& schema);
+};
+
 struct SourceKind {
   const char* name;                             // "imagenet"
   const char* description;                      // one line for --help
@@ -61,7 +72,12 @@ struct SourceKind {
   PictureUse pictures = PictureUse::none;
   bool takes_exif = false;  // nothing in its records is in pixels of the picture
   int place = 80;           // in the list of --help: small ones first, equal ones by name
+  const MergeRule* merge_rule = nullptr;
 };
+
+// All kinds, in the order in which help lists them. The library ffkit::sources defines it: a merge
+// asks the kinds for their rules.
+std::span<const SourceKind> source_kinds();
 
 // One conversion by a kind: all options of `ffconvert <kind>` and of Python's
 // ffkit.convert.<kind>() in one table, and the rules between them. Not thread-safe; `kind` must

@@ -9,16 +9,13 @@
 // hold the source itself, too.
 #pragma once
 
-#include <span>
 #include <string>
 
 #include <ffkit/converter/source_kind.h>
 
 namespace ffkit {
 
-// All kinds, in the order in which help lists them.
-std::span<const SourceKind> source_kinds();
-// The kind called `name`; throws Error(not_found) that lists the names there are.
+// Of source_kinds(), the kind called `name`; throws Error(not_found) that lists the names there are.
 const SourceKind& source_kind(const std::string& name);
 
 }  // namespace ffkit

@@ -1,12 +1,13 @@
-// MergePlan: which shards go where when data sets are joined, and whether they may be. Looks at
-// manifests and shards, changes nothing.
+// MergePlan: which shards go where when data sets are joined. Whether they may be is said by
+// merge_rules.h. Looks at manifests and shards, changes nothing.
 #pragma once
 
-#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <ffkit/format/manifest.h>
@@ -32,20 +33,14 @@ struct PlannedSplit {
 
   // The destination's manifest with the sources' shards, called `shard_names`, behind its own.
   Manifest joined(const std::vector<std::string>& shard_names) const;
+  // With the names that the shards have.
+  Manifest joined() const;
+  // Gives `use` the lines about the split in the reports of its sources.
+  void read_reports(const std::function<void(std::string_view)>& use) const;
 };
 
 class MergePlan {
  public:
-  // Of Manifest::options, in a part of a conversion: a PartRange.
-  static constexpr const char* kPart = "part";
-  // The same: plan_fingerprint() of the conversion, equal for parts made from the same data, and
-  // how bad samples were dealt with.
-  static constexpr const char* kPartPlan = "part_plan";
-  static constexpr const char* kPartOnError = "part_on_error";
-  // Of a source whose records refer to each other by number: only parts of one conversion may be
-  // joined.
-  static constexpr const char* kReferences = "record_references";
-
   explicit MergePlan(std::function<void(const std::string&)> note = {}) : note_(std::move(note)) {}
 
   // The data set that is added to. Before any source.
@@ -63,9 +58,6 @@ class MergePlan {
 
  private:
   void require_new(const std::filesystem::path& folder);
-  // Refuses a source with shards that are in the split already.
-  static void require_new_shards(const PlannedSplit& split, const Manifest& manifest,
-                                 const std::filesystem::path& folder);
   void require_same_classes(const Manifest& manifest, const std::filesystem::path& folder);
   // Refuses a split that does not fit to those of its name.
   PlannedSplit& place_of(const std::string& name, const Manifest& manifest,

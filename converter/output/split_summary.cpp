@@ -1,8 +1,7 @@
-#include <map>
-#include <string>
-#include <vector>
+#include "output/split_summary.h"
 
-#include <ffkit/converter/summary.h>
+#include <map>
+#include <numeric>
 
 namespace ffkit {
 namespace {
@@ -20,6 +19,26 @@ int64_t sum_of(const std::map<std::string, int64_t>& counts) {
 }
 
 }  // namespace
+
+SplitSummary summary_of(const Manifest& manifest, int64_t num_skipped) {
+  return {.split = manifest.split,
+          .num_records = manifest.num_records(),
+          .num_skipped = num_skipped,
+          .num_shards = std::ssize(manifest.shards),
+          .file_bytes = manifest.file_bytes(),
+          .fingerprint = manifest.fingerprint()};
+}
+
+std::vector<std::pair<std::string, int64_t>> column_totals(
+    const Dataset& split, const std::vector<std::string>& columns) {
+  std::vector<std::pair<std::string, int64_t>> totals;
+  for (const std::string& column : columns) {
+    if (split.schema().index_of(column) < 0) continue;
+    const std::vector<int64_t> values = split.int_column(column);
+    totals.emplace_back(column, std::accumulate(values.begin(), values.end(), int64_t{0}));
+  }
+  return totals;
+}
 
 int64_t ConvertSummary::num_records() const {
   return sum_of(splits, &SplitSummary::num_records);
