@@ -1,8 +1,8 @@
 #include <fmt/format.h>
+#include <simdjson.h>
 
 #include <algorithm>
-#include <exception>
-#include <optional>
+#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -103,188 +103,73 @@ OrderedJson to_json(const Manifest& manifest) {
   return json;
 }
 
-constexpr const char* kUnreadable = "the manifest cannot be read ({})";
+// A manifest may list hundreds of thousands of shards: this list is read by simdjson, the rest,
+// which is small, from a tree.
+namespace dom = simdjson::dom;
 
 template <typename T>
-T count_of(const Json& shard, const char* key) {
-  if (const auto found = shard.find(key); found == shard.end() || found->is_discarded()) {
+T count_of(const dom::object& shard, const char* key) {
+  dom::element element;
+  if (shard[key].get(element) != simdjson::SUCCESS) {
     throw Error(ErrorCode::corrupt, fmt::format("an entry of 'shards' has no '{}'", key));
   }
-  return count_at<T>(shard, key);
+  uint64_t count = 0;
+  if (element.get(count) != simdjson::SUCCESS || !std::in_range<T>(count)) {
+    throw Error(ErrorCode::corrupt,
+                fmt::format("{} is {}, not a whole number from 0 to {}", key,
+                            simdjson::minify(element), std::numeric_limits<T>::max()));
+  }
+  return static_cast<T>(count);
 }
 
-ManifestShard shard_from_json(const Json& json) {
-  if (!json.is_object() || !json.contains("file") || !json.at("file").is_string()) {
+ManifestShard shard_from_json(const dom::element& element) {
+  dom::object shard;
+  std::string_view file;
+  if (element.get(shard) != simdjson::SUCCESS || shard["file"].get(file) != simdjson::SUCCESS) {
     throw Error(ErrorCode::corrupt, "an entry of 'shards' names no file");
   }
-  return {{.num_records = count_of<int64_t>(json, "num_records"),
-           .file_bytes = count_of<int64_t>(json, "file_bytes"),
-           .record_bytes = count_of<int64_t>(json, "record_bytes"),
-           .raw_bytes = count_of<int64_t>(json, "raw_bytes"),
-           .checksum = count_of<uint32_t>(json, "catalog_crc32c")},
-          json.at("file").get<std::string>()};
+  return {{.num_records = count_of<int64_t>(shard, "num_records"),
+           .file_bytes = count_of<int64_t>(shard, "file_bytes"),
+           .record_bytes = count_of<int64_t>(shard, "record_bytes"),
+           .raw_bytes = count_of<int64_t>(shard, "raw_bytes"),
+           .checksum = count_of<uint32_t>(shard, "catalog_crc32c")},
+          std::string(file)};
 }
 
-// The shards of a manifest. Of the first one that is bad, it is said when all else is right.
-class ShardList {
- public:
-  explicit ShardList(const std::filesystem::path& path) : path_(path) {}
-
-  void add(const Json& json) {
-    if (error_ != nullptr) return;
-    try {
-      shards_.push_back(shard_from_json(json));
-      require_sums(shards_.back());
-    } catch (...) {
-      error_ = std::current_exception();
-    }
-  }
-
-  std::vector<ManifestShard> take() {
-    if (error_ != nullptr) std::rethrow_exception(error_);
-    return std::move(shards_);
-  }
-  int64_t num_records() const { return num_records_; }
-
- private:
-  void require_sums(const ManifestShard& shard) {
-    if (!is_plain_file_name(shard.file)) {
-      throw_corrupt_manifest(path_, fmt::format("'{}' is not a shard's file name", shard.file));
-    }
-    if (__builtin_add_overflow(num_records_, shard.num_records, &num_records_) ||
-        __builtin_add_overflow(file_bytes_, shard.file_bytes, &file_bytes_) ||
-        __builtin_add_overflow(record_bytes_, shard.record_bytes, &record_bytes_) ||
-        __builtin_add_overflow(raw_bytes_, shard.raw_bytes, &raw_bytes_)) {
-      throw_corrupt_manifest(path_, "the shards have more records or bytes than there can be");
-    }
-  }
-
-  const std::filesystem::path& path_;
-  std::vector<ManifestShard> shards_;
-  std::exception_ptr error_;
-  int64_t num_records_ = 0;
-  int64_t file_bytes_ = 0;
-  int64_t record_bytes_ = 0;
-  int64_t raw_bytes_ = 0;
+struct ParsedManifest {
+  Json rest;  // without "shards"
+  dom::array shards;
 };
 
-// A manifest may list hundreds of thousands of shards, so each is taken where it stands in the
-// text; the rest, which is small, becomes a tree.
-class ManifestParser : public nlohmann::json_sax<Json> {
- public:
-  explicit ManifestParser(const std::filesystem::path& path) : path_(path) {}
-
-  // Throws what nlohmann's parser does, and Error(corrupt).
-  void parse(const std::string& text) {
-    Json::sax_parse(text, this);
-    if (is_too_deep_) {
-      refuse("The JSON document was too deep (too many nested objects and arrays)");
+ParsedManifest parse_manifest(dom::parser& parser, const std::string& text) {
+  dom::object whole;
+  const simdjson::error_code error =
+      parser.parse(simdjson::padded_string_view(text.data(), text.size(), text.capacity()))
+          .get(whole);
+  if (error != simdjson::SUCCESS) {
+    // The other parser says better what is wrong, and where.
+    [[maybe_unused]] const Json tree = Json::parse(text);
+    throw Error(ErrorCode::corrupt,
+                fmt::format("the manifest cannot be read ({})", simdjson::error_message(error)));
+  }
+  ParsedManifest parsed{.rest = Json::object(), .shards = {}};
+  bool has_shards = false;
+  for (const auto& [key, value] : whole) {
+    if (key != "shards") {
+      parsed.rest[std::string(key)] = Json::parse(simdjson::minify(value));
+      continue;
     }
-    if (!tree_.is_object()) refuse("The JSON element does not have the requested type.");
-    if (!shards_) {
-      throw Error(ErrorCode::corrupt, tree_.contains(kShards) ? "'shards' is not a list"
-                                                              : "the manifest lists no 'shards'");
+    if (value.get(parsed.shards) != simdjson::SUCCESS) {
+      throw Error(ErrorCode::corrupt, "'shards' is not a list");
     }
+    has_shards = true;
   }
+  if (!has_shards) throw Error(ErrorCode::corrupt, "the manifest lists no 'shards'");
+  return parsed;
+}
 
-  const Json& rest() const { return tree_; }
-  ShardList& shards() { return *shards_; }
-
-  bool null() override { return put(nullptr); }
-  bool boolean(bool value) override { return put(value); }
-  bool number_integer(int64_t value) override { return put(value); }
-  bool number_unsigned(uint64_t value) override { return put(value); }
-  bool number_float(double value, const std::string& /*text*/) override { return put(value); }
-  bool string(std::string& value) override { return put(std::move(value)); }
-  bool binary(Json::binary_t& /*value*/) override { return false; }  // not in JSON
-  bool key(std::string& value) override {
-    if (!is_beyond()) keys_.back() = std::move(value);
-    return true;
-  }
-  bool start_object(size_t /*num*/) override {
-    if (is_in_shards() && !open_.back()->empty()) return open_again(open_.back()->back());
-    return open(Json::object());
-  }
-  bool end_object() override { return close(); }
-  bool start_array(size_t /*num*/) override {
-    if (depth_ == 1 && keys_.back() == kShards && tree_.is_object()) shards_.emplace(path_);
-    return open(Json::array());
-  }
-  bool end_array() override { return close(); }
-  bool parse_error(size_t /*position*/, const std::string& /*token*/,
-                   const nlohmann::detail::exception& error) override {
-    refuse(error.what());
-  }
-
- private:
-  static constexpr const char* kShards = "shards";
-  static constexpr size_t kMaxDepth = 1024;
-
-  [[noreturn]] static void refuse(const char* why) {
-    throw Error(ErrorCode::corrupt, fmt::format(kUnreadable, why));
-  }
-  bool is_beyond() const { return depth_ > kMaxDepth; }
-
-  // Where the next value goes: in the innermost list or object that is open.
-  Json& add(Json value) {
-    if (open_.empty()) return tree_ = std::move(value);
-    Json& parent = *open_.back();
-    if (parent.is_object()) return parent[keys_.back()] = std::move(value);
-    parent.push_back(std::move(value));
-    return parent.back();
-  }
-  bool put(Json value) {
-    if (is_beyond()) return true;
-    add(std::move(value));
-    take_shard();
-    return true;
-  }
-  bool open(Json value) {
-    ++depth_;
-    is_too_deep_ = is_too_deep_ || is_beyond();
-    if (is_beyond()) return true;
-    open_.push_back(&add(std::move(value)));
-    keys_.emplace_back();
-    return true;
-  }
-  bool close() {
-    const bool was_beyond = is_beyond();
-    --depth_;
-    if (was_beyond) return true;
-    open_.pop_back();
-    keys_.pop_back();
-    take_shard();
-    return true;
-  }
-  bool is_in_shards() const {
-    return depth_ == 2 && shards_ && open_.back()->is_array() && keys_.front() == kShards;
-  }
-  // The tree of the shard before serves the next one: to make one takes as long as all the rest.
-  bool open_again(Json& shard) {
-    for (Json& value : shard) value = Json(Json::value_t::discarded);
-    ++depth_;
-    open_.push_back(&shard);
-    keys_.emplace_back();
-    return true;
-  }
-  // Of the list of shards, each element once it is whole.
-  void take_shard() {
-    if (!is_in_shards()) return;
-    shards_->add(open_.back()->back());
-    if (!open_.back()->back().is_object()) open_.back()->clear();
-  }
-
-  const std::filesystem::path& path_;
-  Json tree_;
-  std::optional<ShardList> shards_;
-  std::vector<Json*> open_;
-  std::vector<std::string> keys_;  // the last one of each that is open
-  size_t depth_ = 0;
-  bool is_too_deep_ = false;
-};
-
-Manifest manifest_of(ManifestParser& parsed, const std::filesystem::path& path) {
-  const Json& json = parsed.rest();
+Manifest manifest_of(const ParsedManifest& parsed, const std::filesystem::path& path) {
+  const Json& json = parsed.rest;
   if (json.value("format", "") != "ffkit-dataset")
     throw_corrupt_manifest(path, "is not the manifest of an ffkit data set");
   if (const auto version = count_at<uint64_t>(json, "version"); version > kVersion) {
@@ -309,9 +194,25 @@ Manifest manifest_of(ManifestParser& parsed, const std::filesystem::path& path) 
   manifest.source = json.at("source").get<std::map<std::string, std::string>>();
   manifest.options = json.at("options").get<std::map<std::string, std::string>>();
   manifest.created_by = json.value("created_by", "");
-  manifest.shards = parsed.shards().take();
+  int64_t num_records = 0;
+  int64_t file_bytes = 0;
+  int64_t record_bytes = 0;
+  int64_t raw_bytes = 0;
+  manifest.shards.reserve(parsed.shards.size());  // of more than 16 million it is 16 million
+  for (const dom::element& item : parsed.shards) {
+    ManifestShard shard = shard_from_json(item);
+    if (!is_plain_file_name(shard.file))
+      throw_corrupt_manifest(path, fmt::format("'{}' is not a shard's file name", shard.file));
+    if (__builtin_add_overflow(num_records, shard.num_records, &num_records) ||
+        __builtin_add_overflow(file_bytes, shard.file_bytes, &file_bytes) ||
+        __builtin_add_overflow(record_bytes, shard.record_bytes, &record_bytes) ||
+        __builtin_add_overflow(raw_bytes, shard.raw_bytes, &raw_bytes)) {
+      throw_corrupt_manifest(path, "the shards have more records or bytes than there can be");
+    }
+    manifest.shards.push_back(std::move(shard));
+  }
   require_different_files(manifest.shards, path);
-  if (count_at<int64_t>(json, "num_records") != parsed.shards().num_records()) {
+  if (count_at<int64_t>(json, "num_records") != num_records) {
     throw_corrupt_manifest(path, "num_records is not the sum over the shards");
   }
   if (!manifest.class_names.empty() && manifest.class_names.size() != manifest.classes.size()) {
@@ -358,7 +259,7 @@ Manifest read_manifest(const std::filesystem::path& path) {
   return parse_manifest_text(read_text_at(path, kMaxWholeFileBytes), path);
 }
 
-Manifest parse_manifest_text(const std::string& text, const std::filesystem::path& path) {
+Manifest parse_manifest_text(std::string text, const std::filesystem::path& path) {
   if (const auto null = std::ranges::find(text, '\0'); null != text.end()) {
     // A power cut leaves such; the parser would take it for the end.
     throw_corrupt_manifest(path,
@@ -366,12 +267,12 @@ Manifest parse_manifest_text(const std::string& text, const std::filesystem::pat
   }
   try {
     return errors_only(path, [&] {
-      ManifestParser parser(path);
-      parser.parse(text);
-      return manifest_of(parser, path);
+      text.reserve(text.size() + simdjson::SIMDJSON_PADDING);
+      dom::parser parser;
+      return manifest_of(parse_manifest(parser, text), path);
     });
-  } catch (const Json::exception& e) {
-    throw_corrupt_manifest(path, fmt::format(kUnreadable, e.what()));
+  } catch (const nlohmann::json::exception& e) {
+    throw_corrupt_manifest(path, fmt::format("the manifest cannot be read ({})", e.what()));
   } catch (const Error& e) {
     if (!e.context().path.empty()) throw;
     if (e.code() == ErrorCode::corrupt) throw_corrupt_manifest(path, e.what());
