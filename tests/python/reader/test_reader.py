@@ -247,7 +247,7 @@ def test_the_commands_print_what_ffinspect_prints(data, driving):
 
 
 def test_the_version_is_that_of_ffkit():
-    header = (ROOT / "format" / "include" / "ffkit" / "format" / "version.h").read_text()
+    header = (ROOT / "base" / "include" / "ffkit" / "base" / "version.h").read_text()
     assert f'#define FFKIT_VERSION "{ffkit_reader.__version__}"' in header
 
 
