@@ -12,6 +12,7 @@
 #   json EXPRESSION         stdout is one JSON document d, of which the Python expression is true
 #   kill_when FILE COMMAND...  runs it in the background, and kills it (-9) as soon as there is FILE
 #   pictures FOLDER N [SEED]  N small JPEGs, FOLDER/0000.jpg ...
+# Cases in fftrain*/ and ffgenerate/ are skipped without the trainer.
 # Programs: $FFCONVERT $FFINSPECT $FFEVAL $FFTRAIN $FFGENERATE (unset without the trainer)
 # $MAKE_DEVKIT $MAKE_DATASET $MAKE_NUSCENES $MAKE_NUSCENES_ROOT. Real data: $FFKIT_SHARED_DATA, may
 # be empty.
@@ -94,6 +95,9 @@ at_exit() {
 trap at_exit EXIT
 cd "$work" || exit 1
 last_command=()
+case $case_file in
+  */cases/fftrain*/* | */cases/ffgenerate/*) [ -n "${FFTRAIN:-}" ] || skip "built without the trainer" ;;
+esac
 # shellcheck source=/dev/null
 source "$case_file"
 result=$?

@@ -12,7 +12,7 @@
 #include "seeds/seeds.h"
 #include "targets.h"
 #include "temp_dir.h"
-#include "text_file.h"
+#include "whole_files.h"
 
 namespace {
 

@@ -1,27 +1,14 @@
 // The loader on a disk with bad sectors: reads that touch them fail with EIO; and on a file system
 // that opens files with O_DIRECT and refuses to read them so.
-#include <fcntl.h>
-#include <gtest/gtest.h>
-#include <sys/types.h>
 #include <sys/uio.h>
 
-#include <algorithm>
-#include <atomic>
-#include <cerrno>
-#include <cstdint>
-#include <span>
-#include <vector>
-
-#include <ffkit/base/error.h>
 #include <ffkit/loader/loader.h>
 
 #include "collect_epoch.h"
-#include "expect_error.h"
 #include "faults/system_calls.h"
-#include "files_of.h"
 #include "make_dataset.h"
-#include "temp_dir.h"
 #include "test_images.h"
+#include "test_prelude.h"
 
 namespace {
 

@@ -1,23 +1,13 @@
 // Two conversions into one folder, one of which ends in the moment that the other looks at the
 // marker.
-#include <fcntl.h>
-#include <gtest/gtest.h>
-#include <sys/types.h>
-
-#include <filesystem>
-#include <functional>
-#include <memory>
-#include <string>
 #include <system_error>
-#include <utility>
 
 #include <ffkit/format/dataset.h>
 
 #include "converter/output/destination.h"
-#include "expect_error.h"
 #include "faults/system_calls.h"
 #include "tar_builder.h"
-#include "temp_dir.h"
+#include "test_prelude.h"
 
 namespace {
 
@@ -55,8 +45,6 @@ int flock_after_call(int fd, int operation) {
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
 
 class ClaimRaceTest : public ::testing::Test {
  protected:

@@ -1,22 +1,17 @@
 // What the converter promises of a power cut: when it has returned, everything is on the disk, and
 // the mark of an unfinished conversion goes only after everything else is.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <ffkit/converter/convert.h>
 #include <ffkit/converter/merge.h>
 #include <ffkit/converter/v1.h>
 
 #include "fake_source.h"
 #include "faults/write_journal.h"
-#include "temp_dir.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::FakeSource;
-using testing::TempDir;
 using testing::WriteJournal;
 
 class Durability : public ::testing::Test {

@@ -1,25 +1,17 @@
 // A file system that hangs, as a network file system without its server does: next(), start_epoch()
 // and the destructor of a loader all return within the time that they promise, and the loader goes
 // on once the file system answers.
-#include <errno.h>
-#include <gtest/gtest.h>
 #include <liburing.h>
-#include <sys/types.h>
 #include <sys/uio.h>
 
 #include <condition_variable>
-#include <functional>
-#include <memory>
-#include <mutex>
-#include <string>
 
-#include <ffkit/base/error.h>
 #include <ffkit/loader/loader.h>
 
 #include "collect_epoch.h"
 #include "faults/system_calls.h"
 #include "make_dataset.h"
-#include "temp_dir.h"
+#include "test_prelude.h"
 
 namespace {
 

@@ -1,21 +1,10 @@
 // Pages of the index are asked for before the loader's I/O thread reads them, so that it does not
 // wait for one after another.
-#include <gtest/gtest.h>
-#include <sys/types.h>
-
-#include <cstdint>
-#include <map>
-#include <mutex>
-#include <set>
-#include <utility>
-#include <vector>
-
-#include <ffkit/format/dataset_writer.h>
-#include <ffkit/format/record.h>
 #include <ffkit/loader/loader.h>
 
 #include "faults/system_calls.h"
-#include "temp_dir.h"
+#include "make_dataset.h"
+#include "test_prelude.h"
 
 namespace {
 
@@ -48,21 +37,6 @@ int noted_fadvise(int fd, off_t offset, off_t num_bytes, int advice) {
 namespace ffkit {
 namespace {
 
-// 5 pages of index, in one shard.
-Dataset make_numbers(const std::filesystem::path& folder) {
-  const Schema schema{{{.name = "label", .type = FieldType::scalar, .dtype = DType::i64}}};
-  DatasetWriter writer(folder, {.split = "train", .schema = schema}, {});
-  std::vector<std::byte> bytes;
-  for (int64_t i = 0; i < 635; ++i) {
-    RecordBuilder builder(schema);
-    builder.set_scalar<int64_t>(0, i);
-    builder.encode(bytes);
-    writer.append(bytes);
-  }
-  writer.finish();
-  return Dataset::open(folder);
-}
-
 class IndexAheadTest : public ::testing::Test {
  protected:
   void start() {
@@ -84,7 +58,8 @@ class IndexAheadTest : public ::testing::Test {
   ffkit::testing::Replaced<&ffkit::testing::Calls::pread> pread_{noted_pread};
   ffkit::testing::Replaced<&ffkit::testing::Calls::posix_fadvise> posix_fadvise_{noted_fadvise};
   testing::TempDir dir_;
-  Dataset dataset_ = make_numbers(dir_ / "train");
+  // 5 pages of index, in one shard.
+  Dataset dataset_ = testing::make_numbers(dir_ / "train", 635, "label");
 };
 
 TEST_F(IndexAheadTest, PagesAreAskedForBeforeTheyAreRead) {

@@ -1,22 +1,8 @@
 // The loader on kernels and file systems that cannot do what newer ones can, or do not tell: it
 // reads all the same.
-#include <errno.h>
-#include <fcntl.h>
-#include <gtest/gtest.h>
 #include <liburing.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/types.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
-#include <atomic>
-#include <functional>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include <ffkit/base/error.h>
 #include <ffkit/loader/loader.h>
 
 #include "collect_epoch.h"
@@ -24,7 +10,7 @@
 #include "io/kernel_read_engine.h"
 #include "io/shard_files.h"
 #include "make_dataset.h"
-#include "temp_dir.h"
+#include "test_prelude.h"
 
 namespace {
 

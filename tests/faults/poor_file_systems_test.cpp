@@ -1,28 +1,14 @@
 // File systems without flock(2), such as Lustre mounted without it, some NFS and some FUSE, and
 // file systems without fsync or rename.
-#include <fcntl.h>
-#include <gtest/gtest.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <filesystem>
-#include <string>
-#include <vector>
-
 #include <ffkit/converter/convert.h>
 #include <ffkit/converter/merge.h>
 #include <ffkit/converter/v1.h>
 #include <ffkit/format/dataset.h>
 
 #include "converter/output/destination.h"
-#include "expect_error.h"
 #include "fake_source.h"
 #include "faults/system_calls.h"
-#include "temp_dir.h"
-#include "text_file.h"
+#include "test_prelude.h"
 
 namespace {
 
@@ -55,9 +41,7 @@ int poor_rename(const char* from, const char* to) {
 namespace ffkit {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::FakeSource;
-using testing::TempDir;
 
 class PoorFileSystemTest : public ::testing::Test {
  protected:

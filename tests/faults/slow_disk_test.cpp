@@ -1,30 +1,11 @@
 // Whether the converter notices a disk that seeks slowly, and one that cannot be read.
-#include <fcntl.h>
-#include <gtest/gtest.h>
-#include <sys/types.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <chrono>
-#include <cstdint>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <mutex>
-#include <numeric>
-#include <set>
-#include <thread>
-#include <vector>
-
 #include <ffkit/sources/webdataset.h>
 
 #include "converter/output/make_shards.h"
-#include "expect_error.h"
 #include "fake_source.h"
 #include "faults/system_calls.h"
 #include "tar_builder.h"
-#include "temp_dir.h"
+#include "test_prelude.h"
 
 namespace {
 

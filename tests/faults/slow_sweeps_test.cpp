@@ -1,20 +1,11 @@
 // What LoaderStatistics says where the sweeps, which field decoders read themselves, lie on a slow
 // disk. The keyframes are read by preadv2(), from the page cache.
-#include <gtest/gtest.h>
-#include <sys/types.h>
-
-#include <atomic>
-#include <chrono>
-#include <cstdint>
-#include <string>
-#include <thread>
-
 #include <ffkit/loader/loader.h>
 #include <ffkit/nuscenes/loading.h>
 
 #include "faults/system_calls.h"
 #include "nuscenes/make_nuscenes.h"
-#include "temp_dir.h"
+#include "test_prelude.h"
 
 namespace {
 

@@ -1,33 +1,16 @@
 // A kernel that takes no reads for a while, being short of memory: the loader waits a little, and
 // an epoch that fails is the only one.
-#include <errno.h>
-#include <fcntl.h>
-#include <gtest/gtest.h>
 #include <liburing.h>
 #include <sched.h>
-#include <signal.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <thread>
-
-#include <ffkit/base/error.h>
 #include <ffkit/loader/loader.h>
 
 #include "collect_epoch.h"
-#include "expect_error.h"
 #include "faults/system_calls.h"
 #include "io/kernel_read_engine.h"
 #include "make_dataset.h"
-#include "temp_dir.h"
+#include "test_prelude.h"
 
 namespace {
 

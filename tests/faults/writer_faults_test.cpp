@@ -1,19 +1,5 @@
 // What ShardWriter, DatasetWriter and write_manifest leave behind on a disk that fails: an Error
 // that names file and reason, and nothing that looks finished but is not.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <cerrno>
-#include <fstream>
-#include <functional>
-#include <iterator>
-#include <map>
-#include <random>
-#include <span>
-#include <string>
-#include <vector>
-
-#include <ffkit/base/error.h>
 #include <ffkit/format/dataset_writer.h>
 #include <ffkit/format/record.h>
 #include <ffkit/format/shard_reader.h>
@@ -21,16 +7,14 @@
 
 #include "faults/fault_injection.h"
 #include "faults/write_journal.h"
-#include "temp_dir.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::Fault;
 using testing::FaultInjection;
 using testing::SystemCall;
-using testing::TempDir;
 
 std::vector<std::byte> make_record(const Schema& schema, int64_t i) {
   // Among them records that are larger than the writer's buffer.
@@ -42,9 +26,7 @@ std::vector<std::byte> make_record(const Schema& schema, int64_t i) {
   builder.set_bytes(0, image);
   builder.set_scalar<int64_t>(1, i);
   builder.set_string(2, id);
-  std::vector<std::byte> record;
-  builder.encode(record);
-  return record;
+  return testing::encoded(builder);
 }
 
 // Made before anything fails.

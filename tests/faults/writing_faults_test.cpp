@@ -1,14 +1,5 @@
 // What is left where any one call of a disk fails while a data set is made, joined, extended or
 // copied: an Error, and nothing that looks finished but is not.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <functional>
-#include <map>
-#include <string>
-
-#include <ffkit/base/error.h>
 #include <ffkit/converter/convert.h>
 #include <ffkit/converter/copy.h>
 #include <ffkit/converter/merge.h>
@@ -17,18 +8,15 @@
 
 #include "fake_source.h"
 #include "faults/fault_injection.h"
-#include "files_of.h"
-#include "temp_dir.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::FakeSource;
 using testing::FaultInjection;
 using testing::files_of;
 using testing::SystemCall;
-using testing::TempDir;
 using Files = std::map<std::string, std::string>;
 
 void make_set_of(const fs::path& folder, int64_t num_samples, ReadMode read) {

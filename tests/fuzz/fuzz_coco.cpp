@@ -1,7 +1,4 @@
 // A COCO annotation file of any bytes: pictures and annotations that fit together, or an Error.
-#include <cstdlib>
-#include <span>
-
 #include "converter/input/input_file.h"
 #include "memory_file.h"
 #include "sources/coco/coco_file.h"

@@ -1,10 +1,6 @@
 // A segmentation of COCO in JSON: runs of pixels that lie in the picture, or an Error.
 #include <simdjson.h>
 
-#include <cstdlib>
-#include <string>
-#include <string_view>
-
 #include "sources/coco/coco_masks.h"
 #include "touch.h"
 

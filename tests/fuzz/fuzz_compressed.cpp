@@ -4,14 +4,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cstdlib>
-#include <span>
-#include <string>
-#include <vector>
-
-#include <ffkit/base/error.h>
-
 #include "converter/input/input_file.h"
 #include "format/content_kind.h"
 #include "sources/archives/compressed_stream.h"

@@ -1,12 +1,6 @@
 // A picture in the dct code, of any bytes: made a JPEG again, decoded whole, scaled and in part.
 // Where the JPEG that comes out has a dct code, the pixels of both must be the same. A JPEG of any
 // bytes: where it gets a dct code, that must give the same bytes back.
-#include <algorithm>
-#include <cstdlib>
-#include <cstring>
-#include <vector>
-
-#include <ffkit/base/error.h>
 #include <ffkit/image/dct_picture.h>
 #include <ffkit/image/image_codec.h>
 

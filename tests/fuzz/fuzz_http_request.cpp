@@ -1,9 +1,5 @@
 // The bytes that come from a browser, or from what is none: a request whose path cannot leave the
 // page, or a problem with a status of 4xx or 5xx.
-#include <cstdlib>
-#include <string>
-#include <string_view>
-
 #include "http/gate.h"
 #include "http/message.h"
 #include "touch.h"

@@ -1,9 +1,6 @@
 // The text files that come with ImageNet, of any bytes: labels, or an Error. The first byte says
 // which: 'm' for LOC_synset_mapping.txt, 'v' for LOC_val_solution.csv, 'g' for the devkit's ground
 // truth, 't' for tiny-imagenet's val_annotations.txt.
-#include <cstdlib>
-#include <string_view>
-
 #include "sources/folder/folder_layout.h"
 #include "sources/imagenet/imagenet_lists.h"
 #include "touch.h"

@@ -3,13 +3,6 @@
 // json_members().
 #include <simdjson.h>
 
-#include <cstdlib>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-#include <ffkit/base/error.h>
-
 #include "sources/files/json_documents.h"
 #include "sources/numbers/json_members.h"
 #include "touch.h"

@@ -2,14 +2,6 @@
 // read back, or Errors.
 #include <simdjson.h>
 
-#include <algorithm>
-#include <cstdlib>
-#include <optional>
-#include <span>
-#include <string_view>
-#include <vector>
-
-#include <ffkit/base/error.h>
 #include <ffkit/format/record.h>
 
 #include "sources/jsonl/json_fields.h"

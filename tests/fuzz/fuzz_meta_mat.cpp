@@ -1,8 +1,4 @@
 // A meta.mat of any bytes: classes, or an Error.
-#include <algorithm>
-#include <cstdlib>
-#include <span>
-
 #include "sources/imagenet/imagenet_lists.h"
 #include "touch.h"
 

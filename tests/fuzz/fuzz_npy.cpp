@@ -1,7 +1,4 @@
 // A .npy file of any bytes: a header whose numbers are all there, or an Error.
-#include <cstdlib>
-#include <span>
-
 #include "sources/numbers/npy_header.h"
 #include "touch.h"
 

@@ -1,8 +1,4 @@
 // A radar's PCD file of any bytes: whole points that were in it, or an Error.
-#include <cstdlib>
-#include <span>
-#include <vector>
-
 #include "sources/nuscenes/points.h"
 #include "touch.h"
 

@@ -1,6 +1,4 @@
 // A pickle of any bytes: values, or an Error. Every value that came of it is looked at.
-#include <ffkit/base/error.h>
-
 #include "base/bytes/pickle.h"
 #include "touch.h"
 

@@ -1,14 +1,5 @@
 // Files of other libraries, of any bytes: the first byte says which. What a reader lists lies in
 // the file and can be read, or is an Error.
-#include <algorithm>
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
-#include <filesystem>
-#include <span>
-#include <string>
-#include <vector>
-
 #include "memory_file.h"
 #include "seeds/seeds.h"
 #include "sources/beton/beton_file.h"

@@ -1,13 +1,8 @@
 // A shard of any bytes: opened, every record read, whole and field by field, every column, a
 // filter, and all of it verified. Errors are expected; crashes, other exceptions, contradictions,
 // leaks and large allocations are not.
-#include <algorithm>
-#include <cstring>
-#include <optional>
 #include <random>
-#include <span>
 
-#include <ffkit/base/error.h>
 #include <ffkit/format/filter.h>
 #include <ffkit/format/record.h>
 #include <ffkit/format/shard_reader.h>

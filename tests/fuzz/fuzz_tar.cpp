@@ -1,11 +1,7 @@
 // A tar of any bytes, as ImageNet's archives are indexed: places of members within the file, or an
 // Error. Members that look like class archives are indexed, too. Nearly every change to a header
 // breaks its sum: the mutator mends them.
-#include <algorithm>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <filesystem>
 
 #include "memory_file.h"
 #include "seeds/seeds.h"

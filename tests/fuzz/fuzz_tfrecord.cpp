@@ -1,11 +1,6 @@
 // What the source tfrecord reads. The first byte says as what the rest is read: a file of records,
 // a tf.train.Example, features.json.
-#include <algorithm>
-#include <cstdlib>
 #include <limits>
-#include <span>
-#include <string_view>
-#include <vector>
 
 #include "sources/tfrecord/tf_features.h"
 #include "sources/tfrecord/tfrecord_scan.h"

@@ -1,10 +1,5 @@
 // A tokenizer.json of any bytes on the first line, and a text behind it: a tokenizer that gives the
 // same tokens by both ways and after it was stored, or Errors.
-#include <algorithm>
-#include <cstdlib>
-#include <string_view>
-#include <vector>
-
 #include <ffkit/text/tokenizer.h>
 
 #include "touch.h"

@@ -3,11 +3,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cstdlib>
-#include <map>
-#include <string>
-#include <vector>
-
 #include "files/torch_file.h"
 #include "touch.h"
 

@@ -1,8 +1,5 @@
 // A text of transforms of any bytes: options that validate() can judge, or an
 // Error(invalid_argument).
-#include <cstdlib>
-#include <string_view>
-
 #include <ffkit/image/transform_text.h>
 
 #include "touch.h"

@@ -1,12 +1,7 @@
 // An FFRecord v1 file of any bytes: read as a data set with every record and the labels, and as a
 // packed folder with every file.
-#include <algorithm>
-#include <cstring>
 #include <random>
-#include <string>
-#include <vector>
 
-#include <ffkit/base/error.h>
 #include <ffkit/format/dataset.h>
 #include <ffkit/format/packed_folder.h>
 #include <ffkit/format/record.h>

@@ -10,12 +10,24 @@ def convert(*arguments):
     subprocess.run([os.environ["FFKIT_FFCONVERT"], *map(str, arguments)], check=True, capture_output=True)
 
 
+def files_of(folder):
+    """The bytes of all files below a folder, by their paths."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in pathlib.Path(folder).rglob("*") if path.is_file()}
+
+
 @pytest.fixture(scope="session")
 def data(tmp_path_factory):
     """A data set folder: train of 60 and val of 20 pictures of 48 pixels, in 4 classes."""
     folder = tmp_path_factory.mktemp("data") / "demo"
     convert("demo", folder, "--classes", 4, "--images", 60, "--val-images", 20, "--size", 48, "--quiet")
     return folder
+
+
+@pytest.fixture(scope="module")
+def ds(data):
+    import ffkit  # not there where a wheel is tried
+
+    return ffkit.Dataset(data, "train")
 
 
 @pytest.fixture(scope="session")

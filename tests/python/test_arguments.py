@@ -10,11 +10,6 @@ import conftest
 import ffkit
 
 
-@pytest.fixture(scope="module")
-def ds(data):
-    return ffkit.Dataset(data, "train")
-
-
 def make(ds, **options):
     return ffkit.Loader(ds, **{"batch_size": 8, "image": None, "num_threads": 1} | options)
 

@@ -10,11 +10,6 @@ import ffkit
 FACTS = ("size", "epoch", "step", "record_indices", "source", "mix_lambda", "replacements")
 
 
-@pytest.fixture(scope="module")
-def ds(data):
-    return ffkit.Dataset(data, "train")
-
-
 def make(ds, size=48, **options):
     return ffkit.Loader(ds, **{"batch_size": 4, "image": ffkit.RandomResizedCrop(size), "num_threads": 2} | options)
 

@@ -4,7 +4,6 @@ import gzip
 import io
 import json
 import os
-import pathlib
 import pickle
 import signal
 import subprocess
@@ -17,14 +16,7 @@ import pytest
 
 import ffkit
 from ffkit import convert
-
-
-def files_of(folder):
-    return {str(path.relative_to(folder)): path.read_bytes() for path in pathlib.Path(folder).rglob("*") if path.is_file()}
-
-
-def ffconvert(*arguments):
-    subprocess.run([os.environ["FFKIT_FFCONVERT"], *map(str, arguments)], check=True, capture_output=True)
+from conftest import convert as ffconvert, files_of
 
 
 def test_bytes_are_those_of_ffconvert(tmp_path):

@@ -11,11 +11,7 @@ import pytest
 
 import ffkit
 import ffkit.convert as convert
-
-
-@pytest.fixture(scope="module")
-def ds(data):
-    return ffkit.Dataset(data, "train")
+from conftest import files_of
 
 
 def test_records_are_dicts_of_all_fields(ds):
@@ -145,10 +141,6 @@ def test_refuses_what_cannot_be(cache):
     with pytest.raises(ffkit.InvalidArgumentError, match="min_free_bytes must be 0 or more"):
         ffkit.set_cache(min_free_bytes=-1)
     assert ffkit._ffkit.cache_options() == (os.fspath(cache), 1 << 30, 0)
-
-
-def files_of(folder):
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def test_a_copy_is_the_same(tmp_path):

@@ -16,11 +16,6 @@ import ffkit
 KEEPS_FREED_MEMORY = "libasan" in os.environ.get("LD_PRELOAD", "")  # for a while
 
 
-@pytest.fixture(scope="module")
-def ds(data):
-    return ffkit.Dataset(data, "train")
-
-
 def make(ds, **options):
     # Batches of 108 kB, which are not copied.
     return ffkit.Loader(ds, **{"batch_size": 4, "image": ffkit.RandomResizedCrop(48), "num_threads": 2} | options)

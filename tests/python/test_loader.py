@@ -10,11 +10,6 @@ import pytest
 import ffkit
 
 
-@pytest.fixture(scope="module")
-def ds(data):
-    return ffkit.Dataset(data, "train")
-
-
 def make(ds, **options):
     return ffkit.Loader(ds, **{"batch_size": 8, "image": ffkit.RandomResizedCrop(16), "num_threads": 2} | options)
 

@@ -5,11 +5,6 @@ import pytest
 import ffkit
 
 
-@pytest.fixture(scope="module")
-def ds(data):
-    return ffkit.Dataset(data, "train")
-
-
 def make(ds, **options):
     return ffkit.Loader(ds, **{"batch_size": 8, "image": ffkit.Resize(48), "num_threads": 3, "order": "sequential", "seed": 9} | options)
 

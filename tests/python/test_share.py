@@ -32,11 +32,6 @@ ALONE = {
 NAMES = ("RANK", "WORLD_SIZE", "LOCAL_", "OMPI_", "PMI_", "MPI_", "SLURM_", "MV2_", "MVP_", "JSM_", "PALS_", "FLUX_", "PMIX_", "PRTE_", "ALPS_", "MPIRUN_")
 
 
-@pytest.fixture(scope="module")
-def ds(data):
-    return ffkit.Dataset(data, "train")
-
-
 @pytest.fixture(autouse=True)
 def no_launcher(monkeypatch):
     for name in [name for name in os.environ if name.startswith(NAMES)]:

@@ -8,11 +8,6 @@ import pytest
 import ffkit
 
 
-@pytest.fixture(scope="module")
-def ds(data):
-    return ffkit.Dataset(data, "train")
-
-
 def make(ds, batch_size=4, **options):
     return ffkit.Loader(ds, batch_size, **{"image": ffkit.RandomResizedCrop(16), "num_threads": 2, "tail": "exact", "seed": 3} | options)
 

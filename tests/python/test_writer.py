@@ -1,7 +1,6 @@
 """ffkit.Writer: what goes in comes out, and nothing half-written looks whole."""
 import io
 import os
-import pathlib
 import signal
 import subprocess
 import sys
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 
 import ffkit
+from conftest import files_of
 
 PIL = pytest.importorskip("PIL.Image")
 DTYPES = {"u8": "uint8", "i8": "int8", "u16": "uint16", "i16": "int16", "u32": "uint32", "i32": "int32", "u64": "uint64", "i64": "int64",
@@ -25,10 +25,6 @@ def encoded(array, kind="JPEG"):
     file = io.BytesIO()
     PIL.fromarray(array).save(file, kind)
     return file.getvalue()
-
-
-def files_of(folder):
-    return {path.relative_to(folder): path.read_bytes() for path in pathlib.Path(folder).rglob("*") if path.is_file()}
 
 
 def test_every_type_comes_back(tmp_path):

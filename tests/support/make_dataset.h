@@ -12,6 +12,7 @@
 
 #include <ffkit/base/compression.h>
 #include <ffkit/format/dataset.h>
+#include <ffkit/format/dataset_writer.h>
 #include <ffkit/format/manifest.h>
 #include <ffkit/format/record.h>
 #include <ffkit/format/shard_writer.h>
@@ -110,6 +111,22 @@ void write_split(const std::filesystem::path& folder, const Schema& schema, int6
   for (int64_t i = 0; i < num_records; ++i) writer.append(record(i));
   manifest.shards.push_back({writer.finish(), "shard-00000.ffr"});
   write_manifest(folder / "manifest.json", manifest);
+}
+
+// A new split of one field, which holds the number of its record.
+inline Dataset make_numbers(const std::filesystem::path& folder, int64_t count,
+                            const char* field = "n") {
+  const Schema schema{{{.name = field, .type = FieldType::scalar, .dtype = DType::i64}}};
+  DatasetWriter writer(folder, {.split = "train", .schema = schema});
+  RecordBuilder builder(schema);
+  std::vector<std::byte> record;
+  for (int64_t i = 0; i < count; ++i) {
+    builder.set_scalar<int64_t>(0, i);
+    builder.encode(record);
+    writer.append(record);
+  }
+  writer.finish();
+  return Dataset::open(folder);
 }
 
 }  // namespace ffkit::testing

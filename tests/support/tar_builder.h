@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string>
 
-#include "text_file.h"
+#include "whole_files.h"
 
 namespace ffkit::testing {
 

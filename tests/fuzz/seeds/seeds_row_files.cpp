@@ -6,7 +6,7 @@
 #include "sources/rows/beton_builder.h"
 #include "sources/rows/lmdb_builder.h"
 #include "sources/rows/recordio_builder.h"
-#include "text_file.h"
+#include "whole_files.h"
 
 namespace ffkit::fuzzing {
 namespace {

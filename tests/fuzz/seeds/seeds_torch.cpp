@@ -3,7 +3,7 @@
 
 #include "seeds/seeds.h"
 #include "support/pth_builder.h"
-#include "text_file.h"
+#include "whole_files.h"
 
 namespace ffkit::fuzzing {
 namespace {

@@ -1,6 +1,5 @@
 """ffkit with torch and torchvision; runs in the Python that has them."""
 import io
-import pathlib
 
 import numpy
 import PIL.Image
@@ -14,11 +13,7 @@ from torchvision.transforms import v2
 import epoch_cases
 import ffkit
 import ffkit.torch
-
-
-@pytest.fixture(scope="module")
-def ds(data):
-    return ffkit.Dataset(data, "train")
+from conftest import files_of
 
 
 def make(ds, **options):
@@ -286,10 +281,6 @@ def test_the_loader_with_torchs_arguments(ds):
     again = ffkit.torch.DataLoader(ds, 16, shuffle=True, drop_last=True, transform=compose, seed=3)
     again.load_state_dict(shuffled.state_dict())
     assert again.loader.epoch == 6
-
-
-def files_of(folder):
-    return {path.relative_to(folder): path.read_bytes() for path in pathlib.Path(folder).rglob("*") if path.is_file()}
 
 
 def test_image_folder_by_torchs_workers(tmp_path):

@@ -79,11 +79,6 @@ def host(monkeypatch):
     gc.collect()
 
 
-@pytest.fixture(scope="module")
-def ds(data):
-    return ffkit.Dataset(data, "train")
-
-
 def make(ds, **options):
     return ffkit.Loader(ds, **{"batch_size": 2, "image": ffkit.RandomResizedCrop(80), "num_threads": 2, "tail": "exact"} | options)
 

@@ -1,20 +1,16 @@
 """Conversions of the samples with some ids alone: only=."""
 import os
-import pathlib
 import subprocess
 
 import pytest
 
 import ffkit
 from ffkit import convert
+from conftest import files_of
 
 
 def ids_of(folder, split="train"):
     return [record["id"] for record in ffkit.Dataset(folder, split)]
-
-
-def files_of(folder):
-    return {str(path.relative_to(folder)): path.read_bytes() for path in pathlib.Path(folder).rglob("*") if path.is_file()}
 
 
 class Numbers(convert.Source):

@@ -1,22 +1,15 @@
-#include <gtest/gtest.h>
-
-#include <fstream>
-
 #include <ffkit/base/compression.h>
 #include <ffkit/base/crc32c.h>
 #include <ffkit/format/record.h>
 #include <ffkit/format/shard_reader.h>
 #include <ffkit/format/shard_writer.h>
 
-#include "expect_error.h"
 #include "format/shard/shard_layout.h"
 #include "random_records.h"
-#include "temp_dir.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {
-
-using testing::TempDir;
 
 Schema text_schema() {
   return Schema{
@@ -33,9 +26,7 @@ std::vector<std::byte> text_record(const Schema& schema, int64_t i, int num_repe
   RecordBuilder builder(schema);
   builder.set_string(0, text);
   builder.set_scalar<int64_t>(1, i);
-  std::vector<std::byte> record;
-  builder.encode(record);
-  return record;
+  return testing::encoded(builder);
 }
 
 std::vector<std::vector<std::byte>> text_records(int64_t count, int num_repeats = 1) {
@@ -112,8 +103,7 @@ TEST(Compression, WhatDoesNotShrinkIsStoredAsItIs) {
   const auto noise = random.bytes(5000);
   RecordBuilder builder(schema);
   builder.set_bytes(0, noise);
-  std::vector<std::byte> record;
-  builder.encode(record);
+  std::vector<std::byte> record = testing::encoded(builder);
   RecordCompressor compressor({.level = 19});
   const StoredRecord stored = compressor.compress(record);
   EXPECT_EQ(stored.codec, Codec::none);

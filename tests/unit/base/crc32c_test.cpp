@@ -1,15 +1,9 @@
-#include <gtest/gtest.h>
 #include <sys/mman.h>
-#include <unistd.h>
-
-#include <random>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include <ffkit/base/crc32c.h>
 
 #include "base/bytes/crc32c_paths.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {

@@ -1,16 +1,9 @@
-#include <gtest/gtest.h>
 #include <sched.h>
-#include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
-#include <optional>
-#include <string>
 
 #include <ffkit/base/machine.h>
 
 #include "base/machine/cgroup_limits.h"
-#include "temp_dir.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {

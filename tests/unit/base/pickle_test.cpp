@@ -1,12 +1,6 @@
 #include "base/bytes/pickle.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <limits>
-#include <string>
-
-#include "expect_error.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {

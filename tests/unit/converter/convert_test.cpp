@@ -1,30 +1,13 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <set>
-
 #include <nlohmann/json.hpp>
 
-#include <ffkit/converter/convert.h>
-#include <ffkit/format/dataset.h>
 #include <ffkit/sources/demo.h>
-#include <ffkit/sources/folder.h>
 #include <ffkit/sources/jsonl.h>
 #include <ffkit/sources/registry.h>
 
-#include "expect_error.h"
-#include "pictures.h"
-#include "tar_builder.h"
-#include "temp_dir.h"
+#include "converter_prelude.h"
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using testing::TempDir;
-using testing::write_file;
 
 void write_pictures(const fs::path& folder) {
   for (int i = 0; i < 40; ++i) {

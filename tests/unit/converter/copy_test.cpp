@@ -1,23 +1,12 @@
-#include <gtest/gtest.h>
-
-#include <fstream>
-
 #include <ffkit/converter/copy.h>
 #include <ffkit/converter/leftovers.h>
-#include <ffkit/format/dataset.h>
-#include <ffkit/format/dataset_writer.h>
 #include <ffkit/format/record.h>
 #include <ffkit/format/unfinished.h>
 
-#include "expect_error.h"
-#include "temp_dir.h"
+#include "converter_prelude.h"
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
-using testing::read_file;
-using testing::TempDir;
 
 void write_split(const fs::path& folder, const std::string& split, int64_t num_records) {
   const Schema schema{
@@ -27,14 +16,12 @@ void write_split(const fs::path& folder, const std::string& split, int64_t num_r
   DatasetWriter writer(folder / split, {.split = split, .schema = schema},
                        {.shard_bytes = 1 << 20});
   RecordBuilder builder(schema);
-  std::vector<std::byte> record;
   for (int64_t i = 0; i < num_records; ++i) {
     const std::vector<std::byte> data(static_cast<size_t>(30'000 + 777 * (i % 5)),
                                       static_cast<std::byte>(i));
     builder.set_bytes(0, data);
     builder.set_scalar<int64_t>(1, i);
-    builder.encode(record);
-    writer.append(record);
+    writer.append(testing::encoded(builder));
   }
   writer.finish();
 }

@@ -1,27 +1,10 @@
 #include "output/destination.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <cerrno>
-#include <limits>
-
-#include <ffkit/base/error.h>
-#include <ffkit/format/dataset.h>
-
-#include "expect_error.h"
+#include "converter_prelude.h"
 #include "output/destination_checks.h"
-#include "tar_builder.h"
-#include "temp_dir.h"
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using testing::TempDir;
-using testing::write_file;
 
 std::vector<std::string> names_in(const fs::path& folder) {
   std::vector<std::string> names;

@@ -1,33 +1,11 @@
 // Conversions that end early, for whatever reason: what is finished stays, and the folder says how
 // to go on.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <filesystem>
-#include <functional>
-#include <map>
-#include <new>
-#include <string>
 #include <system_error>
 
-#include <ffkit/converter/convert.h>
-#include <ffkit/format/dataset.h>
-
-#include "expect_error.h"
-#include "fake_source.h"
-#include "files_of.h"
-#include "tar_builder.h"
-#include "temp_dir.h"
+#include "converter_prelude.h"
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
-using ::testing::AllOf;
-using testing::FakeSource;
-using testing::files_of;
-using ::testing::HasSubstr;
-using testing::TempDir;
 
 constexpr int64_t kEarlySamples = 4000;  // about 4 shards
 

@@ -1,10 +1,4 @@
 // What becomes of pictures that EXIF data turn, on their way into records.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <string>
-#include <vector>
-
 #include <ffkit/converter/image_storage.h>
 #include <ffkit/image/dct_picture.h>
 #include <ffkit/image/image_codec.h>
@@ -14,8 +8,8 @@
 #include <ffkit/sources/registry.h>
 
 #include "encode_for_test.h"
-#include "expect_error.h"
 #include "test_images.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {

@@ -1,39 +1,23 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <filesystem>
-#include <fstream>
-
 #include <nlohmann/json.hpp>
 
-#include <ffkit/base/error.h>
-#include <ffkit/converter/convert.h>
 #include <ffkit/converter/image_storage.h>
-#include <ffkit/format/dataset.h>
 #include <ffkit/format/record.h>
 #include <ffkit/image/dct_picture.h>
 #include <ffkit/image/image_codec.h>
 #include <ffkit/image/image_resizer.h>
 #include <ffkit/sources/demo.h>
-#include <ffkit/sources/folder.h>
 
+#include "converter_prelude.h"
 #include "encode_for_test.h"
-#include "expect_error.h"
 #include "little_memory.h"
-#include "shared_data.h"
-#include "temp_dir.h"
 #include "test_images.h"
 
 namespace ffkit {
 namespace {
 
 using testing::copy;
-using ::testing::ElementsAre;
 using testing::encode_jpeg_as;
-using ::testing::IsEmpty;
 using testing::make_picture;
-using ::testing::Pair;
 using testing::Picture;
 
 using Bytes = std::vector<std::byte>;

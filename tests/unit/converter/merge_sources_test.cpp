@@ -1,34 +1,13 @@
 // What merge and append do with their sources: locked, taken once, with what was said about their
 // samples.
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/file.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <string>
-
-#include <ffkit/converter/convert.h>
-#include <ffkit/converter/merge.h>
-#include <ffkit/format/dataset.h>
-#include <ffkit/sources/folder.h>
 #include <ffkit/sources/transcode.h>
 
-#include "expect_error.h"
-#include "fake_source.h"
-#include "pictures.h"
-#include "tar_builder.h"
-#include "temp_dir.h"
-#include "text_file.h"
+#include "converter_prelude.h"
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
-using testing::FakeSource;
-using testing::TempDir;
 
 // A split "train" of which `bad` samples are named in the report.
 void make_set(const fs::path& folder, int64_t num_samples, const std::vector<int64_t>& bad = {}) {

@@ -1,28 +1,13 @@
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <ffkit/converter/merge.h>
 #include <ffkit/converter/v1.h>
-#include <ffkit/format/dataset.h>
-#include <ffkit/format/dataset_writer.h>
 #include <ffkit/format/unfinished.h>
 
-#include "expect_error.h"
+#include "converter_prelude.h"
 #include "merge/shard_mover.h"
-#include "tar_builder.h"
-#include "temp_dir.h"
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
-using ::testing::ElementsAre;
-using testing::TempDir;
 
 struct SplitSpec {
   std::string split = "train";
@@ -44,15 +29,13 @@ void write_split(const fs::path& folder, const SplitSpec& spec) {
                         .options = {{"seed", spec.seed}, {"order", "source"}}},
                        {.shard_bytes = 1 << 20});
   RecordBuilder builder(schema);
-  std::vector<std::byte> record;
   for (int64_t i = spec.first; i < spec.first + spec.num_records; ++i) {
     const std::vector<std::byte> image(400'000, static_cast<std::byte>(i));
     builder.set_bytes(0, image);
     builder.set_scalar<int64_t>(1, i);
     const std::string id = std::to_string(i);
     if (spec.has_id) builder.set_string(2, id);
-    builder.encode(record);
-    writer.append(record);
+    writer.append(testing::encoded(builder));
   }
   writer.finish();
 }

@@ -1,20 +1,9 @@
-#include <gtest/gtest.h>
-
-#include <fstream>
-#include <random>
-#include <string>
-#include <thread>
-#include <vector>
-
 #include "converter/input/input_file.h"
 #include "converter/places/read_ahead.h"
-#include "expect_error.h"
-#include "temp_dir.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
 
 // A file of a store: file:// is one.
 class ObjectFileTest : public ::testing::Test {

@@ -24,7 +24,7 @@
 #include <ffkit/sources/registry.h>
 
 #include "converter/output/store_claim.h"
-#include "files_of.h"
+#include "whole_files.h"
 #include "temp_dir.h"
 
 namespace ffkit {

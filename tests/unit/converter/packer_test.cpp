@@ -1,33 +1,10 @@
 #include "pack/packer.h"
 
-#include <fmt/format.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <numeric>
-#include <thread>
-
-#include <ffkit/base/error.h>
-#include <ffkit/format/dataset.h>
-#include <ffkit/format/dataset_writer.h>
-
-#include "expect_error.h"
-#include "fake_source.h"
-#include "files_of.h"
+#include "converter_prelude.h"
 #include "plan/split_plan.h"
-#include "tar_builder.h"
-#include "temp_dir.h"
 
 namespace ffkit {
 namespace {
-
-using ::testing::ElementsAre;
-using testing::FakeSource;
-using testing::files_of;
-using testing::TempDir;
 
 // Appends to one data set.
 class DatasetSink : public PackSink {

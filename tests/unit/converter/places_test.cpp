@@ -1,20 +1,9 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <fstream>
-#include <string>
-#include <vector>
-
 #include "converter/places/brace_list.h"
 #include "converter/places/place.h"
-#include "expect_error.h"
-#include "temp_dir.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
-using ::testing::ElementsAre;
 
 std::vector<std::string> names(const std::string& path) {
   std::vector<std::string> all;

@@ -1,39 +1,13 @@
 // What a conversion is made from must not change between its runs, nor differ between its parts.
-#include <fmt/format.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <filesystem>
-#include <functional>
-#include <map>
-#include <string>
-
-#include <ffkit/converter/convert.h>
-#include <ffkit/converter/merge.h>
-#include <ffkit/format/dataset.h>
 #include <ffkit/sources/coco.h>
-#include <ffkit/sources/folder.h>
 #include <ffkit/sources/jsonl.h>
 #include <ffkit/sources/transcode.h>
 #include <ffkit/sources/webdataset.h>
 
-#include "expect_error.h"
-#include "fake_source.h"
-#include "files_of.h"
-#include "pictures.h"
-#include "tar_builder.h"
-#include "temp_dir.h"
+#include "converter_prelude.h"
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
-using testing::FakeSource;
-using testing::files_of;
-using testing::jpeg_picture;
-using testing::read_file;
-using testing::TempDir;
-using testing::write_file;
 
 constexpr int kPictures = 30;
 

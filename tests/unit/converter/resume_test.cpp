@@ -1,31 +1,9 @@
 // Conversions that end early and go on, that are shared among machines, or gather: the same bytes
 // every time.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <filesystem>
-#include <map>
-#include <string>
-
-#include <ffkit/converter/convert.h>
-#include <ffkit/converter/merge.h>
-#include <ffkit/format/dataset.h>
-
-#include "expect_error.h"
-#include "fake_source.h"
-#include "files_of.h"
-#include "tar_builder.h"
-#include "temp_dir.h"
+#include "converter_prelude.h"
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
-using ::testing::AllOf;
-using testing::FakeSource;
-using testing::files_of;
-using ::testing::HasSubstr;
-using testing::TempDir;
 
 constexpr int64_t kSamples = 8000;  // about 8 shards
 const std::vector<int64_t> kBad = {5, 333, 334, 7999};

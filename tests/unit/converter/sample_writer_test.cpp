@@ -1,30 +1,9 @@
-#include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cstdint>
-#include <filesystem>
-#include <future>
-#include <memory>
-#include <stdexcept>
-#include <string>
-#include <vector>
-
 #include <ffkit/converter/sample_writer.h>
-#include <ffkit/format/dataset.h>
 
-#include "child_process.h"
-#include "expect_error.h"
-#include "files_of.h"
-#include "temp_dir.h"
-#include "text_file.h"
+#include "converter_prelude.h"
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
-using testing::files_of;
-using testing::TempDir;
 
 Schema numbered_schema() {
   return {{{.name = "label", .type = FieldType::scalar, .dtype = DType::i64, .column = true},

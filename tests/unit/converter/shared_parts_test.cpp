@@ -1,38 +1,13 @@
 // The parts of a conversion that share one folder, and the last of which merges all.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <atomic>
-#include <chrono>
-#include <filesystem>
-#include <map>
-#include <optional>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <ffkit/converter/convert.h>
 #include <ffkit/converter/leftovers.h>
-#include <ffkit/converter/merge.h>
-#include <ffkit/format/dataset.h>
 
 #include "base/file/file_lock.h"
 #include "converter/output/store_claim.h"
-#include "expect_error.h"
-#include "fake_source.h"
-#include "files_of.h"
-#include "temp_dir.h"
-#include "text_file.h"
+#include "converter_prelude.h"
+#include "plan/part_range.h"
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
-using ::testing::Contains;
-using testing::FakeSource;
-using testing::files_of;
-using ::testing::HasSubstr;
-using testing::TempDir;
 
 constexpr int64_t kSamplesOfAll = 8000;  // about 8 shards
 const std::vector<int64_t> kBadOfAll = {5, 333, 334, 7999};
@@ -339,6 +314,37 @@ TEST_F(SharedPartsTest, LeftoversOfParts) {
   }
   EXPECT_GT(remove_leftovers(set_, /*unfinished=*/true, {}).num_removed, 2);
   for (const auto& [name, bytes] : files_of(set_)) ADD_FAILURE() << name;
+}
+
+TEST(PartRange, IsReadAsItIsWritten) {
+  const PartRange range{
+      .part = {.index = 2, .count = 8}, .begin_shard = 10, .end_shard = 20, .num_shards = 80};
+  EXPECT_EQ(range.text(), "2/8: shards 10 to 19 of 80");
+  const auto read = parse_part_range(range.text());
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->part.index, 2);
+  EXPECT_EQ(read->part.count, 8);
+  EXPECT_EQ(read->begin_shard, 10);
+  EXPECT_EQ(read->end_shard, 20);
+  EXPECT_EQ(read->num_shards, 80);
+}
+
+TEST(PartRange, NumbersMayBeginWithAnyDigit) {
+  for (const char* text : {"1/9: shards 0 to 0 of 9", "9/9: shards 9 to 90 of 99"}) {
+    const auto read = parse_part_range(text);
+    ASSERT_TRUE(read) << text;
+    EXPECT_EQ(read->text(), text);
+  }
+}
+
+TEST(PartRange, IsReadOfNothingElse) {
+  for (const char* text :
+       {"", "2/8", "2/8: shards 10 to 19", "2/8: shards 10 to 19 of", "2/8: shards 10 to 19 of 80 ",
+        "2/8: shards 10-19 of 80", "2/8: shards -10 to 19 of 80", "02/8: shards 10 to 19 of 80",
+        "2/8: shards 10 to 19 of 99999999999999999999",
+        "2/8: shards 10 to 9223372036854775807 of 80"}) {
+    EXPECT_FALSE(parse_part_range(text)) << text;
+  }
 }
 
 }  // namespace

@@ -1,21 +1,12 @@
-#include <fmt/format.h>
-#include <gtest/gtest.h>
+#include <ffkit/base/crc32c.h>
+#include <ffkit/format/record.h>
 
-#include <algorithm>
-#include <atomic>
-
-#include <ffkit/converter/convert.h>
-#include <ffkit/format/dataset.h>
-
-#include "expect_error.h"
+#include "converter/output/split_writer.h"
+#include "converter_prelude.h"
 #include "plan/split_plan.h"
-#include "tar_builder.h"
-#include "temp_dir.h"
 
 namespace ffkit {
 namespace {
-
-using testing::TempDir;
 
 // Short texts that resemble one another, as dictionaries like them; some samples can be bad.
 class TextSource : public Source {
@@ -164,6 +155,34 @@ TEST(SplitCompression, IsNotMentionedWhenOff) {
   const Dataset dataset = Dataset::open(dir / "out", "train");
   EXPECT_EQ(dataset.manifest().options.count("zstd_level"), 0U);
   EXPECT_EQ(dataset.locate(0).record.codec, Codec::none);
+}
+
+// Where the system gives no thread more, shards are closed by the one that waits for them.
+TEST(SplitWriter, ClosesShardsWithoutAnotherThread) {
+  const testing::TempDir dir;
+  fs::permissions(dir.path(), fs::perms::all);  // for the child, who is another user
+  const auto child = [&dir] {
+    const testing::FakeSource source(3);
+    const std::vector<SplitPlan> plans = plan_splits(source, {.num_threads = 1});
+    testing::allow_no_more_threads();
+    SplitWriter writer(source, plans.front(), dir / "train", dir / "train");
+    writer.begin(0);
+    const Schema schema = source.schema();
+    RecordBuilder builder(schema);
+    SampleBuffers buffers;
+    std::vector<std::byte> record;
+    for (int64_t i = 0; i < 3; ++i) {
+      source.read(0, i, builder, buffers);
+      builder.encode(record);
+      writer.append(record, {.bytes = record, .crc32c = crc32c(record)}, "");
+    }
+    writer.end();
+    const std::vector<ManifestShard> shards = writer.finish();
+    testing::expect(shards.size() == 1 && shards[0].num_records == 3, "a shard of 3 records");
+    testing::expect(fs::exists(dir / "train/shard-00000.ffr"), "it is there");
+    _exit(0);
+  };
+  EXPECT_EXIT(child(), ::testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

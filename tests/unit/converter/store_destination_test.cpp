@@ -1,19 +1,5 @@
 // Data sets that are written to a store; file:// is one that needs no server. tests/storage has the
 // others.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <atomic>
-#include <chrono>
-#include <filesystem>
-#include <fstream>
-#include <map>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <ffkit/converter/convert.h>
-#include <ffkit/converter/merge.h>
 #include <ffkit/converter/sample_writer.h>
 #include <ffkit/format/dataset.h>
 #include <ffkit/sources/jsonl.h>
@@ -21,20 +7,10 @@
 #include "base/file/file_lock.h"
 #include "converter/output/destination.h"
 #include "converter/output/store_claim.h"
-#include "expect_error.h"
-#include "fake_source.h"
-#include "files_of.h"
-#include "temp_dir.h"
-#include "text_file.h"
+#include "converter_prelude.h"
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
-using testing::FakeSource;
-using testing::files_of;
-using ::testing::HasSubstr;
-using testing::TempDir;
 
 constexpr int64_t kSamplesInStore = 8000;  // about 8 shards
 const std::vector<int64_t> kBadInStore = {5, 333, 334, 7999};

@@ -1,29 +1,13 @@
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/file.h>
-#include <unistd.h>
 
-#include <ffkit/converter/convert.h>
-#include <ffkit/converter/merge.h>
 #include <ffkit/converter/v1.h>
-#include <ffkit/format/dataset_writer.h>
 #include <ffkit/format/unfinished.h>
 #include <ffkit/sources/transcode.h>
 
-#include "expect_error.h"
-#include "shared_data.h"
-#include "tar_builder.h"
-#include "temp_dir.h"
+#include "converter_prelude.h"
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
-using ::testing::ElementsAre;
-using testing::read_file;
-using testing::TempDir;
 
 // A split whose image and note have sizes on both sides of Python's frame size; records run on from
 // `first`.
@@ -37,7 +21,6 @@ Dataset make_split(const fs::path& folder, const std::string& split, int64_t num
                        {.split = split, .schema = schema, .classes = {"cat", "dog", "newt"}},
                        {.shard_bytes = 1 << 20});
   RecordBuilder builder(schema);
-  std::vector<std::byte> record;
   for (int64_t i = 0; i < num_records; ++i) {
     const std::vector<std::byte> image(static_cast<size_t>(60'000 + 3000 * (i % 5)),
                                        static_cast<std::byte>(i));
@@ -46,8 +29,7 @@ Dataset make_split(const fs::path& folder, const std::string& split, int64_t num
     builder.set_bytes(1, image);
     if (label_dtype == DType::i64) builder.set_scalar<int64_t>(2, i % 3);
     if (label_dtype == DType::u8) builder.set_scalar<uint8_t>(2, static_cast<uint8_t>(i % 3));
-    builder.encode(record);
-    writer.append(record);
+    writer.append(testing::encoded(builder));
   }
   writer.finish();
   return Dataset::open(folder, split);
@@ -170,8 +152,7 @@ TEST(WriteV1, RefusesWhatV1CannotHold) {
   // A null is found on the way; what was written goes again.
   DatasetWriter writer(dir / "nulls", {.split = "train", .schema = train.schema()});
   RecordBuilder builder(train.schema());
-  std::vector<std::byte> record;
-  builder.encode(record);
+  std::vector<std::byte> record = testing::encoded(builder);
   writer.append(record);
   writer.finish();
   EXPECT_ERROR(write_v1({Dataset::open(dir / "nulls")}, dir / "v1", {}), invalid_argument,

@@ -1,10 +1,6 @@
 #include "content_kind.h"
 
-#include <gtest/gtest.h>
-
-#include <span>
-#include <string>
-#include <string_view>
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {

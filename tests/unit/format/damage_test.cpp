@@ -1,30 +1,18 @@
 // Every bit of a file flipped, one at a time, and every length it can be cut to: reading everything
 // ends in the right bytes or in an error that names the file; never in a crash, never in other
 // bytes.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <fstream>
-#include <set>
-
 #include <ffkit/base/crc32c.h>
-#include <ffkit/base/error.h>
-#include <ffkit/format/record.h>
 #include <ffkit/format/shard_reader.h>
-#include <ffkit/format/shard_writer.h>
 
-#include "expect_error.h"
+#include "format_prelude.h"
 #include "memory_file.h"
 #include "random_records.h"
-#include "temp_dir.h"
 #include "v1_file_builder.h"
 
 namespace ffkit {
 namespace {
 
-using ::testing::HasSubstr;
 using testing::MemoryFile;
-using testing::TempDir;
 
 // All that a reader can be asked for.
 struct Content {
@@ -232,8 +220,7 @@ TEST(HostileRecord, FieldThatEndsBehindItsRecordIsRefused) {
   const auto secret = std::as_bytes(std::span(text));
   RecordBuilder builder(schema);
   builder.set_bytes(0, secret);
-  std::vector<std::byte> other;
-  builder.encode(other);
+  std::vector<std::byte> other = testing::encoded(builder);
   for (const size_t excess : {1, 8, 24, 64, 80}) {
     const auto seen = std::span<const std::byte>(other).first(excess);
     const auto hostile = record_that_ends_at(16 + excess, seen);

@@ -1,20 +1,8 @@
 // Several data sets behind one record number: Dataset::chain().
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <string>
-#include <vector>
-
-#include <ffkit/format/dataset.h>
-#include <ffkit/format/dataset_writer.h>
-
-#include "expect_error.h"
-#include "temp_dir.h"
+#include "format_prelude.h"
 
 namespace ffkit {
 namespace {
-
-using ::testing::ElementsAre;
 
 const Field kIdField{.name = "id", .type = FieldType::string, .column = true};
 const Field kLabelField{
@@ -44,7 +32,6 @@ Dataset write_set(const std::filesystem::path& folder, const SetSpec& spec) {
                         .class_ids = spec.class_ids,
                         .source = spec.source},
                        {.compression = {.level = spec.level}});
-  std::vector<std::byte> record;
   for (int64_t i = 0; i < spec.num_records; ++i) {
     RecordBuilder builder(writer.schema());
     const std::string id = folder.filename().string() + std::to_string(i);
@@ -57,8 +44,7 @@ Dataset write_set(const std::filesystem::path& folder, const SetSpec& spec) {
         builder.set_scalar<float>(f, static_cast<float>(i) + 0.5F);
       if (name == "box") builder.set_tensor(f, {DType::f64, {3}, std::as_bytes(std::span(box))});
     }
-    builder.encode(record);
-    writer.append(record);
+    writer.append(testing::encoded(builder));
   }
   writer.finish();
   return Dataset::open(folder);

@@ -1,21 +1,9 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <sys/stat.h>
+#include <ffkit/format/unfinished.h>
 
-#include <fstream>
-
-#include <ffkit/format/dataset.h>
-#include <ffkit/format/dataset_writer.h>
-
-#include "expect_error.h"
-#include "temp_dir.h"
-#include "text_file.h"
+#include "format_prelude.h"
 
 namespace ffkit {
 namespace {
-
-using ::ffkit::testing::TempDir;
-using ::testing::ElementsAre;
 
 Manifest write_split(const std::filesystem::path& folder, const std::string& split,
                      int64_t num_records, size_t image_bytes = 5000) {
@@ -26,15 +14,13 @@ Manifest write_split(const std::filesystem::path& folder, const std::string& spl
       {.split = split, .schema = schema, .classes = {"cat", "dog"}, .options = {{"seed", "1"}}},
       {.shard_bytes = 1 << 20});
   RecordBuilder builder(schema);
-  std::vector<std::byte> record;
   for (int64_t i = 0; i < num_records; ++i) {
     const std::vector<std::byte> image(image_bytes, static_cast<std::byte>(i));
     const std::string id = split + std::to_string(i);
     builder.set_bytes(0, image);
     builder.set_scalar<int64_t>(1, i % 2);
     builder.set_string(2, id);
-    builder.encode(record);
-    writer.append(record);
+    writer.append(testing::encoded(builder));
   }
   return writer.finish();
 }
@@ -277,6 +263,24 @@ TEST(Dataset, WithoutShardsIsOfTheNewestVersion) {
   const Dataset dataset = Dataset::open(dir.path());
   EXPECT_EQ(dataset.format_version(), 2);
   EXPECT_EQ(dataset.num_records(), 0);
+}
+
+TEST(UnfinishedMarker, IsReadAsItIsWritten) {
+  const UnfinishedMarker written{.kind = "merge", .plan = "p", .command = "cd / && ffconvert x"};
+  const UnfinishedMarker read = parse_unfinished_marker(to_text(written));
+  EXPECT_EQ(read.kind, "merge");
+  EXPECT_EQ(read.plan, "p");
+  EXPECT_EQ(read.command, "cd / && ffconvert x");
+}
+
+// The rest of it would be read as other members.
+TEST(UnfinishedMarker, HasNoCommandOfSeveralLines) {
+  for (const char* command : {"a\nplan q", "a\rb"}) {
+    const UnfinishedMarker read =
+        parse_unfinished_marker(to_text({.kind = "v1", .plan = "p", .command = command}));
+    EXPECT_EQ(read.command, "");
+    EXPECT_EQ(read.plan, "p");
+  }
 }
 
 }  // namespace

@@ -1,24 +1,9 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <fstream>
-#include <limits>
-
-#include <ffkit/format/dataset.h>
-#include <ffkit/format/dataset_writer.h>
 #include <ffkit/format/filter.h>
-#include <ffkit/format/record.h>
-#include <ffkit/format/shard_writer.h>
 
-#include "expect_error.h"
-#include "temp_dir.h"
+#include "format_prelude.h"
 
 namespace ffkit {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using testing::TempDir;
 
 class FilterTest : public ::testing::Test {
  protected:
@@ -29,14 +14,12 @@ class FilterTest : public ::testing::Test {
     const char* ids[] = {"a/1", "a/2", "b/1", "b 2", "it's", ""};
     const int64_t labels[] = {0, 1, 2, 3, -5, std::numeric_limits<int64_t>::max()};
     RecordBuilder builder(schema_);
-    std::vector<std::byte> record;
     for (size_t i = 0; i < 6; ++i) {
       builder.set_scalar<int64_t>(0, labels[i]);
       builder.set_scalar<double>(1, times[i]);
       builder.set_string(2, ids[i]);
       builder.set_string(3, "x");
-      builder.encode(record);
-      writer.append(record);
+      writer.append(testing::encoded(builder));
     }
     writer.finish();
     reader_.emplace(path_);
@@ -111,13 +94,11 @@ Dataset write_classes(const std::filesystem::path& folder, std::vector<Field> mo
        .classes = {"n01", "n02", "n03", "n04"},
        .class_names = {"tench, Tinca tinca", "crane", "crane, machine", "9..10, a name"}},
       {});
-  std::vector<std::byte> record;
   for (int64_t i = 0; i < 8; ++i) {
     RecordBuilder builder(writer.schema());
     builder.set_scalar<int64_t>(0, i % 4);
     if (!more.empty()) builder.set_string(1, i == 5 ? "n01" : "other");
-    builder.encode(record);
-    writer.append(record);
+    writer.append(testing::encoded(builder));
   }
   writer.finish();
   return Dataset::open(folder);

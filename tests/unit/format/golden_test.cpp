@@ -1,21 +1,10 @@
 // The files in tests/golden/: what releases have written must stay readable, and be written alike.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <cstdlib>
-
-#include <ffkit/format/dataset.h>
-#include <ffkit/format/dataset_writer.h>
-
+#include "format_prelude.h"
 #include "random_records.h"
-#include "temp_dir.h"
-#include "text_file.h"
 
 namespace ffkit {
 namespace {
 
-namespace fs = std::filesystem;
-using ::testing::ElementsAre;
 using testing::encode;
 using testing::Random;
 using testing::RandomRecord;

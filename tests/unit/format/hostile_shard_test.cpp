@@ -1,32 +1,21 @@
 // Shards whose checksums are right and whose contents are not: each check of the reader says what
 // it has found.
-#include <gtest/gtest.h>
-
-#include <cstring>
-#include <fstream>
-#include <functional>
-#include <string>
-
 #include <nlohmann/json.hpp>
 
 #include <ffkit/base/compression.h>
 #include <ffkit/base/crc32c.h>
-#include <ffkit/format/record.h>
 #include <ffkit/format/shard_reader.h>
-#include <ffkit/format/shard_writer.h>
 
 #include "base/little_endian.h"
-#include "expect_error.h"
+#include "format_prelude.h"
 #include "memory_file.h"
 #include "seeds/reseal.h"
 #include "shard/shard_layout.h"
-#include "temp_dir.h"
 
 namespace ffkit {
 namespace {
 
 using testing::MemoryFile;
-using testing::TempDir;
 
 const Schema kLabelled{
     {{.name = "label", .type = FieldType::scalar, .dtype = DType::i32, .column = true},
@@ -38,9 +27,7 @@ std::vector<std::byte> labelled_record(int32_t label) {
   const std::vector<std::byte> data(300,
                                     static_cast<std::byte>(label));  // the builder keeps no copy
   builder.set_bytes(1, data);
-  std::vector<std::byte> record;
-  builder.encode(record);
-  return record;
+  return testing::encoded(builder);
 }
 
 // A shard of three records.

@@ -1,29 +1,17 @@
 // Files that claim more than any memory holds: they end in one sentence, and the limits can be
 // chosen.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <array>
-#include <cstring>
-#include <fstream>
-
 #include <ffkit/base/crc32c.h>
-#include <ffkit/format/dataset.h>
 #include <ffkit/format/packed_folder.h>
-#include <ffkit/format/record.h>
-#include <ffkit/format/shard_writer.h>
 
-#include "expect_error.h"
+#include "format_prelude.h"
 #include "memory_file.h"
 #include "shard/shard_layout.h"
-#include "temp_dir.h"
 #include "v1_file_builder.h"
 
 namespace ffkit {
 namespace {
 
 using testing::MemoryFile;
-using testing::TempDir;
 
 std::span<const std::byte> text_bytes(const std::string& text) {
   return std::as_bytes(std::span(text));

@@ -1,20 +1,12 @@
-#include <gtest/gtest.h>
-
 #include <ctime>
-#include <filesystem>
-#include <fstream>
-#include <string>
 
 #include <ffkit/format/manifest.h>
 
 #include "dataset/manifest_text.h"
-#include "expect_error.h"
-#include "temp_dir.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {
-
-using testing::TempDir;
 
 // The manifest of two shards, with these texts as the numbers of the first.
 std::filesystem::path write_with(const TempDir& dir, const std::string& num_records,

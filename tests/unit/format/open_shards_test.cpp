@@ -1,23 +1,8 @@
 // Shards that are opened when they are needed (reader/open_shards.h).
-#include <fmt/format.h>
-#include <gtest/gtest.h>
-
-#include <atomic>
-#include <filesystem>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <ffkit/format/dataset.h>
-#include <ffkit/format/shard_writer.h>
-
-#include "expect_error.h"
-#include "temp_dir.h"
+#include "format_prelude.h"
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
 
 // How many files of `folder` this process has open.
 int64_t num_open(const fs::path& folder) {
@@ -48,9 +33,7 @@ Dataset make_split(const fs::path& folder, int64_t num_records, int64_t num_shar
       const std::string id = fmt::format("record {}", next);
       builder.set_string(0, id);
       builder.set_scalar<int64_t>(1, next * 7 % 1000);
-      std::vector<std::byte> record;
-      builder.encode(record);
-      writer.append(record);
+      writer.append(testing::encoded(builder));
     }
     manifest.shards.push_back({writer.finish(), file});
   }

@@ -1,27 +1,11 @@
-#include <fcntl.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <fstream>
-#include <random>
-#include <thread>
-
 #include <ffkit/base/crc32c.h>
-#include <ffkit/format/dataset_writer.h>
-#include <ffkit/format/record.h>
 #include <ffkit/format/shard_reader.h>
-#include <ffkit/format/shard_writer.h>
 
-#include "expect_error.h"
+#include "format_prelude.h"
 #include "shard/shard_layout.h"
-#include "temp_dir.h"
 
 namespace ffkit {
 namespace {
-
-using ::ffkit::testing::TempDir;
-using ::testing::HasSubstr;
 
 std::vector<std::byte> make_record(const Schema& schema, int64_t i, size_t image_bytes) {
   std::mt19937 random(static_cast<uint32_t>(i));
@@ -32,9 +16,7 @@ std::vector<std::byte> make_record(const Schema& schema, int64_t i, size_t image
   builder.set_bytes(0, image);
   builder.set_scalar<int64_t>(1, i % 10);
   builder.set_string(2, id);
-  std::vector<std::byte> record;
-  builder.encode(record);
-  return record;
+  return testing::encoded(builder);
 }
 
 // Sizes on both sides of every multiple of the alignment that matters.

@@ -1,31 +1,17 @@
 // FFRecord v1: files of the original package, and what damage does to such files.
-#include <fcntl.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <fstream>
-
 #include <nlohmann/json.hpp>
 
-#include <ffkit/format/dataset.h>
 #include <ffkit/format/packed_folder.h>
-#include <ffkit/format/record.h>
 #include <ffkit/format/record_unpacker.h>
 
 #include "base/bytes/pickle.h"
-#include "expect_error.h"
+#include "format_prelude.h"
 #include "sha256.h"
-#include "shared_data.h"
-#include "temp_dir.h"
 #include "v1_file_builder.h"
 
 namespace ffkit {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using testing::TempDir;
 using testing::v1_bytes;
 
 std::string sha256(std::span<const std::byte> bytes) {

@@ -1,22 +1,9 @@
-#include <gtest/gtest.h>
-
-#include <array>
-#include <string>
-#include <vector>
-
-#include <ffkit/format/dataset.h>
 #include <ffkit/format/v1_writer.h>
 
-#include "expect_error.h"
-#include "shared_data.h"
-#include "temp_dir.h"
-#include "text_file.h"
+#include "format_prelude.h"
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
-using testing::TempDir;
 
 std::span<const std::byte> record_bytes(std::string_view text) {
   return std::as_bytes(std::span(text));

@@ -1,4 +1,4 @@
-#include <gtest/gtest.h>
+#include "test_prelude.h"
 
 #ifdef FFKIT_OPENCV
 #include <opencv2/imgproc.hpp>

@@ -1,29 +1,15 @@
 // ImagePipeline with augmentations and erasing: the way by RGB pixels beside the fused one.
-#include <gtest/gtest.h>
-
-#include <cstring>
-#include <memory>
-#include <string>
-#include <thread>
-
-#include <ffkit/base/error.h>
-#include <ffkit/image/image_codec.h>
-
 #include "elements.h"
-#include "encode_for_test.h"
 #include "highway_targets.h"
+#include "image_prelude.h"
 #include "pixels/pixel_ops.h"
 #include "random_numbers/random_streams.h"
-#include "test_images.h"
 #include "transform/erasing.h"
-#include "views/picture_views.h"
 
 namespace ffkit {
 namespace {
 
 using testing::elements;
-using testing::make_picture;
-using testing::Picture;
 
 constexpr ImageOutput kU8Augmented{.dtype = DType::u8, .layout = Layout::nhwc, .normalize = false};
 

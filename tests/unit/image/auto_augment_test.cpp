@@ -1,27 +1,14 @@
 #include "transform/auto_augment.h"
 
-#include <fmt/format.h>
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <map>
-#include <string>
-#include <utility>
-#include <vector>
-
+#include "image_prelude.h"
 #include "pixels/pixel_ops.h"
 #include "random_numbers/random_streams.h"
 #include "reference_python.h"
-#include "temp_dir.h"
-#include "test_images.h"
 #include "transform/augmenter.h"
 #include "transform/auto_augment_policies.h"
 
 namespace ffkit {
 namespace {
-
-using testing::make_picture;
-using testing::Picture;
 
 constexpr const char* kNames[kNumAugmentOps] = {
     "Identity", "ShearX",   "ShearY",    "TranslateX", "TranslateY", "Rotate",       "Brightness",

@@ -1,15 +1,5 @@
-#include <fmt/format.h>
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
-#include <map>
-#include <set>
-#include <string>
-#include <vector>
-
 #include "reference_python.h"
-#include "temp_dir.h"
+#include "test_prelude.h"
 #include "transform/crop_plan.h"
 
 namespace ffkit {

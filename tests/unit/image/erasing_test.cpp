@@ -1,15 +1,9 @@
 #include "transform/erasing.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <vector>
-
 #include "elements.h"
 #include "format/schema/element.h"
 #include "random_numbers/random_streams.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {

@@ -1,24 +1,11 @@
 #include "pixels/gaussian_blur.h"
 
-#include <fmt/format.h>
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdlib>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "highway_targets.h"
+#include "image_prelude.h"
 #include "reference_python.h"
-#include "temp_dir.h"
-#include "test_images.h"
 
 namespace ffkit {
 namespace {
-
-using testing::make_picture;
-using testing::Picture;
 
 // kernel_size 0: Pillow's.
 struct BlurCase {

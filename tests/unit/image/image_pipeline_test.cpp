@@ -1,29 +1,14 @@
-#include <fmt/format.h>
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <cstring>
-#include <thread>
-
 #include <nlohmann/json.hpp>
 
-#include <ffkit/base/error.h>
-#include <ffkit/image/image_codec.h>
-
-#include "expect_error.h"
+#include "image_prelude.h"
 #include "resize/axis_filter.h"
-#include "shared_data.h"
-#include "test_images.h"
 #include "transform/crop_plan.h"
 #include "transform/picture_scaler.h"
-#include "views/picture_views.h"
 
 namespace ffkit {
 namespace {
 
 using testing::copy;
-using testing::make_picture;
-using testing::Picture;
 using testing::read_bytes;
 
 constexpr ImageOutput kU8Output{.dtype = DType::u8, .layout = Layout::nhwc, .normalize = false};

@@ -1,24 +1,12 @@
 // Apply, OneOf and the operations without random numbers, as the Augmenter runs them.
-#include <gtest/gtest.h>
-
-#include <array>
-#include <cmath>
-#include <functional>
-#include <set>
-#include <utility>
-#include <vector>
-
+#include "image_prelude.h"
 #include "pixels/gaussian_blur.h"
 #include "pixels/pixel_ops.h"
 #include "random_numbers/random_streams.h"
-#include "test_images.h"
 #include "transform/augmenter.h"
 
 namespace ffkit {
 namespace {
-
-using testing::make_picture;
-using testing::Picture;
 
 constexpr int kNestedWidth = 24;
 constexpr int kNestedHeight = 20;

@@ -1,5 +1,5 @@
 // OpenCV's pixels: each transform against cv::resize of the whole picture, called here.
-#include <gtest/gtest.h>
+#include "test_prelude.h"
 
 #ifdef FFKIT_OPENCV
 #include <opencv2/imgproc.hpp>

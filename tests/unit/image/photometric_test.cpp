@@ -1,13 +1,4 @@
 // PhotoMetricDistortion: pixels against OpenCV's HSV, and how often each step happens.
-#include <fmt/format.h>
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <map>
-#include <vector>
-
 #ifdef FFKIT_OPENCV
 #include <opencv2/imgproc.hpp>
 
@@ -15,18 +6,13 @@
 #include <ffkit/image/opencv.h>
 #endif
 
-#include "expect_error.h"
 #include "highway_targets.h"
+#include "image_prelude.h"
 #include "random_numbers/random_streams.h"
-#include "test_images.h"
 #include "transform/float_scaler.h"
-#include "views/picture_views.h"
 
 namespace ffkit {
 namespace {
-
-using testing::make_picture;
-using testing::Picture;
 
 constexpr uint8_t kDistortionStream = augmentation_stream(4, 0);
 

@@ -1,27 +1,14 @@
 #include "pixels/pixel_ops.h"
 
-#include <fmt/format.h>
-#include <gtest/gtest.h>
 #include <hwy/targets.h>
 
-#include <algorithm>
-#include <cmath>
-#include <functional>
-#include <numbers>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "highway_targets.h"
+#include "image_prelude.h"
+#include "pixels/pixel_kernels.h"
 #include "reference_python.h"
-#include "temp_dir.h"
-#include "test_images.h"
 
 namespace ffkit {
 namespace {
-
-using testing::make_picture;
-using testing::Picture;
 
 RgbImage image_of(Picture& picture) {
   return {picture.rgb.data(), picture.width, picture.height};
@@ -336,6 +323,26 @@ TEST(PixelOps, ContrastOfALargeImageIsAboutTheMeanOfAllOfIt) {
   adjust_contrast(image_of(picture), 0);
   EXPECT_EQ(picture.rgb.front(), 100);
   EXPECT_EQ(picture.rgb.back(), 100);
+}
+
+// For UBSan: no null pointer is moved.
+TEST(WritePixels, AnEmptyPictureNeedsNoMemory) {
+  for (const DType dtype : {DType::u8, DType::f16, DType::bf16, DType::f32}) {
+    for (const Layout layout : {Layout::nchw, Layout::nhwc}) {
+      for (const size_t width : {0, 4}) {
+        WriteJob job{};
+        job.width = width;
+        job.height = width == 0 ? 3 : 0;
+        job.stride = 12;
+        job.layout = layout;
+        job.dtype = dtype;
+        job.out_stride_bytes = 16;
+        job.plane_values = 4;
+        write_pixels(job);
+        EXPECT_EQ(job.out, nullptr);
+      }
+    }
+  }
 }
 
 }  // namespace

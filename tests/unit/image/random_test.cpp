@@ -1,8 +1,6 @@
-#include <gtest/gtest.h>
-
-#include <set>
-
 #include <ffkit/image/random.h>
+
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {

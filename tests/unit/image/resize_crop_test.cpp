@@ -1,24 +1,12 @@
 // ResizeCrop: pixels against Pillow's resize of the whole image followed by a crop, and where they
 // went.
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <cstring>
-#include <vector>
-
-#include <ffkit/image/image_codec.h>
 #include <ffkit/image/image_resizer.h>
 
-#include "expect_error.h"
-#include "test_images.h"
+#include "image_prelude.h"
 #include "transform/crop_plan.h"
-#include "views/picture_views.h"
 
 namespace ffkit {
 namespace {
-
-using testing::make_picture;
-using testing::Picture;
 
 constexpr ImageOutput kU8Crop{.dtype = DType::u8, .layout = Layout::nhwc, .normalize = false};
 constexpr int kSourceWidth = 320;

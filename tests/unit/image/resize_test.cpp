@@ -1,22 +1,13 @@
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <cstring>
-#include <random>
-
 #include "elements.h"
 #include "highway_targets.h"
+#include "image_prelude.h"
 #include "reference_python.h"
-#include "temp_dir.h"
-#include "test_images.h"
 #include "transform/picture_scaler.h"
 
 namespace ffkit {
 namespace {
 
 using testing::element;
-using testing::make_picture;
-using testing::Picture;
 using testing::round_to_bits;
 
 constexpr ImageOutput kU8{.dtype = DType::u8, .layout = Layout::nhwc, .normalize = false};

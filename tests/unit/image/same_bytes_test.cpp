@@ -1,18 +1,9 @@
 // Samples have the same bytes on every processor, with every set of vector instructions: checksums
 // that were taken on x86-64.
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <span>
-#include <string>
-#include <vector>
-
 #include <ffkit/base/crc32c.h>
-#include <ffkit/image/image_codec.h>
 
 #include "highway_targets.h"
-#include "test_images.h"
-#include "views/picture_views.h"
+#include "image_prelude.h"
 
 namespace ffkit {
 namespace {

@@ -1,16 +1,5 @@
 // ScalePad: floats against cv::resize of the normalised picture, the zeros around it, and where
 // pixels went.
-#include <fmt/format.h>
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <cstdint>
-#include <span>
-#include <utility>
-#include <vector>
-
 #ifdef FFKIT_OPENCV
 #include <opencv2/imgproc.hpp>
 
@@ -19,16 +8,11 @@
 #endif
 
 #include "elements.h"
-#include "expect_error.h"
 #include "highway_targets.h"
-#include "test_images.h"
-#include "views/picture_views.h"
+#include "image_prelude.h"
 
 namespace ffkit {
 namespace {
-
-using testing::make_picture;
-using testing::Picture;
 
 // BEVFormer's, for pixels of 0 .. 255.
 constexpr std::array<float, 3> kPadMean = {123.675F, 116.28F, 103.53F};

@@ -1,19 +1,9 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <string>
-#include <variant>
-#include <vector>
-
 #include <ffkit/image/transform_text.h>
 
-#include "expect_error.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 template <typename Options>
 Options transform_of(std::string_view text) {

@@ -1,26 +1,11 @@
 // Pictures of 16 bits a channel through the pipeline, and batches of u16 and i32.
-#include <gtest/gtest.h>
 #include <png.h>
 
-#include <random>
-#include <vector>
-
-#include <ffkit/base/error.h>
-#include <ffkit/image/image_codec.h>
-
-#include "encode_for_test.h"
-#include "expect_error.h"
+#include "image_prelude.h"
 #include "reference_python.h"
-#include "temp_dir.h"
-#include "test_images.h"
-#include "views/picture_views.h"
 
 namespace ffkit {
 namespace {
-
-using testing::encode_png_as;
-using testing::make_picture;
-using testing::Picture;
 
 using Bytes = std::vector<std::byte>;
 

@@ -1,18 +1,12 @@
 #include "launch/gpus.h"
 
-#include <gtest/gtest.h>
-
-#include <fstream>
-
-#include "expect_error.h"
 #include "given_environment.h"
 #include "launch/variables.h"
-#include "temp_dir.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::environment_of;
 using testing::GivenVariables;
 using Names = std::vector<std::string>;

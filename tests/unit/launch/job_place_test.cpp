@@ -1,12 +1,8 @@
 #include "launch/job_place.h"
 
-#include <gtest/gtest.h>
-
-#include <string>
-
-#include "expect_error.h"
 #include "given_environment.h"
 #include "launch/launchers.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {

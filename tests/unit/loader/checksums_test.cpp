@@ -1,25 +1,7 @@
 // A damaged record is noticed however it is read: alone, in a read that neighbours share, twice in
 // a batch, from the page cache, into memory that the kernel knows, or in place of another record.
-#include <errno.h>
-#include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <functional>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-#include <ffkit/loader/loader.h>
-
 #include "base/bytes/pickle.h"
-#include "expect_error.h"
-#include "make_dataset.h"
-#include "temp_dir.h"
+#include "loader_prelude.h"
 #include "v1_file_builder.h"
 
 namespace ffkit {
@@ -31,13 +13,8 @@ constexpr int64_t kDamaged = 22;
 // Of a picture's data, where no decoder sees it.
 void flip_bit_of_record(const Dataset& dataset, int64_t record_index) {
   const auto location = dataset.locate(record_index);
-  std::fstream file(dataset.shard(location.shard_index).path(),
-                    std::ios::in | std::ios::out | std::ios::binary);
-  const auto at = location.record.offset + location.record.stored_bytes / 2;
-  file.seekg(at);
-  const char byte = static_cast<char>(file.get() ^ 1);
-  file.seekp(at);
-  file.put(byte);
+  testing::flip_bit(dataset.shard(location.shard_index).path(),
+                    location.record.offset + location.record.stored_bytes / 2);
 }
 
 // Reads with pread(2), when it is waited for.

@@ -1,20 +1,9 @@
 // After warm-up the loader allocates nothing per batch: counted by replacing the program's operator
 // new.
-#include <gtest/gtest.h>
-
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
-#include <new>
-#include <vector>
-
 #include <ffkit/image/image_codec.h>
-#include <ffkit/loader/loader.h>
 
 #include "image/views/picture_views.h"
-#include "make_dataset.h"
-#include "temp_dir.h"
+#include "loader_prelude.h"
 #include "test_images.h"
 
 namespace {

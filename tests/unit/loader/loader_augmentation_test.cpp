@@ -1,24 +1,8 @@
 // Augmented and mixed batches keep the loader's guarantees.
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <cstring>
-#include <memory>
-#include <vector>
-
-#include <ffkit/base/error.h>
-#include <ffkit/loader/loader.h>
-
-#include "collect_epoch.h"
-#include "expect_error.h"
-#include "make_dataset.h"
-#include "temp_dir.h"
+#include "loader_prelude.h"
 
 namespace ffkit {
 namespace {
-
-using testing::collect_epoch;
-using testing::CollectedBatch;
 
 class LoaderAugmentationTest : public ::testing::Test {
  protected:

@@ -1,23 +1,13 @@
 // The same pictures give the same batches, however they are stored: raw, compressed, with a
-// dictionary, in FFRecord v1 files, or chosen from more.
-#include <gtest/gtest.h>
-
-#include <fstream>
-
-#include <ffkit/format/dataset_writer.h>
-#include <ffkit/loader/loader.h>
-
+// dictionary, in FFRecord v1 files, in the dct code, or chosen from more.
 #include "base/bytes/pickle.h"
-#include "collect_epoch.h"
-#include "expect_error.h"
-#include "make_dataset.h"
-#include "temp_dir.h"
+#include "loader_prelude.h"
 #include "v1_file_builder.h"
 
 namespace ffkit {
 namespace {
 
-using testing::collect_epoch;
+using testing::DatasetSpec;
 
 struct LabelledPicture {
   std::vector<std::byte> image;
@@ -49,9 +39,7 @@ std::vector<std::byte> encode(const Schema& schema, const LabelledPicture& pictu
   RecordBuilder builder(schema);
   builder.set_bytes(0, picture.image);
   builder.set_scalar(1, picture.label);
-  std::vector<std::byte> record;
-  builder.encode(record);
-  return record;
+  return testing::encoded(builder);
 }
 
 Dataset write(const std::filesystem::path& folder, const std::vector<LabelledPicture>& pictures,
@@ -152,6 +140,45 @@ TEST_F(LoaderDatasetsTest, DamagedCompressedRecordIsNamed) {
   sequential.sampler.order = Order::sequential;
   Loader loader(zstd, sequential);
   EXPECT_ERROR(loader.next(), corrupt, .record = 5, .subject = sample);
+}
+
+// Records in the dct code load as those with the JPEGs do: the same order, and the same bytes in
+// every batch.
+TEST(LoaderDct, GivesTheBatchesOfTheJpegs) {
+  const testing::TempDir dir;
+  // Some are no pictures: the same records are replaced.
+  const DatasetSpec spec{.num_records = 24, .width = 300, .height = 210, .undecodable = {5, 17}};
+  DatasetSpec in_dct = spec;
+  in_dct.dct = true;
+  const Dataset jpegs = make_dataset(dir / "jpeg", spec);
+  const Dataset codes = make_dataset(dir / "dct", in_dct);
+  std::vector<std::byte> record;
+  codes.read(0, record);
+  ASSERT_EQ(detect_image_encoding(RecordView(codes.schema(), record).bytes(0)), ImageEncoding::dct);
+
+  const RandomResizedCrop scaled{.size = 24, .scale_min = 0.4};
+  const RandomResizedCrop exact{.size = 96, .scale_max = 0.3, .scaled_decode = false};
+  for (const auto order : {Order::shuffle, Order::windowed}) {
+    for (const auto& transform :
+         std::vector<ImageTransform>{scaled, exact, ResizeCenterCrop{.resize = 64, .size = 56},
+                                     RandomCrop{.size = 64, .padding = 4}}) {
+      LoaderOptions options;
+      options.batch_size = 8;
+      options.num_threads = 2;
+      options.image.transform = transform;
+      options.image.output = {.dtype = DType::u8, .normalize = false};
+      options.image.augmentations = {ColorJitter{}};
+      options.sampler.order = order;
+      options.sampler.window_block = 4;
+      options.sampler.window_blocks = 3;
+      options.sampler.seed = 11;
+      options.bad_samples = BadSamples::skip;
+      Loader of_jpegs(jpegs, options);
+      Loader of_codes(codes, options);
+      EXPECT_EQ(collect_epoch(of_jpegs, 1), collect_epoch(of_codes, 1))
+          << "transform " << transform.index();
+    }
+  }
 }
 
 }  // namespace

@@ -1,31 +1,11 @@
 // What the loader does about bad samples and failing reads.
-#include <errno.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <stdlib.h>
-
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include <ffkit/loader/loader.h>
-
-#include "collect_epoch.h"
-#include "expect_error.h"
-#include "make_dataset.h"
-#include "temp_dir.h"
+#include "loader_prelude.h"
 
 namespace ffkit {
 namespace {
 
 using testing::collect;
 using testing::collect_rest;
-using testing::CollectedBatch;
 
 class LoaderErrorsTest : public ::testing::Test {
  protected:
@@ -42,13 +22,8 @@ class LoaderErrorsTest : public ::testing::Test {
 
   static void flip_byte(const Dataset& dataset, int64_t record_index) {
     const auto location = dataset.locate(record_index);
-    std::fstream file(dataset.shard(location.shard_index).path(),
-                      std::ios::in | std::ios::out | std::ios::binary);
-    const auto at = location.record.offset + location.record.stored_bytes / 2;
-    file.seekg(at);
-    const char byte = static_cast<char>(file.get() ^ 1);
-    file.seekp(at);
-    file.put(byte);
+    testing::flip_bit(dataset.shard(location.shard_index).path(),
+                      location.record.offset + location.record.stored_bytes / 2);
   }
 
   testing::TempDir dir_;
@@ -189,19 +164,11 @@ int64_t index_offset(const ShardReader& shard) {
   return (last.offset + last.stored_bytes + 4095) / 4096 * 4096;
 }
 
-void flip_bit_at(const std::filesystem::path& path, int64_t offset) {
-  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-  file.seekg(offset);
-  const char byte = static_cast<char>(file.get() ^ 1);
-  file.seekp(offset);
-  file.put(byte);
-}
-
 // 13 records would be replaced, and nobody knew why.
 TEST_F(LoaderErrorsTest, DamagedIndexIsAnErrorEvenWhenSkipping) {
   const Dataset dataset = testing::make_dataset(dir_ / "train");
   const std::filesystem::path shard = dataset.shard(1).path();
-  flip_bit_at(shard, index_offset(ShardReader(shard)));
+  testing::flip_bit(shard, index_offset(ShardReader(shard)));
   for (const BadSamples bad_samples : {BadSamples::fail, BadSamples::skip}) {
     Loader loader(dataset, make_options(bad_samples));
     for (int i = 0; i < 2; ++i) ASSERT_TRUE(loader.next().has_value());
@@ -214,7 +181,7 @@ TEST_F(LoaderErrorsTest, DamagedIndexIsNotPassedOverByReplacements) {
   const Dataset dataset =
       testing::make_dataset(dir_ / "train", {.num_shards = 2, .undecodable = {3}});
   const std::filesystem::path shard = dataset.shard(1).path();
-  flip_bit_at(shard, index_offset(ShardReader(shard)));
+  testing::flip_bit(shard, index_offset(ShardReader(shard)));
   int num_errors = 0;
   for (uint64_t seed = 0; seed < 8; ++seed) {
     LoaderOptions options = make_options(BadSamples::skip, 1);
@@ -300,7 +267,7 @@ TEST_F(LoaderErrorsTest, ErrorsOfTheDataSetSayWhatTheyAreAbout) {
   const Dataset dataset = testing::make_dataset(dir_ / "train");
   flip_byte(dataset, 3);
   const std::filesystem::path shard = dataset.shard(1).path();
-  flip_bit_at(shard, index_offset(ShardReader(shard)));
+  testing::flip_bit(shard, index_offset(ShardReader(shard)));
   const auto about = [&](BadSamples bad_samples) {
     Loader loader(dataset, make_options(bad_samples));
     try {

@@ -1,21 +1,9 @@
 // A loader for which there is not enough memory: one sentence with a remedy, whichever of its parts
 // it is that asks for too much.
-#include <gtest/gtest.h>
-#include <stdio.h>
-#include <unistd.h>
-
-#include <exception>
-#include <filesystem>
-#include <vector>
-
-#include <ffkit/base/error.h>
-#include <ffkit/format/dataset_writer.h>
 #include <ffkit/format/record.h>
-#include <ffkit/loader/loader.h>
 
 #include "little_memory.h"
-#include "make_dataset.h"
-#include "temp_dir.h"
+#include "loader_prelude.h"
 #include "test_images.h"
 
 namespace ffkit {
@@ -68,9 +56,7 @@ Dataset make_huge_picture(const std::filesystem::path& folder) {
   builder.set_bytes(writer.schema().require("image"), jpeg);
   builder.set_scalar<int64_t>(writer.schema().require("label"), 1);
   builder.set_string(writer.schema().require("id"), "huge");
-  std::vector<std::byte> record;
-  builder.encode(record);
-  writer.append(record);
+  writer.append(testing::encoded(builder));
   writer.finish();
   return Dataset::open(folder);
 }

@@ -1,30 +1,11 @@
 // A loader over several data sets: which set a sample is of, exact shares, masks, states, repeated
 // records and replacements.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstring>
-#include <map>
-#include <optional>
-#include <set>
-#include <vector>
-
-#include <ffkit/format/dataset_writer.h>
-#include <ffkit/loader/loader.h>
-
-#include "collect_epoch.h"
-#include "expect_error.h"
-#include "temp_dir.h"
+#include "loader_prelude.h"
 
 namespace ffkit {
 namespace {
 
-using testing::collect_epoch;
 using testing::collect_rest;
-using testing::CollectedBatch;
-using ::testing::Each;
-using ::testing::ElementsAre;
 using testing::records_of;
 
 const Field kNumber{.name = "n", .type = FieldType::scalar, .dtype = DType::i64, .column = true};
@@ -47,7 +28,6 @@ Dataset write_numbers(const std::filesystem::path& folder, const std::vector<Fie
                       int64_t first, int64_t count, const std::set<int64_t>& bad = {}) {
   const Schema schema{fields};
   DatasetWriter writer(folder, {.split = "train", .schema = schema});
-  std::vector<std::byte> record;
   for (int64_t i = 0; i < count; ++i) {
     RecordBuilder builder(schema);
     if (!bad.contains(i)) builder.set_scalar<int64_t>(schema.require("n"), first + i);
@@ -55,8 +35,7 @@ Dataset write_numbers(const std::filesystem::path& folder, const std::vector<Fie
     if (depth >= 0) {
       builder.set_scalar<float>(static_cast<size_t>(depth), static_cast<float>(first + i) + 0.5F);
     }
-    builder.encode(record);
-    writer.append(record);
+    writer.append(testing::encoded(builder));
   }
   writer.finish();
   return Dataset::open(folder);

@@ -1,23 +1,8 @@
 // Loaders of data sets with more shards than may be open.
-#include <fcntl.h>
-#include <gtest/gtest.h>
-
-#include <filesystem>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include <ffkit/loader/loader.h>
-
-#include "collect_epoch.h"
-#include "expect_error.h"
-#include "make_dataset.h"
-#include "temp_dir.h"
+#include "loader_prelude.h"
 
 namespace ffkit {
 namespace {
-
-using testing::collect_epoch;
 
 struct Way {
   IoEngine engine;

@@ -1,24 +1,9 @@
 // The order of a loader over local data and over data in a store, and states that change places.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdlib>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include <ffkit/loader/loader.h>
-
-#include "collect_epoch.h"
-#include "expect_error.h"
-#include "make_dataset.h"
-#include "temp_dir.h"
+#include "loader_prelude.h"
 
 namespace ffkit {
 namespace {
 
-using testing::collect_epoch;
 using testing::collect_rest;
 using testing::records_of;
 

@@ -1,27 +1,12 @@
 // Loader::state() and restore(): going on with exactly the next sample.
-#include <gtest/gtest.h>
 #include <pthread.h>
 
-#include <atomic>
-#include <cstddef>
-#include <exception>
-#include <limits>
-#include <memory>
-#include <utility>
-#include <vector>
-
-#include <ffkit/loader/loader.h>
-
-#include "collect_epoch.h"
-#include "expect_error.h"
-#include "make_dataset.h"
-#include "temp_dir.h"
+#include "loader_prelude.h"
 
 namespace ffkit {
 namespace {
 
 using testing::collect_rest;
-using testing::CollectedBatch;
 using testing::records_of;
 
 class LoaderStateTest : public ::testing::Test {

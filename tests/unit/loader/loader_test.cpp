@@ -1,26 +1,7 @@
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <chrono>
-#include <map>
-#include <memory>
-#include <numeric>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <ffkit/loader/loader.h>
-
-#include "collect_epoch.h"
-#include "expect_error.h"
-#include "make_dataset.h"
-#include "temp_dir.h"
+#include "loader_prelude.h"
 
 namespace ffkit {
 namespace {
-
-using testing::collect_epoch;
-using testing::CollectedBatch;
 
 class LoaderTest : public ::testing::Test {
  protected:

@@ -1,21 +1,8 @@
 // FFRecord v1 files as others may write them: with records that have no bytes.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstring>
-#include <filesystem>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
-
-#include <ffkit/base/error.h>
 #include <ffkit/format/record.h>
-#include <ffkit/loader/loader.h>
 
 #include "io/read_plan.h"
-#include "temp_dir.h"
+#include "loader_prelude.h"
 #include "v1_file_builder.h"
 
 namespace ffkit {

@@ -1,25 +1,7 @@
 // A user who may not have another thread, as under a full process table or a container's pids
 // limit: shown in child processes.
-#include <fcntl.h>
-#include <gtest/gtest.h>
-#include <stdio.h>
-#include <unistd.h>
-
-#include <array>
-#include <cstring>
-#include <filesystem>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include <ffkit/base/error.h>
-#include <ffkit/loader/loader.h>
-
-#include "child_process.h"
 #include "io/kernel_read_engine.h"
-#include "make_dataset.h"
-#include "temp_dir.h"
+#include "loader_prelude.h"
 
 namespace ffkit {
 namespace {

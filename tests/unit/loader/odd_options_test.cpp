@@ -1,17 +1,5 @@
 // Options and user's objects that cannot be meant: an error at once instead of wrong batches.
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <limits>
-#include <memory>
-#include <new>
-#include <vector>
-
-#include <ffkit/loader/loader.h>
-
-#include "expect_error.h"
-#include "make_dataset.h"
-#include "temp_dir.h"
+#include "loader_prelude.h"
 
 namespace ffkit {
 namespace {

@@ -1,16 +1,5 @@
 // Which records take the places of bad ones: of those that the order could have given.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <memory>
-#include <vector>
-
-#include <ffkit/loader/loader.h>
-
-#include "collect_epoch.h"
-#include "make_dataset.h"
-#include "temp_dir.h"
+#include "loader_prelude.h"
 
 namespace ffkit {
 namespace {

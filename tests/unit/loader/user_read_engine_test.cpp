@@ -1,28 +1,9 @@
 // A read engine of the user's own (IoOptions::make_engine).
-#include <errno.h>
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdio>
-#include <cstring>
 #include <deque>
-#include <fstream>
-#include <functional>
-#include <iterator>
-#include <memory>
-#include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include <ffkit/base/error.h>
-#include <ffkit/loader/loader.h>
 #include <ffkit/loader/read_engine.h>
 
-#include "collect_epoch.h"
-#include "expect_error.h"
-#include "make_dataset.h"
-#include "temp_dir.h"
+#include "loader_prelude.h"
 
 namespace ffkit {
 namespace {

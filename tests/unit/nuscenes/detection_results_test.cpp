@@ -1,16 +1,4 @@
 // Detections on their way to the official results file: a made-up set, and the small real one.
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <cstring>
-#include <fstream>
-#include <functional>
-#include <iterator>
-#include <limits>
-#include <map>
-#include <string>
-#include <vector>
-
 #include <nlohmann/json.hpp>
 
 #include <ffkit/converter/convert.h>
@@ -18,15 +6,11 @@
 #include <ffkit/nuscenes/record.h>
 #include <ffkit/sources/nuscenes.h>
 
-#include "expect_error.h"
 #include "nuscenes/make_nuscenes.h"
-#include "shared_data.h"
-#include "temp_dir.h"
+#include "test_prelude.h"
 
 namespace ffkit::nuscenes {
 namespace {
-
-namespace fs = std::filesystem;
 
 // All annotations as detections that are sure of themselves: those with points, as a network sees
 // them. Velocities that nobody knows are 0.

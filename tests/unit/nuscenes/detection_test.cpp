@@ -1,15 +1,8 @@
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <fstream>
-#include <limits>
-
 #include <ffkit/nuscenes/detection.h>
 
 #include "detection_curves.h"
-#include "expect_error.h"
 #include "nuscenes/nuscenes_expected.h"
-#include "temp_dir.h"
+#include "test_prelude.h"
 
 namespace ffkit::nuscenes {
 namespace {

@@ -1,12 +1,5 @@
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <cstring>
-#include <limits>
-#include <map>
-
-#include "expect_error.h"
 #include "nuscenes/nuscenes_expected.h"
+#include "test_prelude.h"
 
 namespace ffkit::nuscenes {
 namespace {

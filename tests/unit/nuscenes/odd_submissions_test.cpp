@@ -1,16 +1,8 @@
 // Odd files of detections: what is taken and what is refused, as nuscenes-devkit 1.2.0 does with
 // Python 3.11.
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <fstream>
-#include <string>
-
-#include <ffkit/base/error.h>
 #include <ffkit/nuscenes/detection.h>
 
-#include "expect_error.h"
-#include "temp_dir.h"
+#include "test_prelude.h"
 
 namespace ffkit::nuscenes {
 namespace {

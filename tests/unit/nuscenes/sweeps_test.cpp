@@ -1,17 +1,8 @@
-#include <gtest/gtest.h>
-
-#include <array>
-#include <cmath>
-#include <cstring>
-#include <limits>
-#include <numeric>
-#include <vector>
-
 #include <ffkit/nuscenes/record.h>
 #include <ffkit/nuscenes/sweeps.h>
 
-#include "expect_error.h"
 #include "nuscenes/nuscenes_expected.h"
+#include "test_prelude.h"
 
 namespace ffkit::nuscenes {
 namespace {

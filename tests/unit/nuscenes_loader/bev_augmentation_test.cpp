@@ -1,10 +1,6 @@
-#include <gtest/gtest.h>
-
-#include <cmath>
-
 #include <ffkit/nuscenes/bev_augmentation.h>
 
-#include "expect_error.h"
+#include "test_prelude.h"
 
 namespace ffkit::nuscenes {
 namespace {

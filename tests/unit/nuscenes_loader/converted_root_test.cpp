@@ -1,14 +1,4 @@
 // Batches of a made-up data root that was converted: files that are missing, CAN bus messages.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <array>
-#include <filesystem>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include <nlohmann/json.hpp>
 
 #include <ffkit/converter/convert.h>
@@ -17,15 +7,12 @@
 #include <ffkit/sources/nuscenes.h>
 
 #include "collect_epoch.h"
-#include "expect_error.h"
 #include "nuscenes/nuscenes_root.h"
-#include "shared_data.h"
-#include "temp_dir.h"
+#include "test_prelude.h"
 
 namespace ffkit::nuscenes {
 namespace {
 
-namespace fs = std::filesystem;
 using nlohmann::json;
 using testing::NuScenesTables;
 

@@ -1,16 +1,5 @@
 // The made-up nuScenes set through the loader: its pictures show the boxes where the loader's
 // matrices put them, in the colours of their classes, the side ahead light and the one behind dark.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <cstdint>
-#include <limits>
-#include <memory>
-#include <optional>
-#include <vector>
-
 #include <ffkit/converter/convert.h>
 #include <ffkit/loader/loader.h>
 #include <ffkit/nuscenes/geometry.h>
@@ -18,7 +7,7 @@
 #include <ffkit/sources/demo.h>
 
 #include "sources/demo_nuscenes/scene.h"
-#include "temp_dir.h"
+#include "test_prelude.h"
 
 namespace ffkit::nuscenes {
 namespace {

@@ -1,16 +1,11 @@
 // The shared data root, converted and loaded, against what the devkit says of it.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <map>
-
 #include <ffkit/converter/convert.h>
 #include <ffkit/loader/loader.h>
 #include <ffkit/nuscenes/loading.h>
 #include <ffkit/sources/nuscenes.h>
 
 #include "nuscenes/nuscenes_expected.h"
-#include "temp_dir.h"
+#include "test_prelude.h"
 
 namespace ffkit::nuscenes {
 namespace {

@@ -1,20 +1,11 @@
 // Batches of keyframes: made-up sets, and the small real one.
-#include <gtest/gtest.h>
-
-#include <array>
-#include <cmath>
-#include <cstring>
-#include <fstream>
-#include <map>
-
 #include <ffkit/loader/loader.h>
 #include <ffkit/nuscenes/loading.h>
 #include <ffkit/nuscenes/record.h>
 
 #include "collect_epoch.h"
-#include "expect_error.h"
 #include "nuscenes/make_nuscenes.h"
-#include "temp_dir.h"
+#include "test_prelude.h"
 
 namespace ffkit::nuscenes {
 namespace {

@@ -2,16 +2,6 @@
 // the published code's numbers of the real one.
 #include <archive.h>
 #include <archive_entry.h>
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <cstring>
-#include <map>
-#include <memory>
-#include <numbers>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include <ffkit/converter/convert.h>
 #include <ffkit/loader/loader.h>
@@ -20,11 +10,10 @@
 #include <ffkit/sources/nuscenes.h>
 
 #include "collect_epoch.h"
-#include "expect_error.h"
 #include "nuscenes/make_nuscenes.h"
 #include "nuscenes/nuscenes_expected.h"
 #include "sources/numbers/npy_header.h"
-#include "temp_dir.h"
+#include "test_prelude.h"
 
 namespace ffkit::nuscenes {
 namespace {

@@ -1,18 +1,11 @@
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <deque>
-#include <map>
-#include <set>
-#include <vector>
 
 #include <ffkit/format/dataset_writer.h>
 #include <ffkit/format/record.h>
 #include <ffkit/nuscenes/record.h>
 #include <ffkit/nuscenes/selection.h>
 
-#include "expect_error.h"
-#include "temp_dir.h"
+#include "test_prelude.h"
 
 namespace ffkit::nuscenes {
 namespace {
@@ -30,7 +23,6 @@ Dataset write_boxes(const std::filesystem::path& folder,
   KeyframeFields fields;
   DatasetWriter writer(folder, {.split = "train", .schema = keyframe_schema(fields)});
   const Schema& schema = writer.schema();
-  std::vector<std::byte> record;
   for (const auto& boxes : keyframes) {
     std::vector<int64_t> classes;
     std::vector<uint8_t> valid;
@@ -51,8 +43,7 @@ Dataset write_boxes(const std::filesystem::path& folder,
                        {DType::u8, {n}, std::as_bytes(std::span(valid))});
     builder.set_tensor(schema.require(keyframe::kBoxLidar),
                        {DType::f32, {n, 9}, std::as_bytes(std::span(numbers))});
-    builder.encode(record);
-    writer.append(record);
+    writer.append(testing::encoded(builder));
   }
   writer.finish();
   return Dataset::open(folder);

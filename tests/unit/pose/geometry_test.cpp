@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include <ffkit/pose/geometry.h>
+
+#include "test_prelude.h"
 
 namespace ffkit::pose {
 namespace {

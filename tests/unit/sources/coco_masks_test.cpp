@@ -1,30 +1,12 @@
 #include "sources/coco/coco_masks.h"
 
-#include <fmt/format.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <filesystem>
-
-#include <ffkit/image/image_codec.h>
 #include <ffkit/sources/coco.h>
 
-#include "expect_error.h"
 #include "image/codec/mask_decoder.h"
-#include "pictures.h"
-#include "record_of.h"
-#include "temp_dir.h"
-#include "text_file.h"
+#include "sources_prelude.h"
 
 namespace ffkit {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using testing::jpeg_picture;
-using testing::record_of;
-using testing::TempDir;
-using testing::write_file;
 
 constexpr PixelSize kSmall = {.width = 20, .height = 15};
 

@@ -1,30 +1,9 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <filesystem>
-#include <optional>
-
-#include <ffkit/image/image_codec.h>
 #include <ffkit/sources/coco.h>
 
-#include "expect_error.h"
-#include "pictures.h"
-#include "record_of.h"
-#include "temp_dir.h"
-#include "text_file.h"
+#include "sources_prelude.h"
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using testing::jpeg_picture;
-using testing::record_of;
-using testing::TempDir;
-using testing::values_of;
-using testing::write_file;
 
 constexpr const char* kPanopticJson = R"({
   "images": [{"id": 9, "file_name": "b.jpg", "width": 16, "height": 16},

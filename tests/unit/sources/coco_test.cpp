@@ -1,32 +1,10 @@
-#include <fmt/format.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <chrono>
-#include <filesystem>
-#include <optional>
-
 #include <ffkit/sources/coco.h>
 
-#include "expect_error.h"
-#include "pictures.h"
-#include "record_of.h"
 #include "sources/numbers/json_tables.h"
-#include "tar_builder.h"
-#include "temp_dir.h"
+#include "sources_prelude.h"
 
 namespace ffkit {
 namespace {
-
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using testing::jpeg_picture;
-using testing::record_of;
-using testing::TempDir;
-using testing::values_of;
-using testing::write_file;
 
 // Two pictures of 16 x 16, the second without annotations; "annotations" comes first, as it may.
 constexpr const char* kInstances = R"({

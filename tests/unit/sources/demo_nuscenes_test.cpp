@@ -1,33 +1,17 @@
 // The made-up nuScenes root: its tables, its files, and the folder it is written into.
-#include <gtest/gtest.h>
-
-#include <atomic>
-#include <cmath>
-#include <cstdlib>
-#include <filesystem>
-#include <map>
-#include <optional>
-#include <set>
-#include <string>
-
 #include <nlohmann/json.hpp>
 
-#include <ffkit/converter/convert.h>
 #include <ffkit/nuscenes/splits.h>
 #include <ffkit/sources/demo.h>
 #include <ffkit/sources/nuscenes.h>
 #include <ffkit/sources/registry.h>
 
-#include "expect_error.h"
-#include "files_of.h"
 #include "sources/demo_nuscenes/scene.h"
-#include "temp_dir.h"
-#include "text_file.h"
+#include "sources_prelude.h"
 
 namespace ffkit {
 namespace {
 
-namespace fs = std::filesystem;
 using nlohmann::json;
 using testing::files_of;
 

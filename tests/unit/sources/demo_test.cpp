@@ -1,20 +1,10 @@
-#include <gtest/gtest.h>
-
-#include <array>
-#include <cmath>
-#include <set>
-
-#include <ffkit/image/image_codec.h>
 #include <ffkit/sources/demo.h>
 
-#include "expect_error.h"
-#include "record_of.h"
 #include "sources/demo/demo_painter.h"
+#include "sources_prelude.h"
 
 namespace ffkit {
 namespace {
-
-using testing::record_of;
 
 TEST(Demo, IsAFunctionOfItsSeed) {
   const auto a = make_demo({}, {.seed = 3});

@@ -1,30 +1,14 @@
 // Which folders are splits, which are classes, and what is neither.
 #include "sources/folder/folder_layout.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <filesystem>
 #include <initializer_list>
 
 #include <ffkit/sources/folder.h>
 
-#include "expect_error.h"
-#include "pictures.h"
-#include "record_of.h"
-#include "temp_dir.h"
-#include "text_file.h"
+#include "sources_prelude.h"
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using testing::record_of;
-using testing::TempDir;
-using testing::write_file;
 
 void write_pictures(const TempDir& dir, std::initializer_list<const char*> files) {
   static const std::string jpeg = testing::jpeg_picture(1);

@@ -1,28 +1,9 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <sys/stat.h>
-
-#include <chrono>
-#include <filesystem>
-
 #include <ffkit/sources/folder.h>
 
-#include "expect_error.h"
-#include "pictures.h"
-#include "record_of.h"
-#include "tar_builder.h"
-#include "temp_dir.h"
+#include "sources_prelude.h"
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using testing::record_of;
-using testing::TempDir;
-using testing::write_file;
 
 // "id label" of every sample of a split.
 std::vector<std::string> folder_samples(const Source& source, size_t split) {

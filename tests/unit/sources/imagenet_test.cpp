@@ -1,28 +1,12 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <ffkit/sources/imagenet.h>
 
-#include "expect_error.h"
 #include "meta_mat_builder.h"
-#include "pictures.h"
-#include "record_of.h"
-#include "shared_data.h"
-#include "temp_dir.h"
+#include "sources_prelude.h"
 
 namespace ffkit {
 namespace {
 
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using testing::jpeg_picture;
-using testing::record_of;
-using testing::TarBuilder;
-using testing::TempDir;
-using testing::text_of;
 using testing::write_devkit;
-using testing::write_file;
 
 constexpr const char* kTrain = "ILSVRC2012_img_train.tar";
 constexpr const char* kVal = "ILSVRC2012_img_val.tar";

@@ -1,26 +1,10 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <optional>
-
-#include <ffkit/converter/convert.h>
-#include <ffkit/format/dataset.h>
 #include <ffkit/sources/jsonl.h>
 
-#include "expect_error.h"
-#include "record_of.h"
 #include "sources/files/json_documents.h"
-#include "tar_builder.h"
-#include "temp_dir.h"
+#include "sources_prelude.h"
 
 namespace ffkit {
 namespace {
-
-using ::testing::ElementsAre;
-using testing::record_of;
-using testing::TempDir;
-using testing::values_of;
-using testing::write_file;
 
 TEST(Jsonl, ReadsEveryKindOfMember) {
   const TempDir dir;

@@ -1,22 +1,13 @@
 // Files that are missing or damaged.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <chrono>
-
 #include <nlohmann/json.hpp>
 
-#include "expect_error.h"
 #include "nuscenes_root_test.h"
+#include "test_prelude.h"
 
 namespace ffkit::nuscenes {
 namespace {
 
-namespace fs = std::filesystem;
-using ::testing::Contains;
-using ::testing::HasSubstr;
 using testing::NuScenesTables;
-using testing::read_file;
 using testing::write_bytes;
 
 class NuScenesDamage : public testing::NuScenesRootTest {};

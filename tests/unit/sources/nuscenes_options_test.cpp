@@ -1,25 +1,18 @@
 // What the options take of a data root.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <nlohmann/json.hpp>
 
 #include <ffkit/converter/merge.h>
 #include <ffkit/nuscenes/record.h>
 
-#include "expect_error.h"
 #include "nuscenes_root_test.h"
-#include "text_file.h"
+#include "test_prelude.h"
 
 namespace ffkit::nuscenes {
 namespace {
 
 using nlohmann::json;
-using ::testing::Contains;
-using ::testing::HasSubstr;
 using testing::NuScenesTables;
 using testing::write_bytes;
-using testing::write_file;
 
 class NuScenesChoice : public testing::NuScenesRootTest {};
 

@@ -1,14 +1,9 @@
 #include <archive.h>
 #include <archive_entry.h>
-#include <fmt/format.h>
-#include <gtest/gtest.h>
 
-#include <ffkit/base/error.h>
-#include <ffkit/format/record.h>
-
-#include "expect_error.h"
 #include "nuscenes/nuscenes_tables.h"
 #include "sources/nuscenes/points.h"
+#include "sources_prelude.h"
 
 namespace ffkit::nuscenes {
 namespace {
@@ -96,8 +91,7 @@ class Labels : public ::testing::Test {
   std::vector<uint16_t> panoptic(const std::string& file, size_t num_points) {
     RecordBuilder builder(schema_);
     set_panoptic(std::as_bytes(std::span(file)), num_points, builder, 0, buffers_);
-    std::vector<std::byte> record;
-    builder.encode(record);
+    std::vector<std::byte> record = testing::encoded(builder);
     const TensorView tensor = RecordView(schema_, record).tensor(0);
     EXPECT_EQ(tensor.shape, std::vector<int64_t>{static_cast<int64_t>(num_points)});
     std::vector<uint16_t> labels(num_points);

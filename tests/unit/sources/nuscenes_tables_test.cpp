@@ -1,18 +1,13 @@
 // Tables with something wrong in them.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <nlohmann/json.hpp>
 
-#include "expect_error.h"
 #include "nuscenes_root_test.h"
+#include "test_prelude.h"
 
 namespace ffkit::nuscenes {
 namespace {
 
-namespace fs = std::filesystem;
 using nlohmann::json;
-using testing::read_file;
 using testing::write_bytes;
 
 class NuScenesBrokenTables : public testing::NuScenesRootTest {};

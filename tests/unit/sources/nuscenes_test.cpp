@@ -1,33 +1,18 @@
 // The converted data root of the shared data against what nuScenes' devkit says of it
 // (expected.json).
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <atomic>
-#include <cmath>
-#include <fstream>
-#include <map>
-#include <optional>
-#include <set>
-
 #include <nlohmann/json.hpp>
 
-#include <ffkit/base/error.h>
-#include <ffkit/converter/convert.h>
 #include <ffkit/converter/merge.h>
-#include <ffkit/format/dataset.h>
 #include <ffkit/nuscenes/classes.h>
 #include <ffkit/nuscenes/record.h>
 #include <ffkit/sources/nuscenes.h>
 
 #include "sha256.h"
-#include "shared_data.h"
-#include "temp_dir.h"
+#include "sources_prelude.h"
 
 namespace ffkit::nuscenes {
 namespace {
 
-namespace fs = std::filesystem;
 using nlohmann::json;
 
 json read_json(const fs::path& path) {

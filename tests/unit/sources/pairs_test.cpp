@@ -1,31 +1,11 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <filesystem>
-
-#include <ffkit/converter/convert.h>
 #include <ffkit/converter/source_kind.h>
 #include <ffkit/sources/pairs.h>
 
 #include "encode_for_test.h"
-#include "expect_error.h"
-#include "pictures.h"
-#include "record_of.h"
-#include "temp_dir.h"
-#include "text_file.h"
+#include "sources_prelude.h"
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using testing::jpeg_picture;
-using testing::record_of;
-using testing::TempDir;
-using testing::text_of;
-using testing::write_file;
 
 // A PNG of `size` x `size` pixels of the number `value`.
 std::string mask_png(uint8_t value, int size = 16,

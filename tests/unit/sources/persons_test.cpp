@@ -1,27 +1,11 @@
-#include <fmt/format.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <ffkit/pose/person_record.h>
 #include <ffkit/sources/persons.h>
 
-#include "expect_error.h"
-#include "pictures.h"
-#include "record_of.h"
-#include "temp_dir.h"
-#include "text_file.h"
+#include "sources_prelude.h"
 
 namespace ffkit {
 namespace {
 
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using testing::jpeg_picture;
-using testing::record_of;
-using testing::TempDir;
-using testing::values_of;
-using testing::write_file;
 namespace p = pose::person;
 
 // `count` times `value`, as the inside of a JSON array.

@@ -1,32 +1,13 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <fstream>
-#include <map>
-#include <set>
-
-#include <ffkit/converter/convert.h>
 #include <ffkit/converter/merge.h>
-#include <ffkit/format/dataset.h>
 #include <ffkit/sources/text.h>
 #include <ffkit/text/token_data.h>
 
-#include "expect_error.h"
-#include "files_of.h"
-#include "temp_dir.h"
-#include "text_file.h"
+#include "sources_prelude.h"
 
 namespace ffkit {
 namespace {
 
-namespace fs = std::filesystem;
-using ::testing::ElementsAre;
 using testing::files_of;
-using ::testing::HasSubstr;
-using ::testing::Pair;
-using testing::read_file;
-using testing::TempDir;
-using testing::write_file;
 
 TextOptions with_bytes() {
   return {.tokenizer = "bytes"};

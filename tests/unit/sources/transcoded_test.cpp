@@ -1,32 +1,17 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <array>
-#include <filesystem>
-
-#include <ffkit/converter/convert.h>
-#include <ffkit/format/dataset.h>
 #include <ffkit/format/dataset_writer.h>
 #include <ffkit/format/shard_writer.h>
 #include <ffkit/image/dct_picture.h>
-#include <ffkit/image/image_codec.h>
 #include <ffkit/sources/transcode.h>
 
 #include "encode_for_test.h"
-#include "expect_error.h"
-#include "temp_dir.h"
+#include "sources_prelude.h"
 #include "test_images.h"
 
 namespace ffkit {
 namespace {
 
-namespace fs = std::filesystem;
-using ::testing::ElementsAre;
 using testing::encode_jpeg_as;
 using testing::make_picture;
-using ::testing::Pair;
-using testing::TempDir;
 
 using Bytes = std::vector<std::byte>;
 

@@ -1,35 +1,14 @@
-#include <fmt/format.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <zlib.h>
 
-#include <ffkit/converter/convert.h>
-#include <ffkit/format/dataset.h>
 #include <ffkit/sources/webdataset.h>
 
-#include "expect_error.h"
-#include "pictures.h"
-#include "record_of.h"
 #include "reference_python.h"
 #include "sources/files/file_group.h"
 #include "sources/files/shard_files.h"
-#include "tar_builder.h"
-#include "temp_dir.h"
+#include "sources_prelude.h"
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using testing::jpeg_picture;
-using testing::record_of;
-using testing::TarBuilder;
-using testing::TempDir;
-using testing::text_of;
-using testing::values_of;
-using testing::write_file;
 
 std::vector<std::string> field_names(const Source& source) {
   std::vector<std::string> names;

@@ -1,12 +1,6 @@
 // The tests of this room are the same whatever the caller has in the environment: proxies,
 // endpoints, credentials and a cache of their own.
-#include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <cstdlib>
-#include <string>
-#include <string_view>
-#include <vector>
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {

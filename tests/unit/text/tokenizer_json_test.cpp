@@ -1,28 +1,14 @@
 // What a tokenizer.json says is done as Hugging Face's tokenizers does it, or refused by name.
-#include <fmt/format.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <cstring>
-#include <sstream>
-
 #include <nlohmann/json.hpp>
 
 #include <ffkit/text/tokenizer.h>
 
-#include "expect_error.h"
 #include "reference_python.h"
-#include "temp_dir.h"
-#include "text_file.h"
+#include "test_prelude.h"
 
 namespace ffkit::text {
 namespace {
 
-namespace fs = std::filesystem;
-using ::testing::ElementsAre;
-using testing::read_file;
-using testing::TempDir;
-using testing::write_file;
 using Ids = std::vector<uint32_t>;
 using Json = nlohmann::json;
 

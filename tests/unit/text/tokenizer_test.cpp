@@ -1,27 +1,15 @@
 // Tokens are those of Hugging Face's tokenizers: of a small vocabulary by committed numbers, of
 // GPT-2's own where Python has both.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <fstream>
-
 #include <nlohmann/json.hpp>
 
 #include <ffkit/text/tokenizer.h>
 
-#include "expect_error.h"
 #include "reference_python.h"
-#include "temp_dir.h"
-#include "text_file.h"
+#include "test_prelude.h"
 
 namespace ffkit::text {
 namespace {
 
-namespace fs = std::filesystem;
-using ::testing::ElementsAre;
-using testing::read_file;
-using testing::TempDir;
-using testing::write_file;
 using Ids = std::vector<uint32_t>;
 
 const fs::path kGolden = fs::path(FFKIT_GOLDEN_FOLDER) / "tokenizer";

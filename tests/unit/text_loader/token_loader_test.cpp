@@ -1,24 +1,13 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <fstream>
-#include <map>
-#include <set>
-
 #include <ffkit/text/token_loader.h>
 
-#include "expect_error.h"
-#include "temp_dir.h"
+#include "test_prelude.h"
 #include "text/make_tokens.h"
 #include "token_blocks.h"
 
 namespace ffkit::text {
 namespace {
 
-using ::testing::ElementsAre;
 using testing::make_tokens;
-using testing::TempDir;
 using testing::TokenDocuments;
 
 constexpr uint32_t kEnd = 59999;

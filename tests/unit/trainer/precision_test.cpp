@@ -1,14 +1,9 @@
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/full.h>
 #include <ATen/ops/linear.h>
-#include <ATen/ops/ones.h>
-#include <gtest/gtest.h>
-
-#include <limits>
 
 #include "device/cuda_module.h"
 #include "device/device.h"
 #include "optim/gradients.h"
+#include "trainer_prelude.h"
 
 namespace ffkit {
 namespace {

@@ -1,17 +1,10 @@
 #include "run_checkpoints.h"
 
-#include <ATen/ops/ones.h>
-#include <gtest/gtest.h>
-
 #include "checkpoint/work_dir.h"
-#include "expect_error.h"
-#include "temp_dir.h"
-#include "text_file.h"
+#include "trainer_prelude.h"
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
 
 SafeTensors contents() {
   return {.tensors = {{"a", at::ones({1000})}}, .metadata = {}};

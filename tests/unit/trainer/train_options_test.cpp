@@ -1,15 +1,9 @@
-#include <gtest/gtest.h>
-
-#include <functional>
-#include <limits>
-#include <utility>
-
 #include <ffkit/trainer/classification.h>
 #include <ffkit/trainer/task_registry.h>
 #include <ffkit/trainer/train_options.h>
 
-#include "expect_error.h"
 #include "options/stored_options.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {

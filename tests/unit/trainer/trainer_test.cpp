@@ -1,13 +1,10 @@
-#include <gtest/gtest.h>
-
 #include "checkpoint/work_dir.h"
-#include "expect_error.h"
+#include "test_prelude.h"
 #include "training.h"
 
 namespace ffkit {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::expect_same_tensors;
 using testing::kQuiet;
 using testing::read_metrics;

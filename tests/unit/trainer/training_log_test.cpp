@@ -1,17 +1,13 @@
-#include <gtest/gtest.h>
-
-#include "expect_error.h"
 #include "run_options.h"
 #include "tar_builder.h"
+#include "test_prelude.h"
 #include "training.h"
 
 namespace ffkit {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::kinds_and_steps;
 using testing::kQuiet;
-using testing::read_file;
 using testing::read_metrics;
 
 class TrainingLog : public testing::TrainerTest {};

@@ -1,7 +1,4 @@
-#include <gtest/gtest.h>
-
-#include <functional>
-
+#include "test_prelude.h"
 #include "training.h"
 
 namespace ffkit {

@@ -1,16 +1,11 @@
-#include <gtest/gtest.h>
-
-#include <algorithm>
-
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/work_dir.h"
-#include "expect_error.h"
+#include "test_prelude.h"
 #include "training.h"
 
 namespace ffkit {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::Change;
 using testing::expect_same_tensors;
 using testing::kQuiet;

@@ -15,7 +15,8 @@
 
 namespace ffkit {
 
-// Of source_kinds(), the kind called `name`; throws Error(not_found) that lists the names there are.
+// Of source_kinds(), the kind called `name`. Throws Error(not_found) that lists the names there
+// are.
 const SourceKind& source_kind(const std::string& name);
 
 }  // namespace ffkit

@@ -1,6 +1,5 @@
 # config.json has one reader: its layer_norm_epsilon and eos_token_id count, and new tokens get
 # rows.
-[ -n "${FFGENERATE:-}" ] || skip "built without the trainer"
 mkdir -p corpus/train corpus/val model
 for i in 1 2 3 4; do printf 'the old tower sees the new river and a house under it %d.\n' $i >corpus/train/$i.txt; done
 cp corpus/train/1.txt corpus/val

@@ -1,5 +1,4 @@
 # ffgenerate: files of prompts, what is drawn from, stop strings, streaming, special tokens.
-[ -n "${FFGENERATE:-}" ] || skip "built without the trainer"
 mkdir -p corpus/train corpus/val
 for i in 1 2 3 4; do printf 'the old tower sees the new river and a house under it %d.\n' $i >corpus/train/$i.txt; done
 cp corpus/train/1.txt corpus/val

@@ -1,4 +1,3 @@
-[ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
 run 0 "$FFCONVERT" demo data --classes 3 --images 24 --val-images 6 --size 32 --quiet
 run 0 "$FFCONVERT" demo train_only --classes 3 --images 24 --val-images 0 --size 32 --quiet
 run 0 "$FFCONVERT" demo four --classes 4 --images 24 --val-images 8 --size 32 --quiet

@@ -1,4 +1,3 @@
-[ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
 # Pictures that are cut short pass a conversion, which looks at headers.
 pictures pool 24
 mkdir -p src/train/a src/train/b src/val/a src/val/b

@@ -1,6 +1,5 @@
 # BEVFormer from a made-up nuScenes set to NDS: training, kill, resume, processes, evaluation,
 # results for ffeval and ffinspect.
-[ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
 run 0 "$FFCONVERT" demo data --kind nuscenes --scenes 3 --val-scenes 3 --frames 3 --size 64 --quiet
 options=(--data data --arch micro --optimizer adamw --lr 1e-3 --global-batch-size 2 --epochs 2 --log-every 1 --compute-threads 1)
 

@@ -1,4 +1,3 @@
-[ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
 run 0 "$FFCONVERT" demo data --classes 3 --images 24 --val-images 6 --size 32 --quiet
 small=(--data data --compute-threads 1 --arch mobilenet_v3_small --image-size 32 --global-batch-size 8 --epochs 1 --limit-batches 1)
 

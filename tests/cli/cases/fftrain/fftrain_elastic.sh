@@ -1,6 +1,5 @@
 # Another number of processes goes on with the same pictures a step, without --global-batch-size, or
 # says why it cannot.
-[ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
 run 0 "$FFCONVERT" demo data --classes 4 --images 48 --val-images 8 --size 32 --quiet
 options=(--data data --arch convnext_tiny --image-size 32 --lr 0.002 --lr-schedule constant --log-every 1 --compute-threads 1 --resume)
 run 0 "$FFTRAIN" "${options[@]}" --batch-size 8 --epochs 2 --work-dir two --nproc 2

@@ -1,6 +1,5 @@
 # GPT-2 from texts to texts: training, a mesh of processes and its checkpoints, Hugging Face's
 # folders, generation.
-[ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
 python3 - <<'PYTHON'
 import os, random
 

@@ -1,6 +1,5 @@
 # kill -9 of one process of a mesh, at a step, while a checkpoint in parts may be under way: the
 # others end with a sentence each, and the run goes on to the same losses.
-[ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
 mkdir -p corpus/train corpus/val
 for i in {1..30}; do printf 'the old tower %s sees the river and %s houses\n' "$i" "$((i * i))" >"corpus/train/$i.txt"; done
 cp corpus/train/{1,2,3}.txt corpus/val

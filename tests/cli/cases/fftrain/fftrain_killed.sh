@@ -1,4 +1,3 @@
-[ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
 run 0 "$FFCONVERT" demo data --classes 4 --images 96 --val-images 16 --size 32 --quiet
 options=(--data data --arch mobilenet_v3_small --image-size 32 --batch-size 16 --lr 0.02 --epochs 8 --warmup-epochs 1)
 run 0 "$FFTRAIN" "${options[@]}" --work-dir undisturbed

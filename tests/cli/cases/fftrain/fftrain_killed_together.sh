@@ -1,6 +1,5 @@
 # kill -9 at any moment, of two processes that train together: what goes on takes the way of a run
 # that was left alone.
-[ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
 run 0 "$FFCONVERT" demo data --classes 4 --images 64 --val-images 8 --size 32 --quiet
 options=(--data data --arch mobilenet_v3_small --image-size 32 --batch-size 8 --lr 0.001 --epochs 6 --log-every 1 --compute-threads 1 --nproc 2)
 run 0 "$FFTRAIN" "${options[@]}" --work-dir whole

@@ -1,4 +1,3 @@
-[ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
 run 0 "$FFCONVERT" demo data --classes 4 --images 80 --val-images 8 --size 32 --quiet
 model=(--arch resnet18 --image-size 32 --batch-size 8 --compute-threads 1)
 run 0 "$FFTRAIN" "${model[@]}" --dummy --epochs 1 --limit-batches 8

@@ -1,6 +1,5 @@
 # Several data sets in one run: shares, processes, resuming, validation, config.toml, and what
 # cannot be mixed.
-[ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
 [ "${WITH_DRAWING:-ON}" = ON ] || skip "built without what ffinspect draws with"
 run 0 "$FFCONVERT" demo a --kind pose --images 24 --val-images 5 --size 64 --seed 1 --quiet
 run 0 "$FFCONVERT" demo b --kind pose --images 8 --val-images 4 --size 64 --seed 2 --quiet

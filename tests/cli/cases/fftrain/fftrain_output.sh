@@ -1,6 +1,5 @@
 # The lines of a training are for people: where they cannot be written the training goes on. Those
 # of an evaluation or a measurement are what was asked for.
-[ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
 run 0 "$FFCONVERT" demo data --classes 4 --images 16 --val-images 16 --size 32 --quiet
 options=(--data data --arch mobilenet_v3_small --image-size 32 --batch-size 8 --compute-threads 1)
 

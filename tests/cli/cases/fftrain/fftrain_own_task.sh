@@ -1,6 +1,5 @@
 # A task that is not the library's (tests/cli/number_task.cpp): options, training on two processes,
 # kill, resume, evaluation, results.
-[ -n "${TRAIN_NUMBER:-}" ] || skip "built without the trainer"
 run 0 "$FFCONVERT" demo data --classes 4 --images 96 --val-images 18 --size 32 --quiet
 options=(--task number --data data --side 8 --batch-size 8 --lr 0.003 --bias-lr 2 --epochs 80 --compute-threads 1)
 

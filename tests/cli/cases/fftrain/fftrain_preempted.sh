@@ -1,4 +1,3 @@
-[ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
 run 0 "$FFCONVERT" demo data --classes 4 --images 96 --val-images 16 --size 32 --quiet
 options=(--data data --arch convnext_tiny --image-size 32 --global-batch-size 16 --lr 0.002 --epochs 3 --log-every 1 --compute-threads 1)
 run 0 "$FFTRAIN" "${options[@]}" --work-dir undisturbed --nproc 2

@@ -1,4 +1,3 @@
-[ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
 run 0 "$FFCONVERT" demo data --classes 4 --images 96 --val-images 15 --size 32 --quiet
 # Two processes do what one does with all the pictures: every layer of a ResNet, its batch norm over
 # both. Three steps: batch norm with ReLU makes of a difference in the last bit one of 1e-2 within

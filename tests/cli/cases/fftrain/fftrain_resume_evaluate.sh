@@ -1,4 +1,3 @@
-[ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
 run 0 "$FFCONVERT" demo data --classes 4 --images 96 --val-images 30 --size 32 --quiet
 
 # Of options given twice the last one counts. One epoch, then another by --resume-from with the

@@ -1,6 +1,5 @@
 # RootNet from made-up people to MRPE: training, resume, processes, precision, evaluation, results
 # for ffeval, weights as published.
-[ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
 [ "${WITH_DRAWING:-ON}" = ON ] || skip "built without what ffinspect draws with"
 run 0 "$FFCONVERT" demo data --kind pose --images 24 --val-images 9 --size 64 --quiet
 options=(--data data --arch micro --image-size 32 --optimizer adamw --weight-decay 0 --lr 1e-3 --global-batch-size 8 --epochs 2 --log-every 1 --compute-threads 1)

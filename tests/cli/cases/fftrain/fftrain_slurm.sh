@@ -1,5 +1,4 @@
 # Slurm: srun starts two tasks; a job that is told to stop is queued again and goes on.
-[ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
 source "$cli_folder/start_slurm.sh"
 [ "$(nproc)" -ge 2 ] || skip "two tasks need two cores"
 

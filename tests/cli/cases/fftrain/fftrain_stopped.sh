@@ -1,6 +1,5 @@
 # SIGTERM and the like end every wait within seconds, with exit status 75, whatever fftrain is
 # doing.
-[ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
 run 0 "$FFCONVERT" demo data --classes 4 --images 64 --val-images 64 --size 32 --quiet
 options=(--data data --arch mobilenet_v3_small --image-size 32 --batch-size 8 --lr 0.01 --log-every 1 --compute-threads 1)
 

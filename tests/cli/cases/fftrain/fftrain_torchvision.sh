@@ -1,6 +1,5 @@
 # A model of torchvision sees in every picture of ImageNet's what it sees in Python, with the
 # preprocessing of its first weights.
-[ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
 [ -n "${FFKIT_REFERENCE_PYTHON:-}" ] || skip "\$FFKIT_REFERENCE_PYTHON names no Python with torchvision"
 archive=$FFKIT_SHARED_DATA/imagenet/ILSVRC2012_img_val.tar
 [ -n "$FFKIT_SHARED_DATA" ] && [ -e "$archive" ] || skip "ImageNet's pictures are not in \$FFKIT_SHARED_DATA"

@@ -1,6 +1,5 @@
 # Two machines, played by two network namespaces with a cable between them: nothing of one is
 # reached by 127.0.0.1 of the other, and both have the same name.
-[ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
 command -v ip >/dev/null || skip "ip is not installed (tools/setup --development installs it)"
 one=ffkit$$a two=ffkit$$b
 ip netns add "$one" 2>"$work/.stderr" || skip "this user may make no network namespaces: $(cat "$work/.stderr")"

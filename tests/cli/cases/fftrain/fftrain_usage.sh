@@ -1,4 +1,3 @@
-[ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
 # Wrong use: status 2, one line, nothing on stdout.
 for arguments in "" "--data" "data" "--data data --bogus" "--data data --epochs x" "--data data --arch vgg" \
   "--data data --lr-schedule linear" "--data data --crop-scale 0.5" "--data data --seed -1" \

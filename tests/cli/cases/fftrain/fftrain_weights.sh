@@ -1,4 +1,3 @@
-[ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
 run 0 "$FFCONVERT" demo data --classes 3 --images 24 --val-images 9 --size 32 --quiet
 run 0 "$FFCONVERT" demo four --classes 4 --images 24 --val-images 8 --size 32 --quiet
 options=(--compute-threads 1 --arch resnet18 --image-size 32 --batch-size 8 --epochs 1 --lr 0.01)

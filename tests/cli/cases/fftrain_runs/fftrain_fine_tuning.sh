@@ -1,6 +1,5 @@
 # Weights of other classes, tuned by the recipe on pictures of one's own: what is frozen stays, what
 # is best is kept, and names find it.
-[ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
 recipe=$(dirname "$cli_folder")/../trainer/recipes/fine-tune.toml
 small=(--arch mobilenet_v3_small --image-size 32 --compute-threads 1)
 run 0 "$FFCONVERT" demo others --classes 6 --images 96 --val-images 12 --size 32 --quiet

@@ -1,5 +1,4 @@
 # --resume goes on with the options of the run, but for those that are given; what differs is said.
-[ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
 run 0 "$FFCONVERT" demo data --classes 4 --images 64 --val-images 10 --size 32 --quiet
 first=(--data data --arch mobilenet_v3_small --image-size 32 --batch-size 16 --compute-threads 1 --lr 0.05 --momentum 0.8 --nesterov --ema-decay 0.5
   --auto-augment trivialaugment --warmup-epochs 1)

@@ -1,6 +1,5 @@
 # The order of the samples: windowed over a store, shuffled elsewhere, as the run began where it
 # goes on, and as it is given.
-[ -n "${FFTRAIN:-}" ] || skip "built without the trainer"
 export FFKIT_CACHE=off
 run 0 "$FFCONVERT" demo data --classes 4 --images 48 --val-images 8 --size 32 --quiet
 options=(--arch convnext_tiny --image-size 32 --lr 0.002 --lr-schedule constant --log-every 1 --compute-threads 1 --batch-size 8 --resume)

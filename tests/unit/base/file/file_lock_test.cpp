@@ -16,7 +16,7 @@
 #include "base/file/file.h"
 #include "expect_error.h"
 #include "temp_dir.h"
-#include "text_file.h"
+#include "whole_files.h"
 
 namespace ffkit {
 namespace {

@@ -1,37 +1,25 @@
 // Shards, splits and manifests at addresses; file:// needs no server. And what is written to disks
 // alone, which refuses addresses.
-#include <gtest/gtest.h>
-
-#include <filesystem>
-#include <string>
-#include <vector>
-
 #include <ffkit/format/dataset.h>
 #include <ffkit/format/dataset_writer.h>
 #include <ffkit/format/record.h>
 
 #include "base/file/file.h"
-#include "expect_error.h"
-#include "files_of.h"
-#include "temp_dir.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::files_of;
-using testing::TempDir;
 
 const Schema kSchemaInStore{{{.name = "label", .type = FieldType::scalar, .dtype = DType::i64}}};
 
 void write_split(const fs::path& folder, int64_t num_records, bool is_finished = true) {
   DatasetWriter writer(folder, {.split = "train", .schema = kSchemaInStore});
   RecordBuilder record(writer.schema());
-  std::vector<std::byte> encoded;
   for (int64_t i = 0; i < num_records; ++i) {
     record.set_scalar(0, i);
-    record.encode(encoded);
-    writer.append(encoded);
+    writer.append(testing::encoded(record));
   }
   if (is_finished) writer.finish();
 }

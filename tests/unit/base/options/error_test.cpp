@@ -1,18 +1,8 @@
 // Errors and what they carry. What the standard library throws comes out of the public functions as
 // Error: memory, paths and numbers out of range.
-#include <fmt/format.h>
-#include <gtest/gtest.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <fstream>
-#include <new>
-#include <stdexcept>
 #include <system_error>
 
 #include <ffkit/base/compression.h>
-#include <ffkit/base/error.h>
 #include <ffkit/format/dataset.h>
 #include <ffkit/format/dataset_writer.h>
 #include <ffkit/format/packed_folder.h>
@@ -23,17 +13,14 @@
 #include <ffkit/format/v1_writer.h>
 
 #include "base/make_error.h"
-#include "expect_error.h"
 #include "little_memory.h"
-#include "temp_dir.h"
+#include "test_prelude.h"
 #include "v1_file_builder.h"
 
 namespace ffkit {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::expect;
-using testing::TempDir;
 
 TEST(OptionNames, AreWrittenAsTheCallerKnowsThem) {
   const std::string text = fmt::format("give {} or {}, not {}", option_set("on_error", "skip"),
@@ -153,8 +140,7 @@ TEST(ErrorsOnly, NumbersOutOfRangeAreRefused) {
   RecordBuilder builder(schema);
   const std::vector<std::string_view> items{"a", "b"};
   builder.set_list(0, items);
-  std::vector<std::byte> record;
-  builder.encode(record);
+  std::vector<std::byte> record = testing::encoded(builder);
   EXPECT_ERROR(RecordView(schema, record).list(0).string(2), invalid_argument, .subject = sample);
   EXPECT_EQ(RecordView(schema, record).list(0).string(1), "b");
 }
@@ -230,8 +216,7 @@ TEST(ErrorsOnly, LongListsAndRecordsWithoutMemoryAreErrors) {
         testing::leave_memory(32 << 20);
         RecordBuilder builder(schema);
         builder.set_bytes(0, bytes);
-        std::vector<std::byte> record;
-        builder.encode(record);
+        std::vector<std::byte> record = testing::encoded(builder);
       },
       "there is not enough memory");
   expect_no_memory(

@@ -1,12 +1,7 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <limits>
-
 #include <ffkit/base/option_table.h>
 
 #include "base/enum_names.h"
-#include "expect_error.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {
@@ -130,9 +125,6 @@ TEST(OptionTable, StoresATasksOptionsWhereItSays) {
   EXPECT_EQ(names,
             (std::vector<std::string>{"first", "kind", "file", "last", "side", "range", "is-on"}));
 }
-
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 
 TEST(NearestNames, AreThoseWithTheFewestOtherLetters) {
   const std::vector<std::string> names = {"threads", "seed", "shard-size", "size", "read"};

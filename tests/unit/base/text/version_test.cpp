@@ -1,7 +1,6 @@
-#include <fmt/format.h>
-#include <gtest/gtest.h>
-
 #include <ffkit/base/version.h>
+
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {

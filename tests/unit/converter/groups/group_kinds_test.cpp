@@ -1,41 +1,19 @@
 // Each kind whose files stand alone, by groups: the records of an ordinary conversion.
-#include <fmt/format.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <filesystem>
-#include <map>
-#include <string>
-#include <vector>
-
-#include <ffkit/converter/convert.h>
-#include <ffkit/converter/merge.h>
-#include <ffkit/format/dataset.h>
 #include <ffkit/sources/registry.h>
 
-#include "expect_error.h"
-#include "files_of.h"
-#include "sources/rows/mds_builder.h"
-#include "sources/rows/tf_example_builder.h"
-#include "tar_builder.h"
-#include "temp_dir.h"
+#include "../sources/rows/mds_builder.h"
+#include "../sources/rows/tf_example_builder.h"
+#include "converter_prelude.h"
 
 namespace ffkit {
 namespace {
 
-namespace fs = std::filesystem;
-using ::testing::Contains;
-using testing::files_of;
-using ::testing::HasSubstr;
 using testing::MdsBuilder;
-using testing::TarBuilder;
-using testing::TempDir;
 using testing::tf_bytes;
 using testing::tf_example;
 using testing::tf_floats;
 using testing::tf_integers;
 using testing::tf_record;
-using testing::write_file;
 
 constexpr int kFiles = 7;
 

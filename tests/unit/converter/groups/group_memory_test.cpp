@@ -1,23 +1,12 @@
 // A source of a thousand million samples is planned, and some groups of it are converted, in
 // memory that does not know how many there are.
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <fstream>
-#include <string>
-
-#include <ffkit/converter/convert.h>
-#include <ffkit/format/dataset.h>
-
+#include "converter_prelude.h"
 #include "made_files.h"
-#include "temp_dir.h"
-#include "text_file.h"
 
 namespace ffkit {
 namespace {
 
 using testing::MadeFiles;
-using testing::TempDir;
 
 // In MB, of this process since its last call; nothing where the kernel does not let it begin anew.
 double peak_memory() {

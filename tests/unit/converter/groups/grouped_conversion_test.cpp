@@ -1,35 +1,11 @@
 // Conversions of groups of files, of which one is open at a time: order, parts, ends and memory.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <atomic>
-#include <filesystem>
-#include <map>
-#include <set>
-#include <string>
-#include <vector>
-
-#include <ffkit/converter/convert.h>
-#include <ffkit/converter/merge.h>
-#include <ffkit/format/dataset.h>
-
-#include "expect_error.h"
-#include "files_of.h"
+#include "converter_prelude.h"
 #include "made_files.h"
-#include "temp_dir.h"
 
 namespace ffkit {
 namespace {
 
-namespace fs = std::filesystem;
-using ::testing::Contains;
-using testing::files_of;
-using ::testing::HasSubstr;
 using testing::MadeFiles;
-using testing::TempDir;
 
 // 40 files of 0 to 6 times 500 samples of 64 bytes; one of them in seven is empty.
 MadeFiles forty_files() {

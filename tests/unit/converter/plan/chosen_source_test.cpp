@@ -1,43 +1,17 @@
 // Conversions of the samples with some ids alone: `ConvertOptions::only`.
 #include "plan/chosen_source.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <filesystem>
-#include <string>
-#include <vector>
-
-#include <ffkit/converter/convert.h>
-#include <ffkit/converter/merge.h>
 #include <ffkit/converter/v1.h>
-#include <ffkit/format/dataset.h>
 #include <ffkit/sources/demo.h>
-#include <ffkit/sources/folder.h>
 #include <ffkit/sources/jsonl.h>
 #include <ffkit/sources/registry.h>
 #include <ffkit/sources/transcode.h>
 #include <ffkit/sources/webdataset.h>
 
-#include "expect_error.h"
-#include "fake_source.h"
-#include "files_of.h"
-#include "pictures.h"
-#include "tar_builder.h"
-#include "temp_dir.h"
+#include "converter_prelude.h"
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using testing::FakeSource;
-using testing::files_of;
-using ::testing::HasSubstr;
-using ::testing::Not;
-using testing::TempDir;
-using testing::write_file;
 
 using Texts = std::vector<std::string>;
 

@@ -1,32 +1,12 @@
 // A split that tasks write together: in a folder, and at an address (file:// needs no server).
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <chrono>
-#include <filesystem>
-#include <memory>
-#include <numeric>
-#include <span>
-#include <string>
-#include <thread>
-#include <vector>
-
 #include <ffkit/converter/leftovers.h>
 #include <ffkit/converter/shard_sink.h>
-#include <ffkit/format/dataset.h>
 #include <ffkit/format/manifest.h>
 
-#include "expect_error.h"
-#include "files_of.h"
-#include "temp_dir.h"
-#include "text_file.h"
+#include "converter_prelude.h"
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
-using testing::files_of;
-using testing::TempDir;
 
 constexpr int64_t kSamplesOfTask = 250;
 constexpr int kNumTasks = 4;

@@ -1,16 +1,6 @@
 // The kinds of BMP, right ones and those that programs write in wrong ways.
-#include <gtest/gtest.h>
-
-#include <array>
-#include <string>
-#include <vector>
-
-#include <ffkit/base/error.h>
-#include <ffkit/image/image_codec.h>
-
 #include "bmp_builder.h"
-#include "expect_error.h"
-#include "test_images.h"
+#include "image_prelude.h"
 
 namespace ffkit {
 namespace {

@@ -1,24 +1,12 @@
 // PPM, PGM and PBM: binary and text, of any largest value.
-#include <gtest/gtest.h>
-
 #include <initializer_list>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
-#include <ffkit/base/error.h>
-#include <ffkit/image/image_codec.h>
-
-#include "expect_error.h"
-#include "test_images.h"
+#include "image_prelude.h"
 
 namespace ffkit {
 namespace {
 
 using testing::copy;
-using testing::make_picture;
-using testing::Picture;
 
 using Bytes = std::vector<std::byte>;
 

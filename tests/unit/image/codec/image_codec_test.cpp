@@ -1,30 +1,12 @@
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
-#include <map>
-#include <random>
-
 #include <nlohmann/json.hpp>
 
-#include <ffkit/base/error.h>
-#include <ffkit/image/image_codec.h>
-
-#include "encode_for_test.h"
-#include "expect_error.h"
+#include "image_prelude.h"
 #include "sha256.h"
-#include "shared_data.h"
-#include "test_images.h"
 
 namespace ffkit {
 namespace {
 
 using testing::copy;
-using testing::encode_jpeg_as;
-using testing::encode_png_as;
-using testing::JpegKind;
-using testing::make_picture;
-using testing::Picture;
 using testing::PngKind;
 using testing::read_bytes;
 

@@ -1,24 +1,11 @@
 // Pictures for which there is not enough memory: the public functions throw Errors alone, and say
 // that it is the memory, not the picture.
-#include <gtest/gtest.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <exception>
-#include <functional>
-#include <new>
-#include <utility>
-
-#include <ffkit/base/error.h>
-#include <ffkit/image/image_codec.h>
 #include <ffkit/image/image_resizer.h>
 
+#include "codec/pixel_buffer.h"
 #include "encode_webp.h"
+#include "image_prelude.h"
 #include "little_memory.h"
-#include "test_images.h"
 
 namespace ffkit {
 namespace {
@@ -121,6 +108,21 @@ TEST_F(ImageMemory, NoPictureIsCalledBrokenForIt) {
     }
     EXPECT_GT(num_failures, 2);
     EXPECT_GT(num_successes, 0);
+  }
+}
+
+// Where decoded pixels lie.
+// Whatever the heap looks like: libjpeg's rows must not begin at multiples of 32.
+TEST(PixelBuffer, BeginsBesideTheAlignmentOfStreamingStores) {
+  std::vector<std::unique_ptr<char[]>> between;
+  for (size_t size = 1; size < 400'000; size += size / 3 + 1) {
+    PixelBuffer buffer;
+    uint8_t* begin = buffer.reserve(size);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(begin) % PixelBuffer::kAlignment, PixelBuffer::kOffset);
+    begin[0] = 1;
+    begin[size + PixelBuffer::kSlackBytes - 1] = 2;  // ASan knows whether there is room
+    EXPECT_EQ(buffer.reserve(size / 2), begin);
+    between.push_back(std::make_unique<char[]>(size % 97));
   }
 }
 

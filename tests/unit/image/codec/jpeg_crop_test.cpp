@@ -1,30 +1,13 @@
 // A part of a JPEG has the pixels that the whole has there: of every sampling, of every order of
 // scans, at every scale.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstring>
-#include <random>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include <ffkit/image/dct_picture.h>
-#include <ffkit/image/image_codec.h>
-
 #include "codec/jpeg_decoder.h"
-#include "encode_for_test.h"
-#include "test_images.h"
+#include "image_prelude.h"
 
 namespace ffkit {
 namespace {
 
 using testing::copy;
-using testing::encode_jpeg_as;
 using testing::first_scans;
-using testing::make_picture;
-using testing::Picture;
 
 using Samplings = std::vector<std::pair<int, int>>;
 

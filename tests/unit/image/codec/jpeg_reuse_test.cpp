@@ -1,22 +1,10 @@
 // A decoder that has decoded other pictures before gives what a fresh one gives, whatever is wrong
 // with the picture: libjpeg itself keeps the tables of a picture for the next one.
-#include <gtest/gtest.h>
-
-#include <random>
-#include <variant>
-
-#include <ffkit/base/error.h>
-#include <ffkit/image/image_codec.h>
-
-#include "encode_for_test.h"
-#include "test_images.h"
+#include "image_prelude.h"
 
 namespace ffkit {
 namespace {
 
-using testing::encode_jpeg_as;
-using testing::JpegKind;
-using testing::make_picture;
 using Bytes = std::vector<std::byte>;
 
 // Pixels, or what was wrong.

@@ -1,20 +1,8 @@
 // WebP, BMP, PPM and PGM: what is read besides JPEG and PNG. bitmaps/ has the kinds of BMP and PPM.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstring>
-#include <random>
-#include <string>
-
-#include <ffkit/base/error.h>
-#include <ffkit/image/image_codec.h>
-
 #include "bmp_builder.h"
 #include "encode_webp.h"
-#include "expect_error.h"
+#include "image_prelude.h"
 #include "reference_python.h"
-#include "temp_dir.h"
-#include "test_images.h"
 
 namespace ffkit {
 namespace {
@@ -22,8 +10,6 @@ namespace {
 using testing::copy;
 using testing::encode_bmp;
 using testing::encode_webp;
-using testing::make_picture;
-using testing::Picture;
 
 using Bytes = std::vector<std::byte>;
 

@@ -1,18 +1,10 @@
-#include <gtest/gtest.h>
-
-#include <ffkit/base/error.h>
-#include <ffkit/image/image_codec.h>
-
 #include "codec/mask_decoder.h"
-#include "expect_error.h"
-#include "test_images.h"
+#include "image_prelude.h"
 
 namespace ffkit {
 namespace {
 
 using testing::copy;
-using testing::make_picture;
-using testing::Picture;
 
 TEST(EncodePng, DecodesToTheSamePixels) {
   ImageDecoder decoder;

@@ -1,25 +1,8 @@
 // Whether an image is truncated does not depend on the part of it that is asked for.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <span>
-#include <string>
-#include <vector>
-
-#include <ffkit/base/error.h>
-#include <ffkit/image/image_codec.h>
-
-#include "encode_for_test.h"
-#include "test_images.h"
+#include "image_prelude.h"
 
 namespace ffkit {
 namespace {
-
-using testing::encode_jpeg_as;
-using testing::encode_png_as;
-using testing::make_picture;
-using testing::Picture;
 
 constexpr int kWidth = 90;
 constexpr int kHeight = 70;

@@ -1,22 +1,10 @@
 // The dct code as bytes: from a JPEG and back, what is refused, and what is broken.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstring>
-#include <string_view>
-
-#include <ffkit/base/error.h>
-#include <ffkit/image/dct_picture.h>
-#include <ffkit/image/image_codec.h>
-
 #include "dct_test_pictures.h"
-#include "expect_error.h"
+#include "image_prelude.h"
 
 namespace ffkit {
 namespace {
 
-using testing::encode_jpeg_as;
-using testing::make_picture;
 using testing::NamedJpeg;
 
 std::vector<std::byte> text_bytes(std::string_view text) {

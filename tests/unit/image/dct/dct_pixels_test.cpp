@@ -1,26 +1,14 @@
 // Pixels and samples from the dct code are those of the JPEG.
-#include <gtest/gtest.h>
-
-#include <cstdlib>
-#include <cstring>
 #include <iostream>
-#include <random>
-
-#include <ffkit/base/error.h>
-#include <ffkit/image/dct_picture.h>
-#include <ffkit/image/image_codec.h>
 
 #include "codec/jpeg_decoder.h"
 #include "dct_test_pictures.h"
-#include "expect_error.h"
 #include "highway_targets.h"
-#include "shared_data.h"
-#include "views/picture_views.h"
+#include "image_prelude.h"
 
 namespace ffkit {
 namespace {
 
-using testing::make_picture;
 using testing::NamedJpeg;
 
 bool same_pixels(const RgbView& a, const RgbView& b) {

@@ -1,22 +1,12 @@
-#include <gtest/gtest.h>
-
-#include <array>
-#include <string>
-#include <string_view>
-
-#include <ffkit/base/error.h>
-#include <ffkit/image/dct_picture.h>
-#include <ffkit/image/image_codec.h>
 #include <ffkit/image/orientation.h>
 
-#include "encode_for_test.h"
+#include "image_prelude.h"
 
 namespace ffkit {
 namespace {
 
 using std::string_literals::operator""s;
 using testing::exif_data;
-using testing::make_picture;
 using testing::with_exif;
 
 TEST(TurnUpright, GivesWhatPillowGives) {

@@ -1,20 +1,9 @@
 // Compose: steps that become one make the same pixels, masks and places as one after the other.
-#include <gtest/gtest.h>
 #include <png.h>
 
-#include <cmath>
-#include <cstring>
-#include <variant>
-#include <vector>
-
-#include <ffkit/image/image_codec.h>
-
-#include "encode_for_test.h"
-#include "expect_error.h"
+#include "image_prelude.h"
 #include "moves/moves.h"
-#include "test_images.h"
 #include "views/mask_scaler.h"
-#include "views/picture_views.h"
 
 namespace ffkit {
 namespace {

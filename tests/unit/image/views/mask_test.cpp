@@ -1,28 +1,15 @@
 // Masks: the numbers of a PNG, and a view of them.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <png.h>
 
-#include <cstring>
-#include <limits>
-#include <vector>
-
-#include <ffkit/image/image_codec.h>
 #include <ffkit/image/mask.h>
 
 #include "codec/mask_decoder.h"
-#include "encode_for_test.h"
-#include "expect_error.h"
-#include "test_images.h"
+#include "image_prelude.h"
 #include "transform/crop_plan.h"
 #include "views/mask_scaler.h"
 
 namespace ffkit {
 namespace {
-
-using ::testing::Each;
-using ::testing::ElementsAre;
-using testing::encode_png_as;
 
 using MaskFile = std::vector<std::byte>;
 

@@ -1,25 +1,11 @@
 // Several views of one picture are what each would be alone.
-#include "views/picture_views.h"
-
-#include <gtest/gtest.h>
 #include <png.h>
 
-#include <array>
-#include <vector>
-
-#include <ffkit/image/dct_picture.h>
-#include <ffkit/image/image_codec.h>
-
-#include "encode_for_test.h"
+#include "image_prelude.h"
 #include "moves/moves.h"
-#include "test_images.h"
 
 namespace ffkit {
 namespace {
-
-using testing::encode_jpeg_as;
-using testing::encode_png_as;
-using testing::make_picture;
 
 using EncodedPicture = std::vector<std::byte>;
 

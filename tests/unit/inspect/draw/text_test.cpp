@@ -1,12 +1,6 @@
 #include "draw/text.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <string>
-#include <vector>
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {
@@ -136,7 +130,7 @@ bool is_empty(Canvas& canvas, const Rect& part) {
   return bytes_of_part(canvas, part).find_first_not_of('\xFF') == std::string::npos;
 }
 
-class LabelsTest : public testing::Test {
+class LabelsTest : public ::testing::Test {
  protected:
   static constexpr Rect kUpper = {0, 0, 200, kSmallText};
   static constexpr Rect kLower = {0, 40, 200, kSmallText};

@@ -1,18 +1,11 @@
 #include "duplicates/record_hash.h"
 
-#include <gtest/gtest.h>
-
 #include <bit>
-#include <cstdint>
-#include <set>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include <ffkit/image/dct_picture.h>
 
 #include "test_images.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {

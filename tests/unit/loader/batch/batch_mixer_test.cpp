@@ -1,20 +1,11 @@
 #include "batch/batch_mixer.h"
 
-#include <fmt/format.h>
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <vector>
-
 #include "elements.h"
-#include "expect_error.h"
 #include "format/schema/element.h"
 #include "highway_targets.h"
 #include "image/random_numbers/random_streams.h"
 #include "reference_python.h"
-#include "temp_dir.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {

@@ -1,13 +1,6 @@
 // Batches and loaders that hold nothing: errors, no crashes.
-#include <gtest/gtest.h>
-
-#include <utility>
-
-#include <ffkit/loader/loader.h>
-
-#include "expect_error.h"
-#include "make_dataset.h"
-#include "temp_dir.h"
+#include "batch/batch_queue.h"
+#include "loader_prelude.h"
 
 namespace ffkit {
 namespace {
@@ -72,6 +65,38 @@ TEST(MovedLoader, SaysSo) {
   loader = std::move(other);
   EXPECT_EQ(loader.next()->step(), 2);
   // NOLINTEND(bugprone-use-after-move)
+}
+
+// The I/O thread has ended by an error: whoever waits for a batch is told.
+TEST(BatchQueue, FailureOfTheIoThreadEndsTheWait) {
+  BatchQueue queue(2, 4);
+  EXPECT_FALSE(queue.wait_for_front(std::chrono::nanoseconds(0)));
+  queue.open();
+  EXPECT_FALSE(queue.wait_for_front(std::chrono::nanoseconds(0)));
+  queue.fail(std::make_exception_ptr(Error(ErrorCode::io, "the ring is broken")));
+  ASSERT_TRUE(queue.wait_for_front(std::chrono::nanoseconds(0)));
+  EXPECT_TRUE(queue.front_is_complete());
+  EXPECT_ERROR(queue.take_front(), io);
+}
+
+// The state of a thread of this process: 'S' while it waits (proc(5)).
+char state_of(pid_t thread) {
+  std::ifstream stat(fmt::format("/proc/self/task/{}/stat", thread));
+  const std::string text((std::istreambuf_iterator<char>(stat)), {});
+  return text.at(text.rfind(')') + 2);
+}
+
+TEST(BatchQueue, FailureOfTheIoThreadWakesWhoWaits) {
+  BatchQueue queue(2, 4);
+  queue.open();
+  std::atomic<pid_t> waiting{0};
+  std::thread consumer([&] {
+    waiting = gettid();
+    EXPECT_ERROR(queue.take_front(), io);
+  });
+  while (waiting == 0 || state_of(waiting) != 'S') std::this_thread::yield();
+  queue.fail(std::make_exception_ptr(Error(ErrorCode::io, "the ring is broken")));
+  consumer.join();  // never, if it is not woken
 }
 
 }  // namespace

@@ -1,16 +1,6 @@
 #include "batch/slab_pool.h"
 
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <memory>
-#include <thread>
-#include <utility>
-#include <vector>
-
-#include <ffkit/base/error.h>
-
-#include "expect_error.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {

@@ -1,22 +1,10 @@
 // The steps from a decoded sample to a complete batch, one thread at a time.
 #include "decode/chunk_decoder.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <vector>
-
-#include <ffkit/base/error.h>
-#include <ffkit/format/dataset_writer.h>
-
 #include "batch/batch_queue.h"
 #include "batch/slab_pool.h"
-#include "expect_error.h"
 #include "io/shard_files.h"
-#include "temp_dir.h"
+#include "loader_prelude.h"
 
 namespace ffkit {
 namespace {

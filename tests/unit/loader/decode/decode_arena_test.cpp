@@ -1,27 +1,11 @@
 #include "decode/decode_arena.h"
 
-#include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <filesystem>
-#include <iterator>
-#include <latch>
-#include <memory>
-#include <mutex>
-#include <optional>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include "child_process.h"
 #include "decode/decode_pool.h"
+#include "test_prelude.h"
 #include "threads/threads.h"
 
 namespace ffkit {

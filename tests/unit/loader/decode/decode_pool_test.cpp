@@ -1,17 +1,8 @@
 #include "decode/decode_pool.h"
 
-#include <gtest/gtest.h>
-
-#include <atomic>
-#include <chrono>
 #include <condition_variable>
-#include <latch>
-#include <mutex>
-#include <optional>
-#include <set>
-#include <thread>
-#include <vector>
 
+#include "test_prelude.h"
 #include "threads/threads.h"
 
 namespace ffkit {

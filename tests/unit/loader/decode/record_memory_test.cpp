@@ -1,23 +1,6 @@
 // Records of hostile sizes: what a loader takes for them is bounded, and said.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <filesystem>
-#include <fstream>
-#include <memory>
-#include <random>
-#include <thread>
-
-#include <ffkit/base/error.h>
-#include <ffkit/format/dataset_writer.h>
-#include <ffkit/loader/loader.h>
-
-#include "collect_epoch.h"
 #include "decode/record_fetcher.h"
-#include "expect_error.h"
-#include "temp_dir.h"
+#include "loader_prelude.h"
 #include "v1_file_builder.h"
 
 namespace ffkit {
@@ -64,14 +47,12 @@ class RecordMemoryTest : public ::testing::Test {
     DatasetWriter writer(dir_ / "zeros", {.split = "train", .schema = schema},
                          {.compression = {.level = 1}});
     RecordBuilder builder(schema);
-    std::vector<std::byte> record;
     for (const int64_t size : sizes) {
       std::vector<std::byte> zeros(static_cast<size_t>(size));
       std::mt19937 random(1);
       std::generate_n(zeros.begin(), num_random, [&] { return static_cast<std::byte>(random()); });
       builder.set_bytes(0, zeros);
-      builder.encode(record);
-      writer.append(record);
+      writer.append(testing::encoded(builder));
     }
     writer.finish();
     return Dataset::open(dir_ / "zeros", "", {.max_record_bytes = max_record_bytes});

@@ -1,27 +1,16 @@
 // Batches of many fields: the loader's own decoders, and a user's.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <atomic>
-#include <cstring>
-#include <latch>
-#include <memory>
-#include <numeric>
-#include <string>
-#include <vector>
-
-#include <ffkit/base/error.h>
-#include <ffkit/format/dataset_writer.h>
-#include <ffkit/loader/loader.h>
+#include <ffkit/format/record.h>
+#include <ffkit/loader/field_decoder.h>
 #include <ffkit/loader/loader_statistics.h>
 
-#include "collect_epoch.h"
-#include "expect_error.h"
-#include "temp_dir.h"
+#include "image/views/picture_views.h"
+#include "loader_prelude.h"
 #include "test_images.h"
 
 namespace ffkit {
 namespace {
+
+using testing::make_picture;
 
 Schema decoded_schema() {
   return {{{.name = "front/image", .type = FieldType::image},
@@ -74,7 +63,6 @@ class FieldDecoderTest : public ::testing::Test {
   Dataset write(const char* name, int64_t without_points = -1) {
     DatasetWriter writer(dir_ / name, {.split = "train", .schema = decoded_schema()}, {});
     RecordBuilder builder(writer.schema());
-    std::vector<std::byte> record;
     for (int64_t i = 0; i < kNumRecords; ++i) {
       const auto front = encode_jpeg(testing::make_picture(40, 30, uint32_t(i)).view());
       const auto back = encode_jpeg(testing::make_picture(40, 30, uint32_t(i + 100)).view());
@@ -87,8 +75,7 @@ class FieldDecoderTest : public ::testing::Test {
       builder.set_tensor(4,
                          {DType::f32, {int64_t(points.size())}, std::as_bytes(std::span(points))});
       builder.set_scalar<uint8_t>(5, uint8_t(i % 3));
-      builder.encode(record);
-      writer.append(record);
+      writer.append(testing::encoded(builder));
     }
     writer.finish();
     return Dataset::open(dir_ / name);
@@ -341,6 +328,37 @@ TEST_F(FieldDecoderTest, RefusesFieldsThatCannotServe) {
   EXPECT_ERROR(copy_field(s, "front/image"), invalid_argument);
   EXPECT_ERROR(copy_field(s, "speed", {3}), invalid_argument);
   EXPECT_ERROR(copy_field(s, "pose", {-1}), invalid_argument);
+}
+
+TEST(DecodeImages, EachImageHasItsOwnKey) {
+  const Schema schema{
+      {{.name = "a", .type = FieldType::image}, {.name = "b", .type = FieldType::image}}};
+  const auto image = encode_png(make_picture(320, 180, 6).view());
+  RecordBuilder builder(schema);
+  builder.set_bytes(0, image);
+  builder.set_bytes(1, image);
+  std::vector<std::byte> record = testing::encoded(builder);
+  constexpr ImageOutput kOutput{.dtype = DType::u8, .layout = Layout::nhwc, .normalize = false};
+  const ResizeCrop crop{.size = {40, 60}, .factor_min = 0.3, .factor_max = 0.9, .centered = false};
+  const ImageOptions options{.transform = crop, .output = kOutput};
+  const auto both = decode_images(schema, {"a", "b"}, options);
+  EXPECT_EQ(both->shape(), (std::vector<int64_t>{2, 40, 60, 3}));
+  std::vector<uint8_t> pixels(size_t{2} * 40 * 60 * 3);
+  const SampleKey key{.seed = 1, .epoch = 2, .record_index = 3};
+  const auto scratch = both->make_scratch();
+  both->decode(RecordView(schema, record), key, scratch.get(), pixels.data());
+  const auto alone = [&](const SampleKey& its_key) {
+    std::vector<uint8_t> out(size_t{40} * 60 * 3);
+    PipelineTimes times;
+    ImagePipeline(options).run(image, its_key, out.data(), times);
+    return out;
+  };
+  auto expected = alone(key);
+  const auto second = alone(image_key(key, 1));
+  EXPECT_NE(expected, second);
+  expected.insert(expected.end(), second.begin(), second.end());
+  EXPECT_EQ(pixels, expected);
+  EXPECT_ERROR(decode_images(schema, {"a", "c"}, options), not_found, .subject = field);
 }
 
 }  // namespace

@@ -1,23 +1,11 @@
 // Masks, and zeros where a field is null.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <array>
-#include <cstring>
-#include <memory>
-#include <string>
-#include <vector>
-
 #include <ffkit/format/record.h>
 #include <ffkit/loader/field_decoder.h>
 
-#include "expect_error.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {
-
-using ::testing::Each;
-using ::testing::ElementsAre;
 
 const Schema kNullSchema{{{.name = "a", .type = FieldType::scalar, .dtype = DType::i32},
                           {.name = "b", .type = FieldType::string}}};
@@ -26,9 +14,7 @@ std::vector<std::byte> record_with(bool has_a, bool has_b) {
   RecordBuilder builder(kNullSchema);
   if (has_a) builder.set_scalar<int32_t>(0, 7);
   if (has_b) builder.set_string(1, "text");
-  std::vector<std::byte> record;
-  builder.encode(record);
-  return record;
+  return testing::encoded(builder);
 }
 
 // What it makes of a record, in memory that holds 255 everywhere.

@@ -1,23 +1,6 @@
 // Fields of any number of rows in parts that threads share.
-#include <gtest/gtest.h>
-
-#include <chrono>
-#include <cstddef>
-#include <latch>
-#include <memory>
-#include <optional>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <ffkit/base/error.h>
-#include <ffkit/format/dataset_writer.h>
-#include <ffkit/loader/loader.h>
-
-#include "collect_epoch.h"
 #include "decode/field_writer.h"
-#include "expect_error.h"
-#include "temp_dir.h"
+#include "loader_prelude.h"
 
 namespace ffkit {
 namespace {
@@ -107,19 +90,7 @@ std::vector<int64_t> expected_rows(int64_t record, int64_t max_rows) {
 
 class RowPartsDecoderTest : public ::testing::Test {
  protected:
-  RowPartsDecoderTest() {
-    const Schema schema{{{.name = "n", .type = FieldType::scalar, .dtype = DType::i64}}};
-    DatasetWriter writer(dir_ / "data", {.split = "train", .schema = schema});
-    RecordBuilder builder(schema);
-    std::vector<std::byte> record;
-    for (int64_t i = 0; i < kNumStacks; ++i) {
-      builder.set_scalar<int64_t>(0, i);
-      builder.encode(record);
-      writer.append(record);
-    }
-    writer.finish();
-    dataset_.emplace(Dataset::open(dir_ / "data"));
-  }
+  RowPartsDecoderTest() { dataset_.emplace(testing::make_numbers(dir_ / "data", kNumStacks)); }
   static LoaderOptions options(const StackSpec& spec, int num_threads, int64_t batch_size = 1) {
     LoaderOptions out{.batch_size = batch_size, .image_field = "", .label_field = "n"};
     out.sampler = {.order = Order::sequential, .tail = Tail::exact};

@@ -1,24 +1,10 @@
 // Fields of any number of rows, ragged and padded.
-#include <gtest/gtest.h>
-
-#include <atomic>
-#include <cstring>
-#include <memory>
-#include <string>
-#include <vector>
-
-#include <ffkit/base/error.h>
-#include <ffkit/format/dataset_writer.h>
-#include <ffkit/loader/loader.h>
-
-#include "collect_epoch.h"
-#include "expect_error.h"
-#include "temp_dir.h"
+#include "loader_prelude.h"
 
 namespace ffkit {
 namespace {
 
-constexpr int64_t kNumRecords = 24;
+constexpr int64_t kNumPairs = 24;
 constexpr int64_t kMaxRows = 6;
 
 int64_t rows_of(int64_t record) {
@@ -55,19 +41,7 @@ class PairRows final : public RowsDecoder {
 
 class RowsDecoderTest : public ::testing::Test {
  protected:
-  RowsDecoderTest() {
-    const Schema schema{{{.name = "n", .type = FieldType::scalar, .dtype = DType::i64}}};
-    DatasetWriter writer(dir_ / "data", {.split = "train", .schema = schema});
-    RecordBuilder builder(schema);
-    std::vector<std::byte> record;
-    for (int64_t i = 0; i < kNumRecords; ++i) {
-      builder.set_scalar<int64_t>(0, i);
-      builder.encode(record);
-      writer.append(record);
-    }
-    writer.finish();
-    dataset_.emplace(Dataset::open(dir_ / "data"));
-  }
+  RowsDecoderTest() { dataset_.emplace(testing::make_numbers(dir_ / "data", kNumPairs)); }
   LoaderOptions options() {
     LoaderOptions out;
     out.batch_size = 5;
@@ -108,7 +82,7 @@ TEST_F(RowsDecoderTest, RaggedRowsFollowEachOther) {
       num_samples += batch->size();
     }
   }
-  EXPECT_EQ(num_samples, 3 * kNumRecords);
+  EXPECT_EQ(num_samples, 3 * kNumPairs);
 }
 
 TEST_F(RowsDecoderTest, PaddedRowsAreFollowedByZeros) {
@@ -152,14 +126,14 @@ TEST_F(RowsDecoderTest, FieldsWithoutRowsHaveNoOffsets) {
 }
 
 TEST_F(RowsDecoderTest, EveryRecordIsAnnouncedBeforeItIsRead) {
-  auto announced = std::make_shared<std::vector<std::atomic<int>>>(kNumRecords);
+  auto announced = std::make_shared<std::vector<std::atomic<int>>>(kNumPairs);
   LoaderOptions with = options();
   with.fields = {{"rows", std::make_shared<PairRows>(RowLayout::ragged, announced)}};
   with.read_ahead_epochs = false;
   // Of a subset the numbers in the whole split.
   Loader loader(dataset_->subset({20, 21, 3}), with);
   testing::collect_epoch(loader, 0);
-  for (size_t i = 0; i < kNumRecords; ++i) {
+  for (size_t i = 0; i < kNumPairs; ++i) {
     EXPECT_EQ((*announced)[i], i == 20 || i == 21 || i == 3 ? 1 : 0) << i;
   }
 }

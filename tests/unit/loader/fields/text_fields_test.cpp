@@ -1,28 +1,10 @@
 // Texts of any length in a batch: copy_string(), and decoders of texts of a user's own.
-#include <fmt/format.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-#include <ffkit/base/error.h>
-#include <ffkit/format/dataset_writer.h>
-#include <ffkit/loader/loader.h>
-
-#include "expect_error.h"
-#include "temp_dir.h"
+#include "loader_prelude.h"
 
 namespace ffkit {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
-using ::testing::HasSubstr;
 
 using Texts = std::vector<std::optional<std::string>>;
 
@@ -34,12 +16,10 @@ class TextFields : public ::testing::Test {
   Dataset make_texts(const char* name, const Texts& texts) {
     DatasetWriter writer(dir_ / name, {.split = "train", .schema = kTextSchema});
     RecordBuilder builder(kTextSchema);
-    std::vector<std::byte> record;
     for (size_t i = 0; i < texts.size(); ++i) {
       builder.set_scalar<int64_t>(0, static_cast<int64_t>(i));
       if (texts[i]) builder.set_string(1, *texts[i]);
-      builder.encode(record);
-      writer.append(record);
+      writer.append(testing::encoded(builder));
     }
     writer.finish();
     return Dataset::open(dir_ / name);
@@ -145,18 +125,7 @@ TEST_F(TextFields, TakeNoRoomInSlabs) {
 }
 
 TEST_F(TextFields, NullIsEmptyAlsoInAChain) {
-  const Schema others{{{.name = "n", .type = FieldType::scalar, .dtype = DType::i64}}};
-  {
-    DatasetWriter writer(dir_ / "others", {.split = "train", .schema = others});
-    RecordBuilder builder(others);
-    std::vector<std::byte> record;
-    for (int64_t i = 0; i < 2; ++i) {
-      builder.set_scalar<int64_t>(0, i);
-      builder.encode(record);
-      writer.append(record);
-    }
-    writer.finish();
-  }
+  testing::make_numbers(dir_ / "others", 2);
   const Dataset dataset = Dataset::chain(
       {make_texts("train", {"a", std::nullopt, ""}), Dataset::open(dir_ / "others")});
   Loader loader(dataset, options(dataset));

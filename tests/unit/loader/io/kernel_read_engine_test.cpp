@@ -1,11 +1,6 @@
 #include "io/kernel_read_engine.h"
 
-#include <errno.h>
-#include <gtest/gtest.h>
-
-#include <array>
-#include <cstddef>
-#include <vector>
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {

@@ -1,12 +1,8 @@
 #include "io/read_buffer_pool.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <cstring>
 #include <deque>
-#include <utility>
+
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {

@@ -1,29 +1,10 @@
 // The contract of ReadEngine: one suite over both engines, through the page cache and with
 // O_DIRECT, io_uring also with registered memory and with a submission thread.
-#include <errno.h>
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <gtest/gtest.h>
-#include <signal.h>
-#include <string.h>
 #include <sys/time.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <atomic>
-#include <filesystem>
-#include <fstream>
-#include <map>
-#include <memory>
-#include <new>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include "files_of.h"
 #include "io/kernel_read_engine.h"
-#include "temp_dir.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {

@@ -1,15 +1,6 @@
 #include "io/read_plan.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <numeric>
-#include <span>
-#include <utility>
-#include <vector>
-
-#include "make_dataset.h"
-#include "temp_dir.h"
+#include "loader_prelude.h"
 
 namespace ffkit {
 namespace {

@@ -1,22 +1,8 @@
 #include "io/shard_files.h"
 
-#include <fcntl.h>
-#include <gtest/gtest.h>
-#include <stdio.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include <ffkit/loader/loader.h>
-
-#include "expect_error.h"
-#include "make_dataset.h"
-#include "temp_dir.h"
+#include "loader_prelude.h"
 
 namespace ffkit {
 namespace {

@@ -1,38 +1,18 @@
 // What the kernel grants io_uring, and what happens where it does not: shown in child processes
 // with lower limits.
-#include <errno.h>
-#include <fcntl.h>
-#include <gtest/gtest.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
-#include <signal.h>
 #include <spdlog/sinks/ostream_sink.h>
 #include <spdlog/spdlog.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <cstring>
-#include <iterator>
-#include <memory>
-#include <sstream>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <ffkit/base/error.h>
-
-#include "child_process.h"
-#include "expect_error.h"
 #include "io/kernel_read_engine.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {

@@ -1,14 +1,6 @@
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <limits>
-#include <map>
-#include <set>
-#include <vector>
-
 #include <ffkit/loader/permutation.h>
 
-#include "expect_error.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {

@@ -1,27 +1,10 @@
 // Batches of one bucket each.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <memory>
-#include <numeric>
-#include <set>
-#include <vector>
-
-#include <ffkit/loader/loader.h>
 #include <ffkit/loader/picture_sizes.h>
-#include <ffkit/loader/sampler.h>
 
-#include "expect_error.h"
-#include "make_dataset.h"
-#include "temp_dir.h"
+#include "loader_prelude.h"
 
 namespace ffkit {
 namespace {
-
-using ::testing::Each;
-using ::testing::ElementsAre;
 
 // 103 records in buckets of 50, 0, 30, 3 and 20 records, mixed.
 std::vector<int64_t> bucket_numbers() {

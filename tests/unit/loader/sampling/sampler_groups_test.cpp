@@ -1,14 +1,5 @@
 // Groups of records that stay together: scenes, windows.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <memory>
-#include <numeric>
-#include <vector>
-
-#include <ffkit/loader/sampler.h>
-
-#include "expect_error.h"
+#include "loader_prelude.h"
 
 namespace ffkit {
 namespace {

@@ -1,24 +1,9 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <map>
-#include <numeric>
-#include <set>
-#include <utility>
-#include <vector>
-
-#include <ffkit/loader/sampler.h>
-
 #include "base/mix64.h"
-#include "expect_error.h"
+#include "loader_prelude.h"
 #include "sampling/mixed_order.h"
 
 namespace ffkit {
 namespace {
-
-using ::testing::ElementsAre;
 
 // Data sets of 10, 40 and 25 records.
 const std::vector<int64_t> kSetSizes = {10, 40, 25};

@@ -1,14 +1,6 @@
 // What must hold for any number of records, batch size, world and place to go on from, in every
 // order.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <vector>
-
-#include <ffkit/loader/sampler.h>
+#include "loader_prelude.h"
 
 namespace ffkit {
 namespace {

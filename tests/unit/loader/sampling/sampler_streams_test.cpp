@@ -1,17 +1,5 @@
 // Order::windowed in streams and in blocks of bytes.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <cstdlib>
-#include <memory>
-#include <set>
-#include <utility>
-#include <vector>
-
-#include <ffkit/loader/sampler.h>
-
-#include "expect_error.h"
+#include "loader_prelude.h"
 #include "sampling/block_streams.h"
 
 namespace ffkit {

@@ -1,13 +1,5 @@
 // Tail::even and Tail::balanced: how the ranks share the end of an epoch.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <numeric>
-#include <vector>
-
-#include <ffkit/loader/sampler.h>
-
+#include "loader_prelude.h"
 #include "read_loop.h"
 
 namespace ffkit {

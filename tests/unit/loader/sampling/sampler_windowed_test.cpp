@@ -1,14 +1,4 @@
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <numeric>
-#include <set>
-#include <vector>
-
-#include <ffkit/loader/sampler.h>
-
-#include "expect_error.h"
+#include "loader_prelude.h"
 #include "sampling/record_orders.h"
 
 namespace ffkit {

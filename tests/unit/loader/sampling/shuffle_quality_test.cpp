@@ -1,13 +1,7 @@
 // Whether a shuffle looks like one drawn at random: the statistics a training run would notice.
 // Each is compared with its value for a true shuffle and its spread; all seeds are fixed. Five
 // standard deviations: one wrong alarm in two million, if seeds changed.
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <cstdint>
-#include <vector>
-
-#include <ffkit/loader/sampler.h>
+#include "loader_prelude.h"
 
 namespace ffkit {
 namespace {

@@ -1,25 +1,11 @@
 // Clips: which frames of a video they have, and what they refuse.
 #include "views/clips.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <set>
-#include <string>
-#include <vector>
-
-#include <ffkit/loader/loader.h>
-
-#include "expect_error.h"
-#include "make_dataset.h"
-#include "temp_dir.h"
+#include "loader_prelude.h"
 
 namespace ffkit {
 namespace {
 
-using ::testing::Each;
-using ::testing::ElementsAre;
 using testing::make_picture;
 
 Schema video_schema() {
@@ -139,9 +125,7 @@ class ClipsTest : public ::testing::Test {
     builder.set_list(0, pictures);
     builder.set_list(1, tensors);
     builder.set_bytes(3, frames.front());
-    std::vector<std::byte> record;
-    builder.encode(record);
-    return record;
+    return testing::encoded(builder);
   }
 
   static LoaderOptions options_of(FramesField frames, std::vector<ViewField> more = {}) {

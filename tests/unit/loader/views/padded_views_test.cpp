@@ -1,22 +1,8 @@
 // Views that end with PadToLargest.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <string>
-#include <vector>
-
-#include <ffkit/loader/loader.h>
-
-#include "expect_error.h"
-#include "make_dataset.h"
-#include "temp_dir.h"
+#include "loader_prelude.h"
 
 namespace ffkit {
 namespace {
-
-using ::testing::Each;
-using ::testing::ElementsAre;
 
 // Pictures of 48 to 52 x 40 pixels.
 LoaderOptions padded_options(PadToLargest padding) {

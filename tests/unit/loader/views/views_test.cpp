@@ -1,24 +1,10 @@
 // Views through the loader: what follows a picture, and how threads share its pixels.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <array>
-#include <cstring>
-#include <set>
-#include <string>
-#include <vector>
-
-#include <ffkit/loader/loader.h>
-
-#include "expect_error.h"
-#include "make_dataset.h"
-#include "temp_dir.h"
+#include "loader_prelude.h"
 #include "views/view_set.h"
 
 namespace ffkit {
 namespace {
 
-using ::testing::ElementsAre;
 using testing::make_picture;
 
 // Pictures of (60 + 7 i) x 50 pixels. Their masks, tensors, have the id i everywhere; box j of the
@@ -66,9 +52,7 @@ class ViewsTest : public ::testing::Test {
     builder.set_tensor(at("labels"), {DType::i64, {kNumBoxes}, std::as_bytes(std::span(labels))});
     builder.set_tensor(at("points"),
                        {DType::f32, {kNumBoxes, 2, 3}, std::as_bytes(std::span(points))});
-    std::vector<std::byte> record;
-    builder.encode(record);
-    return record;
+    return testing::encoded(builder);
   }
 
   static LoaderOptions options_of(std::vector<View> views, std::vector<ViewField> fields) {

@@ -1,25 +1,11 @@
 // Rows of Arrow's tables as samples. Types and shapes by the dozen are compared with pyarrow's in
 // tests/python/engines/test_tables.py.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
-
-#include <ffkit/format/dataset.h>
 #include <ffkit/sources/arrow_samples.h>
 
-#include "expect_error.h"
-#include "temp_dir.h"
+#include "sources_prelude.h"
 
 namespace ffkit {
 namespace {
-
-using ::testing::ElementsAre;
-using testing::TempDir;
 
 // A table with the columns number (i32) and text, whose memory is the test's.
 class NumbersAndTexts {

@@ -1,30 +1,10 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <ffkit/converter/convert.h>
-#include <ffkit/sources/row_sources.h>
-
-#include "expect_error.h"
-#include "pictures.h"
-#include "record_of.h"
 #include "rows/beton_builder.h"
-#include "temp_dir.h"
-#include "text_file.h"
+#include "sources_prelude.h"
 
 namespace ffkit {
 namespace {
 
 using testing::BetonBuilder;
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using testing::fields_of;
-using ::testing::HasSubstr;
-using testing::jpeg_picture;
-using testing::record_of;
-using testing::TempDir;
-using testing::text_of;
-using testing::values_of;
-using testing::write_file;
 
 BetonBuilder pictures_and_labels() {
   BetonBuilder builder;

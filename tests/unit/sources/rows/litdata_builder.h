@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "little_bytes.h"
-#include "text_file.h"
+#include "whole_files.h"
 
 namespace ffkit::testing {
 

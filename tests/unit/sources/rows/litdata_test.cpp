@@ -1,33 +1,16 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <ffkit/sources/row_sources.h>
-
-#include "expect_error.h"
-#include "pictures.h"
-#include "record_of.h"
 #include "rows/litdata_builder.h"
 #include "sources/litdata/litdata_format.h"
-#include "temp_dir.h"
+#include "sources_prelude.h"
 
 namespace ffkit {
 namespace {
 
 using testing::bytes_of_number;
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using testing::fields_of;
-using ::testing::HasSubstr;
-using testing::jpeg_picture;
 using testing::LitDataBuilder;
 using testing::pillow_picture;
 using testing::raw_zstd;
-using testing::record_of;
 using testing::sizes_and_items;
-using testing::TempDir;
-using testing::text_of;
 using testing::u32s;
-using testing::write_file;
 
 // A folder with one chunk of one leaf, `x`, whose values are given.
 class OneLeaf {

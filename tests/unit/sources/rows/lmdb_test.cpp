@@ -1,31 +1,11 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <ffkit/converter/convert.h>
-#include <ffkit/image/image_codec.h>
-#include <ffkit/sources/row_sources.h>
-
-#include "expect_error.h"
-#include "pictures.h"
-#include "record_of.h"
 #include "rows/lmdb_builder.h"
-#include "temp_dir.h"
-#include "text_file.h"
+#include "sources_prelude.h"
 
 namespace ffkit {
 namespace {
 
-using ::testing::Contains;
 using testing::DatumBuilder;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using testing::jpeg_picture;
 using testing::LmdbBuilder;
-using testing::record_of;
-using testing::TempDir;
-using testing::text_of;
-using testing::values_of;
-using testing::write_file;
 
 // The first field and the id of a row.
 std::pair<std::string, std::string> lmdb_row(const Source& source, int64_t row, size_t split = 0) {

@@ -1,40 +1,16 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <cstring>
-#include <fstream>
-
-#include <ffkit/image/image_codec.h>
-#include <ffkit/sources/row_sources.h>
-
-#include "expect_error.h"
-#include "pictures.h"
-#include "record_of.h"
 #include "rows/mds_builder.h"
 #include "sources/files/file_hash.h"
-#include "temp_dir.h"
+#include "sources_prelude.h"
 
 namespace ffkit {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::bytes_of_number;
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using testing::fields_of;
-using ::testing::HasSubstr;
-using testing::jpeg_picture;
 using testing::MdsBuilder;
-using ::testing::Not;
 using testing::pillow_picture;
 using testing::raw_zstd;
-using testing::record_of;
 using testing::sizes_and_items;
-using testing::TempDir;
-using testing::text_of;
 using testing::u32s;
-using testing::values_of;
-using testing::write_file;
 
 // One column `x`.
 MdsBuilder one_column(const std::string& encoding, int num_bytes = 0) {

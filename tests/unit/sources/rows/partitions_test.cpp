@@ -1,18 +1,9 @@
 #include "sources/parquet/partitions.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "expect_error.h"
-#include "temp_dir.h"
-#include "text_file.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {
-
-using ::testing::ElementsAre;
-using testing::TempDir;
-using testing::write_file;
 
 ShardNames row_files() {
   ShardNames names = names_ending_in(".rows");

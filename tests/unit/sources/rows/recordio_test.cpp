@@ -1,32 +1,12 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <zlib.h>
 
-#include <ffkit/converter/convert.h>
-#include <ffkit/format/dataset.h>
-#include <ffkit/sources/row_sources.h>
-
-#include "expect_error.h"
-#include "pictures.h"
-#include "record_of.h"
 #include "rows/recordio_builder.h"
-#include "temp_dir.h"
-#include "text_file.h"
+#include "sources_prelude.h"
 
 namespace ffkit {
 namespace {
 
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using testing::fields_of;
-using ::testing::HasSubstr;
-using testing::jpeg_picture;
-using ::testing::Not;
-using testing::record_of;
 using testing::RecordIoBuilder;
-using testing::TempDir;
-using testing::values_of;
-using testing::write_file;
 
 const std::string kMagicText = RecordIoBuilder::bytes_of(RecordIoBuilder::kMagic);
 

@@ -1,11 +1,6 @@
 #include "sources/arrow/row_batches.h"
 
-#include <gtest/gtest.h>
-
-#include <utility>
-#include <vector>
-
-#include "expect_error.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {

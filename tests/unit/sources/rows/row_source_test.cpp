@@ -1,31 +1,9 @@
 #include "sources/rows/row_source.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <array>
-#include <filesystem>
-#include <functional>
-
-#include <ffkit/format/record.h>
-
-#include "expect_error.h"
-#include "pictures.h"
-#include "record_of.h"
-#include "tar_builder.h"
-#include "temp_dir.h"
+#include "sources_prelude.h"
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using testing::jpeg_picture;
-using testing::record_of;
-using testing::TempDir;
-using testing::write_file;
 
 // Rows that are made by a function.
 class MadeRows final : public RowTable {

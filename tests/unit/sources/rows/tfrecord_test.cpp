@@ -1,37 +1,15 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <filesystem>
-
-#include <ffkit/format/record.h>
-#include <ffkit/sources/row_sources.h>
-
-#include "expect_error.h"
-#include "pictures.h"
-#include "record_of.h"
 #include "sources/tfrecord/tf_features.h"
-#include "tar_builder.h"
-#include "temp_dir.h"
+#include "sources_prelude.h"
 #include "tf_example_builder.h"
 
 namespace ffkit {
 namespace {
 
-namespace fs = std::filesystem;
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using testing::jpeg_picture;
-using ::testing::Not;
-using testing::record_of;
-using testing::TempDir;
 using testing::tf_bytes;
 using testing::tf_example;
 using testing::tf_floats;
 using testing::tf_integers;
 using testing::tf_record;
-using testing::values_of;
-using testing::write_file;
 
 std::string labelled(int number) {
   return tf_example(tf_bytes("image/encoded", {jpeg_picture(number)}) +
@@ -287,15 +265,6 @@ TEST(TfRecord, ALengthBeyondTheFileIsNoAllocation) {
   write_file(dir / "a.tfrecord",
              length + testing::little_bytes(testing::tf_crc(length)) + "some bytes");
   EXPECT_ERROR(open_tfrecord(dir / "a.tfrecord"), corrupt);
-}
-
-TEST(TfRecord, RowsBeyondTheLimitAreBadSamples) {
-  const TempDir dir;
-  const std::string large = tf_example(tf_bytes("image/encoded", {std::string(4096, 'x')}));
-  write_file(dir / "a.tfrecord", tf_record(labelled(0)) + tf_record(large));
-  const auto source = open_tfrecord(dir / "a.tfrecord", {.max_sample_bytes = 2048});
-  EXPECT_EQ(source->splits()[0].num_samples, 2);
-  EXPECT_ERROR(record_of(*source, 0, 1), unsupported);
 }
 
 TEST(TfExample, TheLastOfEqualNamesCounts) {

@@ -1,9 +1,8 @@
 #include "addresses/place.h"
 
-#include <gtest/gtest.h>
-
 #include "addresses/url.h"
-#include "expect_error.h"
+#include "stores/object_store.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {

@@ -1,19 +1,7 @@
 #include "cache/block_reader.h"
 
-#include <fcntl.h>
-#include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <chrono>
-#include <fstream>
-#include <future>
-#include <thread>
-
 #include "cache/memory_store.h"
-#include "expect_error.h"
-#include "temp_dir.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {

@@ -1,15 +1,9 @@
 #include "cache/fetch_queue.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <chrono>
 #include <condition_variable>
-#include <mutex>
-#include <set>
-#include <vector>
 
 #include "cache/block_run.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {

@@ -1,17 +1,7 @@
 #include "cache/range_memory.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <chrono>
-#include <functional>
-#include <future>
-#include <memory>
-#include <stdexcept>
-#include <thread>
-#include <vector>
-
 #include "cache/memory_store.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {

@@ -1,15 +1,12 @@
 #include "credentials/bearer_tokens.h"
 
-#include <gtest/gtest.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/rsa.h>
 
 #include "canned_client.h"
-#include "expect_error.h"
 #include "signing/signature.h"
-#include "temp_dir.h"
-#include "text_file.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {
@@ -18,8 +15,6 @@ using testing::answer_of;
 using testing::CannedClient;
 using testing::SentRequest;
 using testing::surroundings_of;
-using testing::TempDir;
-using testing::write_file;
 
 std::shared_ptr<CannedClient> token_service() {
   return std::make_shared<CannedClient>([](const SentRequest&) {

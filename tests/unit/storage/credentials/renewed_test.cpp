@@ -1,13 +1,7 @@
 #include "credentials/renewed.h"
 
-#include <gtest/gtest.h>
-
-#include <atomic>
-#include <stdexcept>
-#include <thread>
-#include <vector>
-
 #include "canned_client.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {

@@ -1,16 +1,8 @@
 #include "http/curl_library.h"
 
-#include <gtest/gtest.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include "child_process.h"
-#include "expect_error.h"
 #include "faults/fault_server.h"
 #include "http/http_client.h"
-#include "temp_dir.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {

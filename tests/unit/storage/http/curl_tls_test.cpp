@@ -1,24 +1,11 @@
 // TLS against openssl's s_server, with a certificate that this test makes.
-#include <fcntl.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cstdio>
-#include <cstdlib>
-#include <string>
-
 #include "faults/fault_server.h"
 #include "http/curl_library.h"
 #include "http/http_client.h"
-#include "temp_dir.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {
-
-using ::testing::HasSubstr;
 
 class CurlTlsTest : public ::testing::Test {
  protected:

@@ -1,23 +1,14 @@
 // Answers, failures and ends of the client over libcurl.
 #include "http/http_client.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <stdlib.h>
-
-#include <chrono>
-#include <future>
-#include <string>
-#include <vector>
-
 #include "faults/fault_server.h"
 #include "http/curl_library.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {
 
 using testing::FaultServer;
-using ::testing::HasSubstr;
 using Asked = FaultServer::Asked;
 using Connection = FaultServer::Connection;
 

@@ -1,13 +1,7 @@
 #include "protocol/s3_requests.h"
 
-#include <gtest/gtest.h>
-
-#include <future>
-
 #include "canned_client.h"
-#include "expect_error.h"
-#include "temp_dir.h"
-#include "text_file.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {

@@ -1,17 +1,8 @@
-#include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <cstring>
-#include <future>
-#include <mutex>
-#include <thread>
-
 #include "cache/block_cache.h"
 #include "cache/memory_store.h"
-#include "expect_error.h"
 #include "reader/random_reader.h"
 #include "stores/object_store.h"
-#include "temp_dir.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {

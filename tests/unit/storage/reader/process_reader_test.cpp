@@ -1,21 +1,7 @@
-#include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <chrono>
-#include <filesystem>
-#include <span>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <ffkit/base/error.h>
 #include <ffkit/storage/cache.h>
 
-#include "child_process.h"
 #include "reader/random_reader.h"
-#include "temp_dir.h"
-#include "text_file.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {

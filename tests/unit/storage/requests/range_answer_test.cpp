@@ -1,7 +1,5 @@
-#include <gtest/gtest.h>
-
-#include "expect_error.h"
 #include "requests/verdict.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {

@@ -1,24 +1,13 @@
 // Ranges through servers that cut them, stall, lie and change the object meanwhile.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <atomic>
-#include <chrono>
-#include <future>
-#include <random>
-#include <string>
-#include <vector>
-
-#include "expect_error.h"
 #include "faults/fault_server.h"
 #include "http/curl_library.h"
 #include "http/http_client.h"
 #include "requests/requests.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {
 
-using ::testing::ElementsAre;
 using testing::FaultServer;
 using Asked = FaultServer::Asked;
 using Connection = FaultServer::Connection;

@@ -1,28 +1,16 @@
 // Requests that are repeated, throttled and ended, against a server with faults.
 #include "requests/requests.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <atomic>
-#include <chrono>
-#include <future>
-#include <numeric>
-#include <string>
-#include <vector>
-
-#include "child_process.h"
-#include "expect_error.h"
 #include "faults/fault_server.h"
 #include "http/curl_library.h"
 #include "http/http_client.h"
+#include "requests/pace.h"
+#include "requests/verdict.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {
 
-using ::testing::ElementsAre;
 using testing::FaultServer;
 using Asked = FaultServer::Asked;
 using Connection = FaultServer::Connection;
@@ -41,6 +29,17 @@ class RequesterTest : public ::testing::Test {
       return HttpRequest{
           .url = url, .headers = {"X-Attempt: " + std::to_string(attempt)}, .stall_limit_s = 0.2};
     };
+  }
+  // So many requests at once, each of which is answered with 200.
+  static void expect_answers(Requester& requester, const FaultServer& server, size_t count) {
+    std::vector<std::promise<int>> answers(count);
+    for (auto& answer : answers) {
+      requester.send(kAddress, make(server), judge_by_status,
+                     [&](const HttpResponse& response, const std::exception_ptr&) {
+                       answer.set_value(response.status);
+                     });
+    }
+    for (auto& answer : answers) EXPECT_EQ(answer.get_future().get(), 200);
   }
 
   std::shared_ptr<HttpClient> client_ = make_curl_client(curl_library());
@@ -204,14 +203,7 @@ TEST_F(RequesterTest, NoMoreThanTheLimitAreInFlight) {
   RequestPolicy policy = quick();
   policy.max_in_flight = 5;
   Requester requester(client_, policy);
-  std::vector<std::promise<int>> answers(100);
-  for (auto& answer : answers) {
-    requester.send(kAddress, make(server), judge_by_status,
-                   [&](const HttpResponse& response, const std::exception_ptr&) {
-                     answer.set_value(response.status);
-                   });
-  }
-  for (auto& answer : answers) EXPECT_EQ(answer.get_future().get(), 200);
+  expect_answers(requester, server, 100);
   EXPECT_LE(most, 5);
   EXPECT_GE(most, 2);
   EXPECT_LE(requester.statistics().connections, 5);
@@ -230,14 +222,7 @@ TEST_F(RequesterTest, ABusyStoreIsAskedForLess) {
   policy.max_attempts = 100;
   policy.first_backoff_s = policy.max_backoff_s = 0.02;
   Requester requester(client_, policy);
-  std::vector<std::promise<int>> answers(200);
-  for (auto& answer : answers) {
-    requester.send(kAddress, make(server), judge_by_status,
-                   [&](const HttpResponse& response, const std::exception_ptr&) {
-                     answer.set_value(response.status);
-                   });
-  }
-  for (auto& answer : answers) EXPECT_EQ(answer.get_future().get(), 200);
+  expect_answers(requester, server, 200);
   const RequestStatistics statistics = requester.statistics();
   EXPECT_LE(statistics.in_flight_limit, 10);
   EXPECT_GE(statistics.throttled, 8);
@@ -306,6 +291,74 @@ TEST_F(RequesterTest, InAChildOfForkItFailsAndItsEndDoesNothing) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
   requester.reset();
   ended.get_future().get();
+}
+
+TEST(Verdict, RepeatsWhatMayBeOtherwiseTheNextTime) {
+  for (const int status : {408, 429, 500, 502, 503, 504}) {
+    const Verdict verdict = judge_by_status({.status = status});
+    EXPECT_EQ(verdict.kind, Verdict::Kind::repeat) << status;
+    EXPECT_EQ(verdict.is_throttled, status == 429 || status == 503) << status;
+    EXPECT_EQ(verdict.wait_s, 0);
+  }
+  for (const int status : {200, 204, 206, 301, 304, 400, 401, 403, 404, 412, 416, 501}) {
+    EXPECT_EQ(judge_by_status({.status = status}).kind, Verdict::Kind::done) << status;
+  }
+  EXPECT_EQ(judge_by_status({.status = 429, .headers = {{"retry-after", "7"}}}).wait_s, 7);
+}
+
+TEST(Verdict, RetryAfterIsSecondsOrADate) {
+  constexpr int64_t kEndOf1999 = 946684799;
+  EXPECT_EQ(retry_after_s("120", 0), 120);
+  EXPECT_EQ(retry_after_s("0.5", 0), 0.5);
+  EXPECT_EQ(retry_after_s("-3", 0), 0);
+  EXPECT_EQ(retry_after_s("Fri, 31 Dec 1999 23:59:59 GMT", kEndOf1999 - 30), 30);
+  EXPECT_EQ(retry_after_s("Fri, 31 Dec 1999 23:59:59 GMT", kEndOf1999 + 30), 0);
+  for (const char* text : {"", "soon", "12 s", "Fri, 31 Dez 1999 23:59:59 GMT",
+                           "Fri, 31 anF 1999 23:59:59 GMT", "31 Dec 1999"}) {
+    EXPECT_EQ(retry_after_s(text, 0), std::nullopt) << text;
+  }
+}
+
+TEST(Verdict, AStoresWordsAreCodeAndMessageOrTheBegin) {
+  EXPECT_EQ(words_of("<?xml version=\"1.0\"?>\n<Error><Code>SlowDown</Code><Message>Please reduce "
+                     "your request rate.</Message><RequestId>1</RequestId></Error>"),
+            "SlowDown: Please reduce your request rate.");
+  EXPECT_EQ(words_of("<Error><Code>NoSuchKey</Code></Error>"), "NoSuchKey");
+  EXPECT_EQ(words_of("<Error><Code>cut"), "<Error><Code>cut");
+  EXPECT_EQ(words_of("no\nway\x01\xff"), "no\\nway\\x01\\xff");
+  EXPECT_EQ(words_of(std::string(300, 'x')), std::string(200, 'x'));
+  EXPECT_EQ(words_of(""), "");
+  EXPECT_EQ(status_and_words({.status = 503}), "status 503");
+  EXPECT_EQ(status_and_words({.status = 403, .body = "no"}), "status 403 (no)");
+}
+
+TEST(InFlightLimit, HalvesOnceARoundAndGrowsByOneARound) {
+  InFlightLimit limit(3, 64);
+  EXPECT_EQ(limit.value(), 64);
+  const uint32_t first_round = limit.generation();
+  for (int i = 0; i < 64; ++i) limit.throttled(first_round);
+  EXPECT_EQ(limit.value(), 32);
+  for (int i = 0; i < 31; ++i) limit.succeeded();
+  EXPECT_EQ(limit.value(), 32);
+  limit.succeeded();
+  EXPECT_EQ(limit.value(), 33);
+  limit.throttled(first_round);
+  EXPECT_EQ(limit.value(), 33);
+  for (int i = 0; i < 10; ++i) limit.throttled(limit.generation());
+  EXPECT_EQ(limit.value(), 3);
+  for (int i = 0; i < 10'000; ++i) limit.succeeded();
+  EXPECT_EQ(limit.value(), 64);
+}
+
+TEST(AnswerTimes, AreOfTheLastOnesOfASimilarSize) {
+  AnswerTimes times(0.95);
+  EXPECT_EQ(times.quantile(8 << 20, 1), std::nullopt);
+  for (int i = 1; i <= 100; ++i) times.add(100'000, i);
+  EXPECT_EQ(times.quantile(100'000, 101), std::nullopt);
+  EXPECT_EQ(times.quantile(8 << 20, 1), std::nullopt);
+  EXPECT_NEAR(*times.quantile(110'000, 100), 95, 1.5);
+  for (int i = 0; i < 200; ++i) times.add(100'000, 0.5);
+  EXPECT_EQ(times.quantile(100'000, 100), 0.5);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // The cases of AWS's test suite for Signature Version 4, and the examples of S3's documentation.
 #include "signing/signature.h"
 
-#include <gtest/gtest.h>
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {

@@ -1,9 +1,5 @@
-#include <gtest/gtest.h>
-
-#include "expect_error.h"
 #include "stores/store_kinds.h"
-#include "temp_dir.h"
-#include "text_file.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {

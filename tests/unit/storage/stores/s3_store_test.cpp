@@ -1,10 +1,6 @@
-#include <gtest/gtest.h>
-
-#include <atomic>
-
 #include "canned_client.h"
-#include "expect_error.h"
 #include "stores/store_kinds.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {

@@ -1,16 +1,8 @@
 #include "tasks/bevformer/network/bev_geometry.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/allclose.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/equal.h>
 #include <ATen/ops/eye.h>
-#include <ATen/ops/tensor.h>
-#include <ATen/ops/zeros.h>
-#include <gtest/gtest.h>
 
-#include <cmath>
-#include <numbers>
+#include "trainer_prelude.h"
 
 namespace ffkit {
 namespace {

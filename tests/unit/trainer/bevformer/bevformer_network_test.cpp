@@ -1,20 +1,8 @@
 #include "tasks/bevformer/network/bevformer_network.h"
 
 #include <ATen/CPUGeneratorImpl.h>
-#include <ATen/TensorOperators.h>
-#include <ATen/core/grad_mode.h>
-#include <ATen/ops/allclose.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/equal.h>
-#include <ATen/ops/rand.h>
-#include <ATen/ops/randn.h>
-#include <ATen/ops/tensor.h>
-#include <ATen/ops/zeros.h>
-#include <gtest/gtest.h>
 
-#include <map>
-
-#include <ffkit/base/error.h>
+#include "trainer_prelude.h"
 
 namespace ffkit {
 namespace {

@@ -1,24 +1,8 @@
 #include "tasks/bevformer/loss/detection_loss.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/allclose.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/rand.h>
-#include <ATen/ops/randn.h>
 #include <ATen/ops/stack.h>
-#include <ATen/ops/tensor.h>
-#include <ATen/ops/zeros.h>
-#include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <numeric>
-#include <random>
-#include <set>
-
-#include <ffkit/base/error.h>
+#include "trainer_prelude.h"
 
 namespace ffkit {
 namespace {

@@ -1,22 +1,12 @@
 #include "checkpoint/checkpoint_parts.h"
 
 #include <ATen/Functions.h>
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/zeros.h>
-#include <gtest/gtest.h>
-
-#include <fstream>
-#include <string>
-#include <vector>
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/weights.h"
 #include "checkpoint/work_dir.h"
-#include "expect_error.h"
 #include "support/world.h"
-#include "temp_dir.h"
+#include "trainer_prelude.h"
 
 namespace ffkit {
 namespace {
@@ -72,8 +62,6 @@ TEST(TensorShare, OfSeveralBoxesMeetsAnotherOfSeveral) {
   EXPECT_FALSE(overlap(columns({{0, 3}, {6, 1}}), columns({{3, 3}, {7, 5}})));
 }
 
-namespace fs = std::filesystem;
-
 // A tensor [6, 8], of which a process has columns of both halves, as of query, key and value.
 at::Tensor shared_numbers() {
   return at::arange(48, at::kFloat).view({6, 8});
@@ -110,14 +98,6 @@ void write_sample(const fs::path& path) {
     if (world.rank() == 0) rest = snapshot(parts_info(), {{"optimizer.step", at::full({}, 5.0)}});
     write_parts(world, path, rest, own);
   });
-}
-
-void change_byte(const fs::path& file, int64_t at) {
-  std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
-  stream.seekg(at);
-  const char byte = char(stream.get());
-  stream.seekp(at);
-  stream.put(char(byte ^ 1));
 }
 
 TEST(CheckpointParts, AreReadByAnyNumberOfProcesses) {
@@ -173,18 +153,18 @@ TEST(CheckpointParts, RefusesDamageAndWhatDoesNotFit) {
   EXPECT_ERROR(load_shares(path, {other}), invalid_argument);
   const fs::path part = path / "part-00000.safetensors";
   const auto size = int64_t(fs::file_size(part));
-  change_byte(part, size - 5);
+  testing::flip_bit(part, size - 5);
   EXPECT_ERROR(load_shares(path, {columns_of(0, 2)}), corrupt);
-  change_byte(part, size - 5);
+  testing::flip_bit(part, size - 5);
   check_checkpoint(path);
   for (const fs::path& file : {part, path / "manifest.safetensors"}) {
     for (int64_t at = 0; at < int64_t(fs::file_size(file)); at += 7) {
-      change_byte(file, at);
+      testing::flip_bit(file, at);
       // The text of a part is compared with that of the manifest as far as it is used.
       if (file != part || at < 8 || at >= size - 96) {
         EXPECT_THROW(check_checkpoint(path), Error) << file << ", byte " << at;
       }
-      change_byte(file, at);
+      testing::flip_bit(file, at);
     }
   }
 }

@@ -1,24 +1,15 @@
 #include "checkpoint/checkpoint.h"
 
-#include <ATen/Context.h>
-#include <ATen/core/grad_mode.h>
-#include <ATen/ops/rand.h>
 #include <ATen/ops/randn_like.h>
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
-#include <fstream>
 
 #include <ffkit/trainer/classification.h>
 
-#include "expect_error.h"
 #include "files/safetensors.h"
 #include "model/model_registry.h"
 #include "models/blocks/image_model.h"
 #include "optim/update_rules.h"
 #include "support/test_models.h"
-#include "temp_dir.h"
+#include "trainer_prelude.h"
 
 namespace ffkit {
 namespace {
@@ -199,12 +190,7 @@ TEST(Checkpoint, IsCheckedByItsChecksum) {
   const Trained saved(1);
   write_safetensors(temp / "c", snapshot(sample_info(), saved.state()));
   check_checkpoint(temp / "c");
-  std::fstream file(temp / "c", std::ios::in | std::ios::out | std::ios::binary);
-  file.seekg(-5, std::ios::end);
-  const char byte = static_cast<char>(file.get());
-  file.seekp(-5, std::ios::end);
-  file.put(static_cast<char>(byte ^ 1));
-  file.close();
+  testing::flip_bit(temp / "c", static_cast<int64_t>(fs::file_size(temp / "c")) - 5);
   EXPECT_ERROR_CODE(check_checkpoint(temp / "c"), corrupt);
 }
 

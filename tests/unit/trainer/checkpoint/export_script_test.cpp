@@ -1,19 +1,9 @@
 // The script beside exported weights, run by Python with a library of the test's own.
-#include <gtest/gtest.h>
-
-#include <cstdlib>
-#include <filesystem>
-#include <string>
-
-#include "expect_error.h"
 #include "export.h"
-#include "temp_dir.h"
-#include "text_file.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
 
 // Takes what the script does with torch, and writes down what it is given.
 constexpr char kTorch[] = R"(

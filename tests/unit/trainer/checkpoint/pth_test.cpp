@@ -1,31 +1,17 @@
 #include "files/pth.h"
 
-#include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/scalar_tensor.h>
-#include <ATen/ops/tensor.h>
-#include <ATen/ops/zeros.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include <algorithm>
-#include <csignal>
-#include <map>
-#include <random>
-
-#include "expect_error.h"
 #include "files/torch_file.h"
 #include "reference_python.h"
 #include "support/pth_builder.h"
-#include "temp_dir.h"
-#include "text_file.h"
+#include "trainer_prelude.h"
 
 namespace ffkit {
 namespace {
 
-namespace fs = std::filesystem;
-using ::testing::HasSubstr;
 using testing::pickle_dict;
 using testing::PickledTensor;
 using testing::pth_entries;

@@ -1,23 +1,12 @@
 #include "files/safetensors.h"
 
-#include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/scalar_tensor.h>
-#include <ATen/ops/tensor.h>
-#include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <cstring>
-#include <map>
-
-#include "expect_error.h"
-#include "temp_dir.h"
-#include "text_file.h"
+#include "trainer_prelude.h"
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
 
 // A file with the given header, without a CRC.
 std::string make_file(const std::string& header, const std::string& numbers) {

@@ -1,29 +1,17 @@
 #include "checkpoint/weights.h"
 
-#include <ATen/ops/arange.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/ones.h>
 #include <ATen/ops/scalar_tensor.h>
-#include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
-#include <gtest/gtest.h>
 
-#include <fstream>
-#include <functional>
-
-#include "expect_error.h"
 #include "files/pth.h"
 #include "files/safetensors.h"
 #include "model/model_registry.h"
 #include "support/fake_model.h"
 #include "support/pth_builder.h"
-#include "temp_dir.h"
-#include "text_file.h"
+#include "trainer_prelude.h"
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
 
 // A model of one layer and a head.
 class TinyModel : public testing::FakeModel {

@@ -1,18 +1,11 @@
 #include "checkpoint/work_dir.h"
 
-#include <gtest/gtest.h>
-
-#include <fstream>
-
 #include "checkpoint/checkpoint.h"
-#include "expect_error.h"
 #include "files/safetensors.h"
-#include "temp_dir.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
 
 void touch(const fs::path& path) {
   std::ofstream(path) << "x";

@@ -1,21 +1,13 @@
 #include <ATen/ATen.h>
-#include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstddef>
-#include <memory>
-#include <vector>
-
-#include <ffkit/base/error.h>
 #include <ffkit/loader/torch.h>
 #include <ffkit/trainer/device_prefetcher.h>
 #include <ffkit/trainer/pinned_allocator.h>
 
 #include "collect_epoch.h"
 #include "device/cuda_module.h"
-#include "expect_error.h"
 #include "make_dataset.h"
-#include "temp_dir.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {

@@ -1,17 +1,7 @@
 #include "device/device.h"
 
-#include <ATen/Context.h>
-#include <gtest/gtest.h>
-
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <string>
-
 #include "device/cuda_module.h"
-#include "expect_error.h"
-#include "temp_dir.h"
+#include "trainer_prelude.h"
 
 namespace ffkit {
 namespace {
@@ -44,8 +34,6 @@ TEST(TorchErrors, SayWhichOperatorIsNotDeterministic) {
       unsupported);
   context.setDeterministicAlgorithms(false, /*warn_only=*/false);
 }
-
-namespace fs = std::filesystem;
 
 constexpr char kAnswerVariable[] = "FFKIT_TEST_ANSWER_FILE";
 

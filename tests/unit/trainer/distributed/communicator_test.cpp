@@ -1,16 +1,7 @@
 #include "distributed/communicator.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/full.h>
-#include <gtest/gtest.h>
-
-#include <cstdlib>
-#include <filesystem>
-
-#include "expect_error.h"
 #include "support/world.h"
-#include "temp_dir.h"
+#include "trainer_prelude.h"
 
 namespace ffkit {
 namespace {

@@ -1,9 +1,5 @@
 #include <ATen/CPUGeneratorImpl.h>
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/cat.h>
 #include <ATen/ops/native_batch_norm.h>
-#include <ATen/ops/randn.h>
-#include <gtest/gtest.h>
 #include <torch/nn/modules/conv.h>
 #include <torch/nn/modules/linear.h>
 
@@ -11,6 +7,7 @@
 #include "distributed/communicator.h"
 #include "distributed/mesh.h"
 #include "support/world.h"
+#include "trainer_prelude.h"
 
 namespace ffkit {
 namespace {

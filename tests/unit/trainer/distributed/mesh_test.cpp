@@ -1,25 +1,12 @@
 #include "distributed/mesh.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/ones.h>
-#include <ATen/ops/tensor.h>
-#include <ATen/ops/zeros.h>
-#include <gtest/gtest.h>
-
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include <ffkit/trainer/task.h>
 
 #include "distributed/communicator.h"
-#include "expect_error.h"
 #include "step/trained_model.h"
 #include "support/fake_task.h"
 #include "support/world.h"
+#include "trainer_prelude.h"
 
 namespace ffkit {
 namespace {

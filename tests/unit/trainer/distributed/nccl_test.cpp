@@ -1,17 +1,12 @@
 // NCCL by the module that fftrain opens where there is a GPU. A GPU takes part once: this is a
 // world of one process, whose calls go through NCCL all the same.
-#include <ATen/ops/arange.h>
 #include <ATen/ops/empty_like.h>
-#include <gtest/gtest.h>
-
-#include <chrono>
-#include <vector>
 
 #include <torch/csrc/distributed/c10d/FileStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 
 #include "device/cuda_module.h"
-#include "temp_dir.h"
+#include "trainer_prelude.h"
 
 namespace ffkit {
 namespace {

@@ -2,20 +2,6 @@
 // DistributedDataParallel over Gloo, with the same weights and the same batches. (SGD is the fused
 // one there too: the loop over single tensors rounds the last few numbers of a tensor another way,
 // and batch norm makes 1e-2 of the last bit within ten steps.)
-#include <ATen/Context.h>
-#include <ATen/TensorOperators.h>
-#include <fmt/format.h>
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <mutex>
-#include <string>
-#include <vector>
-
 #include <ffkit/trainer/classification.h>
 #include <ffkit/trainer/task.h>
 
@@ -26,7 +12,7 @@
 #include "step/trained_model.h"
 #include "support/synthetic_dataset.h"
 #include "support/world.h"
-#include "temp_dir.h"
+#include "trainer_prelude.h"
 
 namespace ffkit {
 namespace {

@@ -1,12 +1,6 @@
 #include "tasks/gpt2/generation/generated_text.h"
 
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <map>
-#include <string>
-#include <string_view>
-#include <vector>
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {

@@ -1,15 +1,7 @@
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/ones.h>
-#include <ATen/ops/zeros.h>
-#include <gtest/gtest.h>
-
-#include <fstream>
-
-#include "expect_error.h"
 #include "files/safetensors.h"
 #include "tasks/gpt2/data/weights_source.h"
 #include "tasks/gpt2/network/gpt2_config.h"
-#include "temp_dir.h"
+#include "trainer_prelude.h"
 
 namespace ffkit {
 namespace {

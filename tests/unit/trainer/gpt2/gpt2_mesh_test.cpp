@@ -1,14 +1,4 @@
-#include <ATen/TensorOperators.h>
-#include <ATen/core/grad_mode.h>
-#include <ATen/ops/arange.h>
 #include <ATen/ops/sin.h>
-#include <ATen/ops/zeros.h>
-#include <gtest/gtest.h>
-
-#include <map>
-#include <memory>
-#include <string>
-#include <vector>
 
 #include <ffkit/trainer/gpt2.h>
 #include <ffkit/trainer/task.h>
@@ -16,13 +6,13 @@
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_parts.h"
-#include "expect_error.h"
 #include "files/safetensors.h"
 #include "options/stored_options.h"
 #include "step/trained_model.h"
 #include "step/whole_state.h"
 #include "support/world.h"
 #include "tasks/gpt2/parallel/gpt2_parts.h"
+#include "trainer_prelude.h"
 
 namespace ffkit {
 namespace {

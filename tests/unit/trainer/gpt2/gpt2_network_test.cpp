@@ -1,42 +1,18 @@
 #include "tasks/gpt2/network/gpt2_network.h"
 
 #include <ATen/CPUGeneratorImpl.h>
-#include <ATen/Context.h>
-#include <ATen/TensorOperators.h>
-#include <ATen/core/grad_mode.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/equal.h>
-#include <ATen/ops/zeros.h>
-#include <gtest/gtest.h>
-
-#include <array>
-#include <cmath>
-#include <map>
-#include <string>
 
 #include <ffkit/base/option_names.h>
 
 #include "distributed/communicator.h"
-#include "expect_error.h"
 #include "support/world.h"
+#include "trainer_prelude.h"
 
 namespace ffkit {
 namespace {
 
 constexpr Gpt2Config kSmall = {
     .layers = 2, .heads = 4, .width = 16, .positions = 12, .vocabulary = 37, .dropout = 0.2};
-
-// Numbers between -0.5 and 0.5 from a formula, the same in Python.
-at::Tensor gpt2_formula(at::IntArrayRef shape, double seed) {
-  at::Tensor out = at::zeros(shape, at::kDouble);
-  auto* value = out.mutable_data_ptr<double>();
-  for (int64_t j = 0; j < out.numel(); ++j) {
-    const double s = std::sin(double(j + 1) * 12.9898 + seed * 78.233) * 43.75853;
-    value[j] = s - std::floor(s) - 0.5;
-  }
-  return out;
-}
 
 // Of a whole network, by name.
 std::map<std::string, at::Tensor> formula_weights() {
@@ -45,7 +21,7 @@ std::map<std::string, at::Tensor> formula_weights() {
   for (const auto& item : network.named_parameters()) weights[item.key()] = item.value();
   double seed = 0;
   for (auto& [name, tensor] : weights) {
-    at::Tensor numbers = gpt2_formula(tensor.sizes(), seed++);
+    at::Tensor numbers = testing::formula_numbers(tensor.sizes(), seed++);
     const bool is_embedding =
         name.find("wte") != std::string::npos || name.find("wpe") != std::string::npos;
     if (tensor.dim() > 1) {

@@ -1,29 +1,17 @@
 // Compares every model of the registry with torchvision's model of the same name. One Python
 // process computes all expected values.
-#include <ATen/Context.h>
 #include <ATen/Parallel.h>
-#include <ATen/TensorOperators.h>
-#include <ATen/core/grad_mode.h>
-#include <ATen/ops/arange.h>
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/linspace.h>
-#include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
-#include <fstream>
-#include <map>
-#include <string>
-#include <vector>
+#include <nlohmann/json.hpp>
 
-#include "expect_error.h"
 #include "model/model_registry.h"
 #include "models/blocks/image_model.h"
 #include "reference_python.h"
 #include "support/test_models.h"
-#include "temp_dir.h"
+#include "trainer_prelude.h"
 
 namespace ffkit {
 namespace {
@@ -235,6 +223,57 @@ TEST(Models, VisionTransformerSaysWhichImageSizesItTakes) {
   const std::unique_ptr<ImageModel> model = vit.make({.num_classes = 3, .image_size = 32});
   EXPECT_ERROR(model->forward(at::linspace(0, 1, 3 * 48 * 48).view({1, 3, 48, 48})),
                invalid_argument);
+}
+
+std::string renamed(const std::string& library, const std::string& model, const std::string& name) {
+  std::vector<NamedTensor> tensors = {{name, at::arange(6)}};
+  use_names_of(library, model, tensors);
+  return tensors.at(0).name;
+}
+
+// The whole of them is loaded by timm and transformers in tests/cli/compare_onnx.py.
+TEST(LibraryNames, AreThoseOfTheLibrary) {
+  EXPECT_EQ(renamed("torchvision", "mobilenet_v3_small", "a.b"), "a.b");
+  EXPECT_EQ(renamed("timm", "wide_resnet50_2", "layer1.0.conv1.weight"), "layer1.0.conv1.weight");
+  EXPECT_EQ(renamed("timm", "vit_b_16", "encoder.layers.encoder_layer_11.mlp.3.bias"),
+            "blocks.11.mlp.fc2.bias");
+  EXPECT_EQ(renamed("timm", "convnext_tiny", "features.5.8.block.3.weight"),
+            "stages.2.blocks.8.mlp.fc1.weight");
+  EXPECT_EQ(renamed("timm", "convnext_tiny", "features.6.1.bias"), "stages.3.downsample.1.bias");
+  EXPECT_EQ(renamed("timm", "mobilenet_v2", "features.1.conv.1.weight"),
+            "blocks.0.0.conv_pw.weight");
+  EXPECT_EQ(renamed("timm", "mobilenet_v2", "features.17.conv.3.running_var"),
+            "blocks.6.0.bn3.running_var");
+  EXPECT_EQ(renamed("timm", "efficientnet_b0", "features.2.1.block.3.0.weight"),
+            "blocks.1.1.conv_pwl.weight");
+  EXPECT_EQ(renamed("timm", "efficientnet_b0", "features.1.0.block.1.fc2.bias"),
+            "blocks.0.0.se.conv_expand.bias");
+  EXPECT_EQ(renamed("transformers", "resnet18", "layer2.0.downsample.1.bias"),
+            "resnet.encoder.stages.1.layers.0.shortcut.normalization.bias");
+  EXPECT_EQ(renamed("transformers", "convnext_tiny", "features.1.0.layer_scale"),
+            "convnext.encoder.stages.0.layers.0.layer_scale_parameter");
+}
+
+TEST(LibraryNames, DivideWhatTheLibraryHasInParts) {
+  std::vector<NamedTensor> tensors = {
+      {"encoder.layers.encoder_layer_2.self_attention.in_proj_bias", at::arange(6)}};
+  use_names_of("transformers", "vit_b_16", tensors);
+  ASSERT_EQ(tensors.size(), 3U);
+  EXPECT_EQ(tensors[1].name, "vit.encoder.layer.2.attention.attention.key.bias");
+  EXPECT_EQ(tensors[2].tensor[0].item<int64_t>(), 4);
+}
+
+TEST(LibraryNames, AreRefusedWhereNetworksDiffer) {
+  EXPECT_ERROR(renamed("timm", "mobilenet_v3_small", "a"), unsupported);
+  EXPECT_ERROR(renamed("transformers", "resnext50_32x4d", "a"), unsupported);
+  EXPECT_ERROR(renamed("keras", "resnet18", "a"), invalid_argument);
+}
+
+TEST(LibraryNames, ComeWithASetting) {
+  const auto json = nlohmann::json::parse(transformers_config("resnet152", 224, {"a", "b"}));
+  EXPECT_EQ(json.at("depths"), nlohmann::json({3, 8, 36, 3}));
+  EXPECT_EQ(json.at("id2label").at("1"), "b");
+  EXPECT_EQ(json.at("architectures").at(0), "ResNetForImageClassification");
 }
 
 }  // namespace

@@ -1,19 +1,9 @@
-#include <ATen/Context.h>
-#include <ATen/core/grad_mode.h>
 #include <ATen/ops/linspace.h>
-#include <ATen/ops/randn.h>
-#include <gtest/gtest.h>
 
-#include <cmath>
-#include <map>
-#include <memory>
-#include <string>
-#include <vector>
-
-#include "expect_error.h"
 #include "model/model_registry.h"
 #include "models/blocks/image_model.h"
 #include "support/test_models.h"
+#include "trainer_prelude.h"
 
 namespace ffkit {
 namespace {

@@ -2,22 +2,12 @@
 // And the kernels themselves, where there is a GPU.
 #include "trainer/ops/deformable_attention_gpu.h"
 
-#include <ATen/Context.h>
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/rand.h>
-#include <ATen/ops/randn.h>
 #include <ATen/ops/softmax.h>
-#include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
-
-#include <algorithm>
-#include <limits>
-#include <numeric>
-#include <random>
 
 #include "device/cuda_module.h"
 #include "ops/deformable_attention_gpu.h"
+#include "trainer_prelude.h"
 
 namespace ffkit {
 namespace {

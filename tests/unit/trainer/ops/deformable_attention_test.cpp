@@ -1,18 +1,10 @@
 #include "trainer/ops/deformable_attention.h"
 
 #include <ATen/Parallel.h>
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/equal.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/rand.h>
-#include <ATen/ops/randn.h>
 #include <ATen/ops/softmax.h>
-#include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 
-#include <limits>
-
-#include <ffkit/base/error.h>
+#include "trainer_prelude.h"
 
 namespace ffkit {
 namespace {

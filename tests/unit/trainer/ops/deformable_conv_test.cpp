@@ -1,14 +1,9 @@
 #include "trainer/ops/deformable_conv.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/allclose.h>
 #include <ATen/ops/conv2d.h>
-#include <ATen/ops/randn.h>
-#include <ATen/ops/zeros.h>
-#include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 
-#include <cmath>
+#include "trainer_prelude.h"
 
 namespace ffkit {
 namespace {

@@ -1,11 +1,8 @@
 #include "ops/recompute.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/core/grad_mode.h>
-#include <ATen/ops/equal.h>
 #include <ATen/ops/matmul.h>
-#include <ATen/ops/randn.h>
-#include <gtest/gtest.h>
+
+#include "trainer_prelude.h"
 
 namespace ffkit {
 namespace {

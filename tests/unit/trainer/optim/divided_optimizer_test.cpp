@@ -1,15 +1,10 @@
 #include "optim/divided_optimizer.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/arange.h>
 #include <ATen/ops/sin.h>
-#include <gtest/gtest.h>
 
-#include <vector>
-
-#include "expect_error.h"
 #include "support/fake_model.h"
 #include "support/world.h"
+#include "trainer_prelude.h"
 
 namespace ffkit {
 namespace {

@@ -1,12 +1,7 @@
 #include "optim/lr_schedule.h"
 
-#include <fmt/format.h>
-#include <gtest/gtest.h>
-
-#include <algorithm>
-
 #include "reference_python.h"
-#include "temp_dir.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {

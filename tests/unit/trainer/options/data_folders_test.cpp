@@ -1,24 +1,12 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <filesystem>
-#include <string>
-#include <vector>
-
 #include <ffkit/trainer/task_registry.h>
 #include <ffkit/trainer/train_options.h>
 
-#include "expect_error.h"
 #include "options/stored_options.h"
 #include "run_options.h"
-#include "temp_dir.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 TEST(DataFolders, OneFolderHasNoWeight) {
   for (const char* word : {"a", "a:2"}) {

@@ -1,22 +1,12 @@
 #include "report/tensorboard_writer.h"
 
-#include <gtest/gtest.h>
-
-#include <cstring>
-#include <fstream>
-#include <limits>
-
 #include <ffkit/base/crc32c.h>
 
-#include "expect_error.h"
 #include "reference_python.h"
-#include "temp_dir.h"
-#include "text_file.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
 
 template <typename T>
 T load(const std::byte* p) {

@@ -1,11 +1,6 @@
 #include "tasks/rootnet/data/person_crop.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
-
-#include <ffkit/base/error.h>
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {

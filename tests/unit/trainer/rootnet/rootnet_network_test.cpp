@@ -1,34 +1,11 @@
 #include "tasks/rootnet/network/rootnet_network.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/core/grad_mode.h>
-#include <ATen/ops/equal.h>
-#include <ATen/ops/tensor.h>
-#include <ATen/ops/zeros.h>
-#include <gtest/gtest.h>
-
-#include <array>
-#include <cmath>
-#include <map>
-#include <string>
-
 #include <ffkit/trainer/rootnet.h>
 
-#include "expect_error.h"
+#include "trainer_prelude.h"
 
 namespace ffkit {
 namespace {
-
-// Numbers between -0.5 and 0.5 from a formula, the same in Python.
-at::Tensor formula_numbers(at::IntArrayRef shape, double seed) {
-  at::Tensor out = at::zeros(shape, at::kDouble);
-  auto* value = out.mutable_data_ptr<double>();
-  for (int64_t j = 0; j < out.numel(); ++j) {
-    const double s = std::sin(double(j + 1) * 12.9898 + seed * 78.233) * 43.75853;
-    value[j] = s - std::floor(s) - 0.5;
-  }
-  return out;
-}
 
 std::map<std::string, at::Tensor> tensors_of(const RootNetNetwork& network) {
   std::map<std::string, at::Tensor> tensors;
@@ -46,7 +23,7 @@ std::shared_ptr<RootNetNetwork> formula_network() {
   for (auto& [name, tensor] : tensors_of(*network)) {
     const double own_seed = seed++;
     if (name.ends_with("num_batches_tracked")) continue;
-    at::Tensor numbers = formula_numbers(tensor.sizes(), own_seed);
+    at::Tensor numbers = testing::formula_numbers(tensor.sizes(), own_seed);
     if (tensor.dim() > 1) {
       const double factor = name == "root.xy_layer.weight" ? 30 : 4;
       numbers = numbers * (factor / std::sqrt(double(tensor.numel() / tensor.size(0))));
@@ -70,7 +47,7 @@ struct RootNetGolden {
 void expect_golden(const RootNetGolden& golden) {
   const auto network = formula_network();
   network->train(golden.is_train);
-  const at::Tensor images = formula_numbers({2, 3, 64, 64}, 1000) * 4;
+  const at::Tensor images = testing::formula_numbers({2, 3, 64, 64}, 1000) * 4;
   const at::Tensor k = at::tensor({1.0, 2.0}, at::kDouble);
   const at::Tensor coordinates = network->forward(images, k);
   for (int64_t i = 0; i < 6; ++i) {

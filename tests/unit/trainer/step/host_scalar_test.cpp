@@ -1,12 +1,8 @@
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/full.h>
 #include <ATen/ops/mm.h>
-#include <ATen/ops/ones.h>
-#include <gtest/gtest.h>
 
 #include "device/cuda_module.h"
-#include "expect_error.h"
 #include "step/training_step.h"
+#include "trainer_prelude.h"
 
 namespace ffkit {
 namespace {

@@ -3,22 +3,12 @@
 // when a step is done again.
 #include "step/training_step.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/ones.h>
-#include <ATen/ops/rand.h>
-#include <gtest/gtest.h>
-
-#include <memory>
-#include <optional>
-#include <set>
-#include <utility>
-#include <vector>
-
 #include <ffkit/trainer/batch_source.h>
 
 #include "optim/optimizer.h"
 #include "support/fake_task.h"
 #include "support/world.h"
+#include "trainer_prelude.h"
 
 namespace ffkit {
 namespace {

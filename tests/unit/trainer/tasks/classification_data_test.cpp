@@ -1,20 +1,9 @@
 #include "tasks/classification/classification_data.h"
 
-#include <ATen/TensorOperators.h>
-#include <fmt/format.h>
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <cstring>
-#include <memory>
-#include <optional>
-#include <string>
-
 #include <ffkit/trainer/classification.h>
 
-#include "expect_error.h"
 #include "support/synthetic_dataset.h"
-#include "temp_dir.h"
+#include "trainer_prelude.h"
 
 namespace ffkit {
 namespace {

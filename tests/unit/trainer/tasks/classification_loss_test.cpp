@@ -1,18 +1,9 @@
 #include "tasks/classification/classification_loss.h"
 
-#include <ATen/Context.h>
-#include <ATen/ops/allclose.h>
 #include <ATen/ops/log_softmax.h>
 #include <ATen/ops/one_hot.h>
-#include <ATen/ops/randn.h>
-#include <ATen/ops/tensor.h>
-#include <gtest/gtest.h>
 
-#include <cmath>
-
-#include "expect_error.h"
-#include "temp_dir.h"
-#include "text_file.h"
+#include "trainer_prelude.h"
 
 namespace ffkit {
 namespace {

@@ -1,13 +1,9 @@
-#include <gtest/gtest.h>
-
-#include <utility>
-
 #include <ffkit/format/schema.h>
 #include <ffkit/trainer/classification.h>
 #include <ffkit/trainer/task.h>
 
-#include "expect_error.h"
 #include "support/fake_task.h"
+#include "test_prelude.h"
 
 namespace ffkit {
 namespace {
