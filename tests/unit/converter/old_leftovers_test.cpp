@@ -24,8 +24,8 @@
 #include <ffkit/sources/registry.h>
 
 #include "converter/output/store_claim.h"
-#include "whole_files.h"
 #include "temp_dir.h"
+#include "whole_files.h"
 
 namespace ffkit {
 namespace {
