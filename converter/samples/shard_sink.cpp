@@ -178,8 +178,8 @@ ShardSink ShardSink::begin(const fs::path& destination, const std::string& split
   const Schema any{{{.name = "any"}}};
   require_valid_split(split, any, options);
   refuse_unfinished(destination);
-  auto impl = std::make_unique<Impl>(Place(destination).path(), split, options,
-                                     job.empty() ? new_job() : std::move(job));
+  auto impl = std::make_unique<Impl>(Impl{Place(destination).path(), split, options,
+                                          job.empty() ? new_job() : std::move(job), nullptr});
   try {
     impl->claim(Destination::Unfinished::remove);
     impl->claimed->note_start_over(options.note, impl->folder());
@@ -192,7 +192,7 @@ ShardSink ShardSink::begin(const fs::path& destination, const std::string& split
 
 ShardSink ShardSink::take_up(const fs::path& destination, const std::string& split,
                              const std::string& job, const SampleWriterOptions& options) {
-  auto impl = std::make_unique<Impl>(Place(destination).path(), split, options, job);
+  auto impl = std::make_unique<Impl>(Impl{Place(destination).path(), split, options, job, nullptr});
   try {
     const fs::path folder = impl->folder();
     if (!is_file_at(folder / kUnfinishedMarker) && is_file_at(folder / kManifestFile)) {
