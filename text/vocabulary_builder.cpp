@@ -11,8 +11,12 @@
 
 namespace ffkit::text {
 
+namespace {
+
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
+
+}  // namespace
 
 const Json& member(const Json& object, const char* name) {
   static const Json kNull;
