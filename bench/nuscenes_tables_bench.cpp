@@ -81,7 +81,7 @@ void run(const fs::path& folder, int scenes) {
   options.num_sweeps.fill(10);
   start = Clock::now();
   try {
-    const Listing listing(tables, folder, "v1.0-trainval", options);
+    const ffkit::nuscenes::Listing listing(tables, folder, "v1.0-trainval", options);
   } catch (const Error& error) {  // there are no files
     fmt::print("preflight: {}\n", error.what());
   }
