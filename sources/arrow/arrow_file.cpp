@@ -34,7 +34,7 @@ fs::path own_folder() {
 const FfkitParquetModule* open_parquet_module() {
   void* library = dlopen(kModuleName, RTLD_NOW | RTLD_LOCAL);
   const fs::path here = own_folder();
-  for (const fs::path& folder : {here, here / "../lib", here / "../converter"}) {
+  for (const fs::path& folder : {here, here / "../lib", here / "../sources"}) {
     if (library == nullptr) library = dlopen((folder / kModuleName).c_str(), RTLD_NOW | RTLD_LOCAL);
   }
   if (library == nullptr) return nullptr;
