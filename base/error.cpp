@@ -92,7 +92,7 @@ std::string compose(const std::string& places, const std::string& message,
   }
   if (!context.remedy.empty()) text += "; " + with_option_names(context.remedy, style);
   // Names of files and of archives' members may hold anything; a message is one line.
-  return printable(text);
+  return printable(without_marks(text));
 }
 
 [[noreturn]] void not_enough_memory(const std::filesystem::path& path, int64_t record,
@@ -139,7 +139,9 @@ Error::Error(ErrorCode code, const std::string& places, const std::string& messa
       code_(code),
       places_(places),
       message_(message),
-      context_(std::move(context)) {}
+      context_(std::move(context)) {
+  context_.path = without_marks(context_.path);
+}
 
 std::string Error::text(OptionStyle style) const {
   return compose(places_, message_, context_, style);
@@ -164,7 +166,7 @@ Error Error::with_remedy(const std::string& remedy) const {
 Error Error::within(const ErrorContext& outer) const {
   ErrorContext context = context_;
   std::string places = places_;
-  if (!context.path.empty() && context.path != outer.path) {
+  if (!context.path.empty() && context.path != without_marks(outer.path)) {
     places = place_of(outer) + places;
   } else {
     if (context.path.empty()) context.path = outer.path;
@@ -186,12 +188,22 @@ Error dataset_error(const std::filesystem::path& path, ErrorCode code, const std
   return error_at(path, code, message).with_subject(ErrorSubject::dataset);
 }
 
+Error checkpoint_error(const std::filesystem::path& path, ErrorCode code,
+                       const std::string& message) {
+  return error_at(path, code, message).with_subject(ErrorSubject::checkpoint);
+}
+
 Error argument_error(const std::string& name, const std::string& message) {
   return {ErrorCode::invalid_argument, message, {.subject = ErrorSubject::argument, .name = name}};
 }
 
 Error io_error_at(const std::filesystem::path& path, const std::string& message, int errno_value) {
   return {ErrorCode::io, message, {.path = path.string(), .errno_value = errno_value}};
+}
+
+std::string remedy_of_errno(int errno_value) {
+  if (errno_value == EFBIG) return "raise the limit on the size of files (ulimit -f)";
+  return errno_value == ENOSPC || errno_value == EDQUOT ? "free some space" : "";
 }
 
 void require_done(const std::error_code& error, const std::filesystem::path& path,

@@ -46,11 +46,25 @@ Error dataset_error(const std::filesystem::path& path, ErrorCode code,
       path, code, fmt::format(message, std::forward<First>(first), std::forward<Rest>(rest)...));
 }
 
+// As error_at(), about a file of a training run: a checkpoint, weights.
+Error checkpoint_error(const std::filesystem::path& path, ErrorCode code,
+                       const std::string& message);
+template <typename First, typename... Rest>
+Error checkpoint_error(const std::filesystem::path& path, ErrorCode code,
+                       fmt::format_string<First, Rest...> message, First&& first, Rest&&... rest) {
+  return checkpoint_error(
+      path, code, fmt::format(message, std::forward<First>(first), std::forward<Rest>(rest)...));
+}
+
 // Error(invalid_argument) about the option, or the argument, `name`: "on_error".
 Error argument_error(const std::string& name, const std::string& message);
 
 // Error(io) of a system call that failed with `errno_value`.
 Error io_error_at(const std::filesystem::path& path, const std::string& message, int errno_value);
+
+// What makes the system take what it refused to write, as an order: "free some space"; empty where
+// its own words say enough.
+std::string remedy_of_errno(int errno_value);
 
 // Throws io_error_at() where `error` is one: `message` says what cannot be done.
 void require_done(const std::error_code& error, const std::filesystem::path& path,

@@ -5,30 +5,15 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "utf8.h"
+
 namespace ffkit {
 namespace {
 
-// Length of the UTF-8 sequence at the beginning of `text`, which is not empty; 0 when it is none
-// (Unicode 15, table 3-7).
+// Length of the UTF-8 sequence at the beginning of `text`, which is not empty; 0 when it is none.
 size_t sequence_length(std::string_view text) {
-  const auto byte = [text](size_t i) -> uint32_t {
-    return i < text.size() ? static_cast<uint8_t>(text[i]) : 0;
-  };
-  const auto continues = [&](size_t i) { return (byte(i) & 0xC0U) == 0x80; };
-  const uint32_t first = byte(0);
-  if (first < 0x80) return 1;
-  if (first >= 0xC2 && first <= 0xDF) return continues(1) ? 2 : 0;
-  if (first >= 0xE0 && first <= 0xEF) {
-    const bool is_overlong = first == 0xE0 && byte(1) < 0xA0;
-    const bool is_surrogate = first == 0xED && byte(1) > 0x9F;
-    return continues(1) && continues(2) && !is_overlong && !is_surrogate ? 3 : 0;
-  }
-  if (first >= 0xF0 && first <= 0xF4) {
-    const bool is_overlong = first == 0xF0 && byte(1) < 0x90;
-    const bool is_beyond = first == 0xF4 && byte(1) > 0x8F;
-    return continues(1) && continues(2) && continues(3) && !is_overlong && !is_beyond ? 4 : 0;
-  }
-  return 0;
+  const Utf8Part part = first_part(text);
+  return part.kind == Utf8Kind::character ? part.length : 0;
 }
 
 // U+0000 .. U+001F, U+007F .. U+009F: terminals obey them.
@@ -56,6 +41,19 @@ std::string utf8_of(std::string_view text) {
 bool begins_without_case(std::string_view text, std::string_view start) {
   return text.size() >= start.size() &&
          std::ranges::equal(text.substr(0, start.size()), start, {}, lower_letter);
+}
+
+std::string without_marks(std::string_view text) {
+  constexpr std::string_view kStart = "://<";
+  std::string result;
+  for (size_t at = text.find(kStart); at != std::string_view::npos; at = text.find(kStart)) {
+    const size_t mark = at + kStart.size() - 1;
+    const size_t end = text.find_first_not_of("0123456789", mark + 1);
+    const bool is_mark = end != std::string_view::npos && end > mark + 1 && text[end] == '>';
+    result += text.substr(0, mark + (is_mark ? 0 : 1));
+    text.remove_prefix(is_mark ? end + 1 : mark + 1);
+  }
+  return result.append(text);
 }
 
 std::string printable(std::string_view text) {

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -20,9 +21,35 @@ std::string utf8_of(std::string_view text);
 // `text` on one line: control characters and bytes that are no UTF-8 become "\n", "\t" or "\x1b".
 std::string printable(std::string_view text);
 
+// `text` without the marks of addresses with options ("s3://<2>bucket", storage_options.h), which
+// mean something in this process alone.
+std::string without_marks(std::string_view text);
+
 // 'a' of 'A'; what is no capital letter of ASCII stays, whatever the locale is.
 constexpr char lower_letter(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+// `text` without the white space of ASCII at both ends, as Python's strip().
+constexpr std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kSpaces = " \t\r\n\f\v";
+  const size_t begin = text.find_first_not_of(kSpaces);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kSpaces) - begin + 1);
+}
+// Whether `words`, with blanks between them, has `word`.
+inline bool has_word(std::string_view words, std::string_view word) {
+  while (!words.empty()) {
+    const std::string_view first = words.substr(0, words.find(' '));
+    if (first == word && !word.empty()) return true;
+    words.remove_prefix(std::min(first.size() + 1, words.size()));
+  }
+  return false;
+}
+// `text` with lower_letter() of each letter.
+inline std::string in_lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = lower_letter(c);
+  return lower;
 }
 // Whether `text` begins with `start`, which is in lower case, whatever the case of its own letters.
 bool begins_without_case(std::string_view text, std::string_view start);

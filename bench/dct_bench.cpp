@@ -119,7 +119,8 @@ void compare_pipelines(const std::vector<BenchPicture>& pictures, int rounds) {
       pipeline.run(image, {1, 2, number}, out.data(), times);
     });
   };
-  compare_one("RandomResizedCrop 224, flip, normalise, f32", RandomResizedCrop{.size = {224, 224}});
+  compare_one("RandomResizedCrop 224, flip, normalise, f32",
+              RandomResizedCrop{.size = 224, .flip_probability = 0.5});
   compare_one("resize 256, centre crop 224, f32",
               ResizeCenterCrop{.resize = 256, .size = {224, 224}});
 }

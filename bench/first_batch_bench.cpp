@@ -23,7 +23,7 @@
 #include <ffkit/loader/loader.h>
 
 #include "drop_from_cache.h"
-#include "loader/threads/stats_counters.h"
+#include "loader/threads/threads.h"
 #include "make_dataset.h"
 #include "temp_dir.h"
 

@@ -44,7 +44,7 @@
 #include <ffkit/loader/permutation.h>
 
 #include "loader/io/shard_files.h"
-#include "loader/threads/stats_counters.h"
+#include "loader/threads/threads.h"
 
 namespace {
 

@@ -16,7 +16,7 @@
 
 #include <ffkit/base/error.h>
 #include <ffkit/base/machine.h>
-#include <ffkit/nuscenes/splits.h>
+#include <ffkit/nuscenes/classes.h>
 
 #include "nuscenes/nuscenes_tables.h"
 #include "sources/nuscenes/listing.h"

@@ -16,10 +16,8 @@
 #include <ffkit/image/image_codec.h>
 
 #include "image/jpeg/libjpeg.h"
-#include "image/pixels/gaussian_blur.h"
+#include "image/pixels/pixel_kernels.h"
 #include "image/pixels/pixel_ops.h"
-#include "image/pixels/pixel_writer.h"
-#include "image/transform/crop_plan.h"
 #include "image/transform/picture_scaler.h"
 #include "image/views/picture_views.h"
 #include "loader/batch/batch_mixer.h"
@@ -212,11 +210,12 @@ void resize_only(benchmark::State& state, DType dtype, Interpolation interpolati
   state.SetItemsProcessed(state.iterations());
 }
 
-const RandomResizedCrop kTrain;
-const RandomResizedCrop kTrainExact{.scaled_decode = false};
-const RandomResizedCrop kTrainBicubic{.interpolation = Interpolation::bicubic};
+const RandomResizedCrop kTrain{.flip_probability = 0.5};
+const RandomResizedCrop kTrainExact{.flip_probability = 0.5, .scaled_decode = false};
+const RandomResizedCrop kTrainBicubic{.flip_probability = 0.5,
+                                      .interpolation = Interpolation::bicubic};
 const ResizeCenterCrop kEval;
-const RandomCrop kCrop{.size = 224};
+const RandomCrop kCrop{.size = 224, .pad_if_needed = true, .flip_probability = 0.5};
 const ColorJitter kJitter{.brightness = 0.4, .contrast = 0.4, .saturation = 0.4};
 const ColorJitter kJitterAndHue{.brightness = 0.4, .contrast = 0.4, .saturation = 0.4, .hue = 0.1};
 

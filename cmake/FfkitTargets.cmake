@@ -18,7 +18,7 @@ target_compile_options(ffkit_flags INTERFACE
   # GCC 12 warns of overlap in "text" + std::string (GCC bug 105651).
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
   # GCC collects garbage from 128 MB on, which takes 7 % of its time; a unity file takes more than
-  # that, and 2 GB at most.
+  # that, and 2 GB at most, with libtorch 3.
   $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=1500000>
   $<$<BOOL:${FFKIT_WERROR}>:-Werror>)
 if(FFKIT_SANITIZE)
@@ -41,34 +41,108 @@ endif()
 set(FFKIT_PRIVATE_HEADERS ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/base ${PROJECT_SOURCE_DIR}/format ${PROJECT_SOURCE_DIR}/storage ${PROJECT_SOURCE_DIR}/image ${PROJECT_SOURCE_DIR}/loader
   ${PROJECT_SOURCE_DIR}/converter ${PROJECT_SOURCE_DIR}/sources)
 
-# ffkit_compile(<target> OPTIMISE <level>): how its files are compiled. Two dozen of them at once
-# (unity builds), for most of a file's seconds are its headers'; files of Highway's kernels, which
-# include themselves once a processor, stay alone. In release builds a target whose code is never
-# hot gives a level of its own: -O3 takes twice as long as -O1.
+# ffkit_compile(<target> OPTIMISE <level> HOT files...): how its files are compiled. Three dozen of them
+# at once (unity builds), for most of a file's seconds are its headers'; files of Highway's kernels,
+# which include themselves once a processor, stay alone. In release builds a target gives a level of
+# its own for what is not hot: -O3 takes twice as long as -O1. Kernels and HOT files keep -O3.
 function(ffkit_compile target)
-  cmake_parse_arguments(arg "" "OPTIMISE" "" ${ARGN})
+  cmake_parse_arguments(arg "" "OPTIMISE" "HOT" ${ARGN})
   if(arg_OPTIMISE)
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:${arg_OPTIMISE}>)
   endif()
   if(FFKIT_UNITY)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 24)
-    get_target_property(sources ${target} SOURCES)
-    foreach(source IN LISTS sources)
-      if(EXISTS ${source})
-        file(STRINGS ${source} kernels REGEX "define HWY_TARGET_INCLUDE" LIMIT_COUNT 1)
-        if(kernels)
-          set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-        endif()
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 36)
+  endif()
+  set(optimised $<$<CONFIG:Release>:-O3>)
+  get_target_property(sources ${target} SOURCES)
+  foreach(source IN LISTS sources)
+    if(EXISTS ${source})
+      file(STRINGS ${source} kernels REGEX "define HWY_TARGET_INCLUDE" LIMIT_COUNT 1)
+      if(kernels)
+        set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON COMPILE_OPTIONS ${optimised})
+        list(REMOVE_ITEM arg_HOT ${source})
       endif()
-    endforeach()
+    endif()
+  endforeach()
+  if(arg_HOT)
+    ffkit_unit(${target} hot FILES ${arg_HOT} OPTIONS ${optimised})
   endif()
 endfunction()
 
-# ffkit_add_library(<room> SOURCES ... PUBLIC targets... PRIVATE targets... OPTIMISE <level>)
+# ffkit_unit(<target> <name> FILES files... OPTIONS options...): files of the target that are compiled
+# at once and with options of their own, which the files of CMake's unity builds cannot have.
+function(ffkit_unit target name)
+  cmake_parse_arguments(arg "" "" "FILES;OPTIONS" ${ARGN})
+  if(FFKIT_UNITY)
+    set(unit ${CMAKE_CURRENT_BINARY_DIR}/Unity/unity_${target}_${name}.cpp)
+    list(TRANSFORM arg_FILES REPLACE "(.+)" "#include \"\\1\"\n" OUTPUT_VARIABLE lines)
+    list(JOIN lines "" lines)
+    file(CONFIGURE OUTPUT ${unit} CONTENT "${lines}" @ONLY)
+    target_sources(${target} PRIVATE ${unit})
+    set_source_files_properties(${arg_FILES} PROPERTIES HEADER_FILE_ONLY ON)
+    set_source_files_properties(${unit} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    set(arg_FILES ${unit})
+  endif()
+  set_source_files_properties(${arg_FILES} PROPERTIES COMPILE_OPTIONS "${arg_OPTIONS}")
+endfunction()
+
+# ffkit_torch_units(<target>): its files that include torch/nn or the like, which takes 25 s to read,
+# are one unit, those that include tensors alone another.
+function(ffkit_torch_units target)
+  get_target_property(sources ${target} SOURCES)
+  get_target_property(folders ${target} INCLUDE_DIRECTORIES)
+  foreach(source IN LISTS sources)
+    get_source_file_property(own ${source} COMPILE_OPTIONS)
+    if(NOT own)
+      ffkit_includes(whole ${source} "<torch/|<ATen/autocast_mode" ${folders})
+      ffkit_includes(tensors ${source} "<(ATen|c10)/" ${folders})
+      if(whole)
+        list(APPEND whole_files ${source})
+      elseif(tensors)
+        list(APPEND tensor_files ${source})
+      endif()
+    endif()
+  endforeach()
+  ffkit_unit(${target} torch FILES ${whole_files})
+  # An operator's header alone, where it is used, in place of those of all operators.
+  ffkit_unit(${target} tensors FILES ${tensor_files} OPTIONS -DAT_PER_OPERATOR_HEADERS)
+endfunction()
+
+# ffkit_includes(<variable> <file> <regex> <folder>...): whether a file has an #include that the
+# regex matches, or one of our headers that it finds in the folders.
+function(ffkit_includes variable file regex)
+  file(REAL_PATH ${file} file)
+  string(MD5 key "FFKIT_INCLUDES ${file} ${regex}")
+  get_property(found GLOBAL PROPERTY ${key})
+  if("${found}" STREQUAL "")
+    set_property(GLOBAL PROPERTY ${key} OFF)  # for files that include each other
+    set(found OFF)
+    get_filename_component(own ${file} DIRECTORY)
+    file(STRINGS ${file} lines REGEX "^#include")
+    foreach(line IN LISTS lines)
+      if(line MATCHES "${regex}")
+        set(found ON)
+      elseif(line MATCHES "<(ffkit/([a-z_]+)/.*)>|\"(.*)\"")
+        unset(header)
+        find_file(header ${CMAKE_MATCH_1}${CMAKE_MATCH_3} PATHS ${own} ${ARGN} ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/${CMAKE_MATCH_2}/include NO_CACHE NO_DEFAULT_PATH)
+        if(header)
+          ffkit_includes(found ${header} "${regex}" ${ARGN})
+        endif()
+      endif()
+      if(found)
+        break()
+      endif()
+    endforeach()
+    set_property(GLOBAL PROPERTY ${key} ${found})
+  endif()
+  set(${variable} ${found} PARENT_SCOPE)
+endfunction()
+
+# ffkit_add_library(<room> SOURCES ... PUBLIC targets... PRIVATE targets... OPTIMISE <level> HOT files...)
 # Makes ffkit_<room>, aliased and exported as ffkit::<room>, with <room>/include as its public
 # headers.
 function(ffkit_add_library room)
-  cmake_parse_arguments(arg "" "OPTIMISE" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(arg "" "OPTIMISE" "SOURCES;PUBLIC;PRIVATE;HOT" ${ARGN})
   set(target ffkit_${room})
   add_library(${target} ${arg_SOURCES})
   add_library(ffkit::${room} ALIAS ${target})
@@ -81,7 +155,7 @@ function(ffkit_add_library room)
   target_link_libraries(${target}
     PUBLIC ${arg_PUBLIC}
     PRIVATE ${arg_PRIVATE} $<BUILD_INTERFACE:ffkit_flags>)
-  ffkit_compile(${target} OPTIMISE ${arg_OPTIMISE})
+  ffkit_compile(${target} OPTIMISE ${arg_OPTIMISE} HOT ${arg_HOT})
 endfunction()
 
 # ffkit_add_executable(<name> SOURCES ... LINK targets... OPTIMISE <level>): -O1 unless said

@@ -48,10 +48,10 @@ endif()
 # LD_LIBRARY_PATH to a toolkit would win over it.
 target_link_options(ffkit_torch INTERFACE -Wl,--allow-shlib-undefined -Wl,--disable-new-dtags)
 
-# A dozen files with libtorch's headers take up to 2 GB to compile: no more at once than the memory
+# A unit with libtorch's headers takes up to 3 GB to compile: no more at once than the memory
 # allows.
 cmake_host_system_information(RESULT memory_mib QUERY AVAILABLE_PHYSICAL_MEMORY)
-math(EXPR jobs "${memory_mib} / 2048")
+math(EXPR jobs "${memory_mib} / 3072")
 if(jobs LESS 1)
   set(jobs 1)
 endif()

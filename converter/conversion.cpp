@@ -2,31 +2,21 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <optional>
-
 #include <ffkit/format/dataset_writer.h>
 
 #include "base/make_error.h"
 #include "output/destination_checks.h"
 #include "output/make_shards.h"
 #include "output/own_names.h"
-#include "output/record_comparison.h"
-#include "output/split_summary.h"
 #include "output/store_parts.h"
 #include "output/task_description.h"
-#include "pack/report.h"
 #include "plan/plan_fingerprint.h"
-#include "plan/split_plan.h"
 #include "split_conversion.h"
 #include "storage/addresses/place.h"
-#include "storage/stores/object_store.h"
 #include "storage/writer/file_sink.h"
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
 
 ReportCounts counts_of(const fs::path& report) {
   ReportCounts counts;
@@ -229,9 +219,10 @@ class Conversion {
   const bool is_of_store = Place(claimed.folder()).is_in_store() &&
                            code == ErrorCode::invalid_argument &&
                            error.context().subject != ErrorSubject::destination &&
-                           error.context().path.starts_with(claimed.folder().native() + "/");
+                           error.context().path.starts_with(Place(claimed.folder()).shown() + "/");
   const bool is_of_system = code == ErrorCode::io || code == ErrorCode::cancelled || is_of_store;
-  std::string first = remedy_for(error);
+  std::string first = remedy_of_errno(error.context().errno_value);
+  const std::string own = first.empty() ? error.context().remedy : "";
   std::string with = option_on("resume");
   if (code == ErrorCode::not_found) {
     // The source is no longer what was listed, and a shorter list would be another conversion.
@@ -243,7 +234,6 @@ class Conversion {
     throw Error(error);  // of what was written, or of the source as a whole: it stays so
   }
   if (conversion.finished_of_planned(0).empty()) throw Error(error);
-  const std::string own = error.context().remedy;
   throw error.with_remedy(
       fmt::format("{}{}: {}run it again with {} to go on", own.empty() ? "" : own + "; ",
                   !num_shards        ? "what is finished stays"

@@ -4,10 +4,13 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <ffkit/converter/convert.h>
+#include <ffkit/converter/options.h>
+#include <ffkit/converter/source.h>
 
 #include "output/destination.h"
 #include "pack/report.h"
@@ -48,5 +51,26 @@ ConvertSummary finished_conversion(const std::filesystem::path& folder, const So
 
 // Samples of a split that a report says were left out.
 int64_t num_left_out(const std::filesystem::path& report, const std::string& split);
+
+// Whether a source still gives the records that were made of it, where only times of modification
+// tell another story: a data set that was copied again is the same one.
+
+// Said before it begins, since it takes as long as reading the source does.
+inline constexpr const char* kContentsNote =
+    "the source's files have other times of modification than they had; their contents are "
+    "compared";
+
+enum class MissingShards {
+  unwritten,  // they are still to be made
+  left_out,   // all of their samples were bad
+};
+
+// Makes the records of `plan` whose shards lie in `folder` once more, of a plan of files group by
+// group, and compares lengths and checksums. Returns where the first sample that is not what it was
+// comes from, nothing when all are. Reads the source as a conversion does, and of the shards the
+// index alone. Throws as pack_samples() does, and Error(corrupt) for a shard that is damaged.
+std::optional<std::string> first_changed(const Source& source, const SplitPlan& plan,
+                                         const std::filesystem::path& folder, MissingShards missing,
+                                         const ConvertOptions& options);
 
 }  // namespace ffkit

@@ -1,26 +1,27 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <memory>
-#include <optional>
 
+#include <ffkit/base/option_names.h>
 #include <ffkit/converter/convert.h>
+#include <ffkit/storage/traffic.h>
 
 #include "base/make_error.h"
 #include "conversion.h"
 #include "input/cancel.h"
+#include "input/grouped_source.h"
 #include "merge/store_merge.h"
 #include "output/destination.h"
 #include "output/destination_checks.h"
-#include "output/split_summary.h"
 #include "output/store_parts.h"
+#include "pack/packer.h"
 #include "pack/report.h"
 #include "places/place.h"
+#include "places/read_ahead.h"
 #include "plan/chosen_source.h"
-#include "plan/part_range.h"
+#include "plan/plan_fingerprint.h"
 #include "plan/split_plan.h"
-#include "storage/addresses/place.h"
 
 namespace ffkit {
 namespace {
@@ -44,6 +45,17 @@ void note_reported(const ConvertSummary& summary, const ConvertOptions& options,
     const bool is_one = count == 1;
     if (action == kDocumentLeftOut) {
       note(fmt::format("{} bad {} left out", count, is_one ? "document was" : "documents were"));
+    } else if (action == kItemLeftOut) {
+      note(fmt::format("{} bad {} left out of {}, which {} all else", count,
+                       is_one ? "item was" : "items were",
+                       reported.num_lines == 1 ? "its record" : "their records",
+                       reported.num_lines == 1 ? "keeps" : "keep"));
+    } else if (action == kKeptUnturned) {
+      note(
+          fmt::format("{} {} by EXIF data, and kept as {}; if the annotations are of upright "
+                      "pictures, convert with {}",
+                      count, is_one ? "picture is turned" : "pictures are turned",
+                      is_one ? "it is" : "they are", option_set("exif", "apply")));
     } else if (action == kMarkLeftOut) {
       note(fmt::format("{} byte order {} left out", count, is_one ? "mark was" : "marks were"));
     } else if (action == kBytesReplaced) {
@@ -153,10 +165,61 @@ ConvertSummary convert_to(const Source& source, const fs::path& place,
   fs::path report_folder = place;
   if (!is_whole && is_part_of_place(place, options)) {
     report_folder = folder_of_part(place, options.part);
-    summary.report_folder = Place(report_folder).path_on_disk().string();
+    summary.report_folder = Place(report_folder).shown();
   }
   note_reported(summary, options, report_folder);
   return summary;
+}
+
+constexpr size_t kTriedSamples = 512;
+
+class NullSink : public PackSink {
+ public:
+  void begin(int64_t) override {}
+  void append(int64_t, EncodedSample&) override {}
+  void end() override {}
+};
+
+// By its first samples.
+double seconds_of(const Source& source, const SplitPlan& plan, const ConvertOptions& options) {
+  const auto begin =
+      static_cast<size_t>(plan.first[static_cast<size_t>(plan.begin_shard - plan.base)]);
+  const size_t num_tried = std::min(kTriedSamples, static_cast<size_t>(plan.num_samples()));
+  const PackUnit some{.samples = std::span(plan.order).subspan(begin, num_tried)};
+  NullSink sink;
+  const auto start = std::chrono::steady_clock::now();
+  pack_samples(source, plan.split, std::span(&some, 1), options, plan.compression, sink);
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  return seconds.count() * static_cast<double>(plan.num_samples()) / static_cast<double>(num_tried);
+}
+
+// By the first group of the part that has samples: the others are as it is, byte by byte.
+void estimate_groups(const GroupedSource& source, const SplitPlan& files,
+                     const ConvertOptions& options, ConvertEstimate& estimate) {
+  SplitEstimate split{.split = files.manifest.split};
+  for (int64_t group = files.begin_shard; group < files.end_shard; ++group) {
+    const auto start = std::chrono::steady_clock::now();
+    const std::unique_ptr<Source> samples = source.open_group(files.split, files.samples(group));
+    if (!samples) continue;
+    const SplitPlan plan = plan_group(*samples, files, group, options);
+    const std::chrono::duration<double> opening = std::chrono::steady_clock::now() - start;
+    const double share = static_cast<double>(files.estimated_bytes()) /
+                         static_cast<double>(std::max<int64_t>(files.bytes_of(group), 1));
+    const auto whole = [share](int64_t of_group) {
+      return std::llround(share * static_cast<double>(of_group));
+    };
+    split.num_samples = whole(plan.num_samples());
+    split.num_shards = whole(plan.num_shards());
+    split.file_bytes = whole(plan.estimated_bytes());
+    estimate.seconds += share * (opening.count() + seconds_of(*samples, plan, options));
+    if (options.note) {
+      options.note(fmt::format(
+          "{}: the numbers are those of one group of files, {:.2g} % of the bytes, for the whole",
+          files.manifest.split, 100 / share));
+    }
+    break;
+  }
+  estimate.splits.push_back(std::move(split));
 }
 
 }  // namespace
@@ -178,6 +241,8 @@ ConvertSummary convert(const Source& source, const fs::path& folder,
   const fs::path destination = Place(folder).path();
   const auto start = Clock::now();
   validate(options);
+  // What is looked at for the plan is not fetched again.
+  const read_ahead::Scope fetched;
   const std::unique_ptr<Source> chosen = choose_samples(source, options);
   const Source& taken = chosen ? *chosen : source;
   if (taken.has_record_references() && options.on_error != OnError::fail) {
@@ -199,7 +264,33 @@ ConvertSummary convert(const Source& source, const fs::path& folder,
     throw told_by_path(error);
   }
   summary.seconds = seconds_since(start);
+  const StoreTraffic traffic = store_traffic();
+  summary.num_store_requests = traffic.requests;
+  summary.num_store_bytes = traffic.bytes;
   return summary;
+}
+
+ConvertEstimate estimate_conversion(const Source& source, const ConvertOptions& options) {
+  validate(options);
+  const std::unique_ptr<Source> chosen = choose_samples(source, options);
+  const Source& taken = chosen ? *chosen : source;
+  note_found_part(options);
+  ConvertEstimate estimate;
+  ConvertOptions trial = options;
+  trial.progress = {};
+  if (trial.on_error == OnError::fail) trial.on_error = OnError::skip;  // found when it is done
+  for (const SplitPlan& plan : plan_splits(taken, options)) {
+    if (plan.is_of_files) {
+      estimate_groups(*as_grouped(taken), plan, trial, estimate);
+      continue;
+    }
+    estimate.splits.push_back({.split = plan.manifest.split,
+                               .num_samples = plan.num_samples(),
+                               .num_shards = plan.end_shard - plan.begin_shard,
+                               .file_bytes = plan.estimated_bytes()});
+    estimate.seconds += seconds_of(taken, plan, trial);
+  }
+  return estimate;
 }
 
 }  // namespace ffkit

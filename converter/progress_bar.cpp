@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <ffkit/converter/progress_bar.h>
 
@@ -29,8 +30,10 @@ std::string progress_line(const ConvertProgress& progress, double seconds) {
   return line;
 }
 
-ProgressBar::ProgressBar(int fd)
-    : line_(std::make_unique<TerminalLine>(TerminalLine::fd_of_terminal(fd), kInterval)) {}
+ProgressBar::ProgressBar(int fd, std::chrono::milliseconds log_interval)
+    : line_(std::make_unique<TerminalLine>(TerminalLine::fd_of_terminal(fd), kInterval)),
+      log_(TerminalLine::fd_of_terminal(fd) < 0 ? fd : -1),
+      log_interval_(log_interval) {}
 
 ProgressBar::~ProgressBar() = default;
 
@@ -40,8 +43,14 @@ void ProgressBar::update(const ConvertProgress& progress) {
     split_ = progress.split;
     split_start_ = now;
   }
-  if (!line_->is_due()) return;
-  line_->draw(progress_line(progress, std::chrono::duration<double>(now - split_start_).count()));
+  const double seconds = std::chrono::duration<double>(now - split_start_).count();
+  if (log_ >= 0 && now - last_logged_ >= log_interval_) {
+    last_logged_ = now;
+    const std::string text = progress_line(progress, seconds) + "\n";
+    // A full disk is no reason to fail.
+    [[maybe_unused]] const ssize_t ignored = ::write(log_, text.data(), text.size());
+  }
+  if (line_->is_due()) line_->draw(progress_line(progress, seconds));
 }
 
 void ProgressBar::wipe() {

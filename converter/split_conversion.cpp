@@ -5,29 +5,20 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include <ffkit/format/dataset_writer.h>
 
 #include "input/cancel.h"
 #include "input/grouped_source.h"
 #include "output/make_shards.h"
 #include "output/own_names.h"
-#include "output/split_summary.h"
 #include "output/split_writer.h"
-#include "plan/plan_fingerprint.h"
-#include "plan/split_plan.h"
 #include "storage/addresses/place.h"
 #include "storage/reader/random_reader.h"
-#include "storage/stores/object_store.h"
 #include "storage/writer/file_sink.h"
 
 namespace ffkit {
-
-namespace fs = std::filesystem;
 
 namespace {
 
@@ -40,35 +31,6 @@ int64_t guess(int64_t num_samples, int64_t of_bytes, int64_t all_bytes) {
   return static_cast<int64_t>(static_cast<double>(num_samples) * static_cast<double>(all_bytes) /
                               static_cast<double>(of_bytes));
 }
-
-// Notes of many groups of files, of which most say the same with other numbers and names. The first
-// of a kind is passed on as it is, the others are counted.
-class NoteTally {
- public:
-  // `note` may be empty, and must outlive this.
-  explicit NoteTally(const std::function<void(const std::string&)>& note) : note_(note) {}
-
-  // As if it had been passed on already.
-  void know(const std::string& sentence);
-  // Of one group.
-  void add(const std::string& sentence);
-  // Passes on of how many groups each was said, where they were several and that is news: it counts
-  // something, or has had other words.
-  void finish();
-
- private:
-  struct Seen {
-    std::string first;
-    std::string last;
-    int64_t num_groups = 0;
-    bool has_numbers = false;
-    bool has_other_words = false;
-  };
-  Seen& seen(const std::string& sentence, bool& is_new);
-
-  const std::function<void(const std::string&)>& note_;
-  std::map<std::string, Seen> seen_;  // by the sentence without quotes, paths and numbers
-};
 
 bool has_digit(std::string_view word) {
   return std::ranges::any_of(word, [](char c) { return c >= '0' && c <= '9'; });
@@ -88,44 +50,67 @@ void for_words(std::string_view sentence, const Use& use) {
   }
 }
 
-NoteTally::Seen& NoteTally::seen(const std::string& sentence, bool& is_new) {
-  std::string kind;
-  bool has_numbers = false;
-  for_words(sentence, [&](std::string_view word) {
-    if (word.find('/') != std::string_view::npos) return;
-    has_numbers = has_numbers || has_digit(word);
-    if (!has_digit(word)) kind += fmt::format("{} ", word);
-  });
-  const auto [found, is_inserted] = seen_.try_emplace(kind);
-  is_new = is_inserted;
-  if (is_new) found->second = {.first = sentence, .last = sentence, .has_numbers = has_numbers};
-  return found->second;
-}
+// Notes of many groups of files, of which most say the same with other numbers and names. The first
+// of a kind is passed on as it is, the others are counted.
+class NoteTally {
+ public:
+  // `note` may be empty, and must outlive this.
+  explicit NoteTally(const std::function<void(const std::string&)>& note) : note_(note) {}
 
-void NoteTally::know(const std::string& sentence) {
-  bool is_new = false;
-  seen(sentence, is_new);
-}
-
-void NoteTally::add(const std::string& sentence) {
-  bool is_new = false;
-  Seen& of_kind = seen(sentence, is_new);
-  if (is_new && note_) note_(sentence);
-  ++of_kind.num_groups;
-  of_kind.has_other_words = of_kind.has_other_words || sentence != of_kind.first;
-  of_kind.last = sentence;
-}
-
-void NoteTally::finish() {
-  for (const auto& [kind, seen] : seen_) {
-    const bool is_news = seen.has_other_words || (seen.num_groups > 1 && seen.has_numbers);
-    if (note_ && is_news) {
-      note_(fmt::format("so or the like of {} {} of files: {}", seen.num_groups,
-                        seen.num_groups == 1 ? "group" : "groups", seen.last));
-    }
+  // As if it had been passed on already.
+  void know(const std::string& sentence) {
+    bool is_new = false;
+    seen(sentence, is_new);
   }
-  seen_.clear();
-}
+
+  // Of one group.
+  void add(const std::string& sentence) {
+    bool is_new = false;
+    Seen& of_kind = seen(sentence, is_new);
+    if (is_new && note_) note_(sentence);
+    ++of_kind.num_groups;
+    of_kind.has_other_words = of_kind.has_other_words || sentence != of_kind.first;
+    of_kind.last = sentence;
+  }
+
+  // Passes on of how many groups each was said, where they were several and that is news: it counts
+  // something, or has had other words.
+  void finish() {
+    for (const auto& [kind, seen] : seen_) {
+      const bool is_news = seen.has_other_words || (seen.num_groups > 1 && seen.has_numbers);
+      if (note_ && is_news) {
+        note_(fmt::format("so or the like of {} {} of files: {}", seen.num_groups,
+                          seen.num_groups == 1 ? "group" : "groups", seen.last));
+      }
+    }
+    seen_.clear();
+  }
+
+ private:
+  struct Seen {
+    std::string first;
+    std::string last;
+    int64_t num_groups = 0;
+    bool has_numbers = false;
+    bool has_other_words = false;
+  };
+  Seen& seen(const std::string& sentence, bool& is_new) {
+    std::string kind;
+    bool has_numbers = false;
+    for_words(sentence, [&](std::string_view word) {
+      if (word.find('/') != std::string_view::npos) return;
+      has_numbers = has_numbers || has_digit(word);
+      if (!has_digit(word)) kind += fmt::format("{} ", word);
+    });
+    const auto [found, is_inserted] = seen_.try_emplace(kind);
+    is_new = is_inserted;
+    if (is_new) found->second = {.first = sentence, .last = sentence, .has_numbers = has_numbers};
+    return found->second;
+  }
+
+  const std::function<void(const std::string&)>& note_;
+  std::map<std::string, Seen> seen_;  // by the sentence without quotes, paths and numbers
+};
 
 }  // namespace
 
@@ -145,8 +130,7 @@ SplitSummary SplitConversion::make(ReportFile& report) {
   } else {
     add(make_task(source_, plan_, [this](const std::string& sentence) { note(sentence); }));
   }
-  Manifest manifest = plan_.finished(source_, std::move(done_.manifest.shards), options_);
-  if (plan_.is_of_files && !done_.samples.empty()) manifest.source[kSamples] = done_.samples;
+  Manifest manifest = plan_.finished(std::move(done_.manifest.shards), options_);
   require_records(manifest);
   claimed_.require_held();
   write_manifest(folder_ / kManifestFile, manifest);
@@ -235,7 +219,7 @@ TaskDescription SplitConversion::make_task(const Source& source, const SplitPlan
   options.note = note;
   make_shards(source, plan, units, Place(folder_).path_on_disk(), options, writer,
               progress_of(source, plan, num_before));
-  TaskDescription done{.num_samples = plan.num_samples(), .samples = plan.listing.samples};
+  TaskDescription done{.num_samples = plan.num_samples()};
   done.manifest.shards = writer.finish();
   done.reports = writer.reports();
   return done;
@@ -258,7 +242,6 @@ std::optional<TaskDescription> SplitConversion::found_group(int64_t group,
 void SplitConversion::add(TaskDescription task) {
   std::ranges::move(task.manifest.shards, std::back_inserter(done_.manifest.shards));
   std::ranges::move(task.reports, std::back_inserter(done_.reports));
-  done_.samples = joined_samples(done_.samples, task.samples);
   done_.num_samples += task.num_samples;
 }
 

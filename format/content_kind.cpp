@@ -168,7 +168,8 @@ struct Description {
 
 constexpr const char* kDownload = "download it again";
 constexpr const char* kTransfer = "transfer it again as binary data";
-constexpr const char* kSave = "save it as PNG or JPEG";
+constexpr const char* kSave =
+    "save it as PNG or JPEG, as with ImageMagick: magick mogrify -format png FILE";
 constexpr const char* kSaveText = "save it as UTF-8";
 constexpr const char* kDecompress = "decompress it";
 constexpr const char* kUnpack = "unpack it";

@@ -83,6 +83,23 @@ const char* content_name(ContentKind kind) noexcept;
 // "download the file itself with git lfs pull". Empty where there is nothing but another file.
 const char* content_remedy(ContentKind kind) noexcept;
 
+// Whether it is a picture, of a form that is decoded (JPEG, PNG, WebP, BMP, PNM) or of another one.
+constexpr bool is_picture(ContentKind kind) noexcept {
+  return kind >= ContentKind::jpeg && kind < ContentKind::apple_double;
+}
+constexpr bool is_decoded_picture(ContentKind kind) noexcept {
+  return kind == ContentKind::jpeg || kind == ContentKind::png || kind == ContentKind::webp ||
+         kind == ContentKind::bmp || kind == ContentKind::pnm;
+}
+
+// Whether there are bytes and all are 0, as a crash or a copy that was cut leaves files.
+constexpr bool is_all_zeros(std::span<const std::byte> bytes) noexcept {
+  for (const std::byte byte : bytes) {
+    if (byte != std::byte{0}) return false;
+  }
+  return !bytes.empty();
+}
+
 // gzip, zstd, bzip2, xz or lz4: one stream of other data.
 bool is_compressed_stream(ContentKind kind) noexcept;
 

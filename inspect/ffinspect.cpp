@@ -13,6 +13,7 @@
 
 #include "commands.h"
 #include "data/data_sets.h"
+#include "storage/addresses/place.h"
 #include "text/output.h"
 #include "tools/common/command_line.h"
 #include "tools/common/programs.h"
@@ -37,11 +38,12 @@ Examples:
 
 int run(int argc, char** argv) {
   CLI::App app("Looks into ffkit data sets, and at training runs.", "ffinspect");
-  app.footer(kMainFooter);
+  app.footer(built_examples(kMainFooter, "subcommand"));
   app.require_subcommand(1);
   app.set_version_flag("--version", "ffinspect " FFKIT_VERSION);
   Action action;
   add_all_commands(app, action);
+  add_left_out_commands(app, "subcommand");
   return run_tool(app, argc, argv, [&] {
     // TBB's own count knows the cores that the process is bound to, but no quota.
     const int status = tbb::task_arena(usable_cores()).execute(action);
@@ -58,6 +60,7 @@ CLI::App* add_command(CLI::App& app, const std::string& name, const std::string&
   command
       ->add_option("DATA,--data", target.path,
                    "Data set folder, or the folder of one of its splits")
+      ->transform([](const std::string& text) { return Place(text).path().string(); })
       ->required()
       ->option_text(" ");
   command->add_option("--split", target.split, "Only this split")->option_text("NAME");

@@ -21,11 +21,6 @@ void add_missing_command(CLI::App& app, const char* name, Action& action) {
 
 }  // namespace
 
-// Declared where they are called; see commands.h.
-void add_view_command(CLI::App& app, Action& action);
-void add_plot_command(CLI::App& app, Action& action);
-void add_serve_command(CLI::App& app, Action& action);
-
 void add_view_command(CLI::App& app, Action& action) {
   add_missing_command(app, "view", action);
 }

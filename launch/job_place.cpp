@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "launchers.h"
 
@@ -23,7 +22,8 @@ constexpr LaunchWords kPartWords = {
         "{detail}",
     .rank_alone =
         "{name} is {value}, but no variable says how many processes were started; start them by "
-        "mpirun, or {detail}"};
+        "mpirun, or {detail}",
+    .disagree = "{detail}"};
 
 constexpr LaunchWords kLoaderWords = {
     .no_number =
@@ -39,7 +39,10 @@ constexpr LaunchWords kLoaderWords = {
     .rank_alone =
         "the environment variable {name} is {value}, but no variable says how many ranks there "
         "are, so the share of this process is not known; start the ranks by mpirun, or make the "
-        "loader after torch.distributed is initialised, or give rank and world_size"};
+        "loader after torch.distributed is initialised, or give rank and world_size",
+    .disagree =
+        "make the loader after torch.distributed is initialised, or give rank and "
+        "world_size"};
 
 constexpr const char* kArrayTask = "SLURM_ARRAY_TASK_ID";
 
@@ -76,22 +79,6 @@ std::optional<JobPlace> place_in_array(const Variables& v) {
   return JobPlace{.index = (task - first) / step, .count = count, .found_by = kArrayTask};
 }
 
-// By all launchers that left their variables: they must say the same.
-std::optional<JobPlace> launched_place(const Variables& v) {
-  std::optional<JobPlace> first;
-  for (const LauncherNames& names : starters_of(v)) {
-    const auto [rank, size] = rank_and_size(v, names);
-    if (!first) first = {.index = rank, .count = size, .found_by = names.rank};
-    if (rank == first->index && size == first->count) continue;
-    refuse_part(
-        v, fmt::format("two launchers say different things: by {} this is process {} of {}, by {} "
-                       "process {} of {}, counted from 0; unset the variables of the one that did "
-                       "not start it",
-                       first->found_by, first->index, first->count, names.rank, rank, size));
-  }
-  return first;
-}
-
 [[noreturn]] void refuse_without_place(const Variables& v) {
   if (!is_in_slurm(v)) refuse_rank_alone(v);
   std::string asked = kArrayTask;
@@ -114,8 +101,11 @@ std::optional<JobPlace> launched_place(const Variables& v) {
 JobPlace find_job_place(const Environment& environment, const std::string& otherwise) {
   const Variables v(environment, kPartWords, otherwise);
   std::optional<JobPlace> task = place_in_array(v);
-  std::optional<JobPlace> process = launched_place(v);
-  if (!task && !process) refuse_without_place(v);
+  const std::optional<Starter> starter = find_starter(v);
+  if (!task && !starter) refuse_without_place(v);
+  std::optional<JobPlace> process;
+  if (starter)
+    process = {.index = starter->rank, .count = starter->size, .found_by = starter->names.rank};
   if (!task) return *std::move(process);
   if (!process) return *std::move(task);
   return {.index = task->index * process->count + process->index,
@@ -125,21 +115,13 @@ JobPlace find_job_place(const Environment& environment, const std::string& other
 
 std::optional<JobPlace> find_loader_place(const Environment& environment) {
   const Variables v(environment, kLoaderWords);
-  std::vector<LauncherNames> starters = {kTorchNames};
-  // A size of 1 alone says nothing.
-  if (!v.has(kTorchNames.rank) && v.number({kTorchNames.size}).value_or(1) == 1) {
-    starters = starters_of(v);
-    std::erase_if(starters,
-                  [](const LauncherNames& names) { return names.launcher == Launcher::torchrun; });
+  if (const std::optional<Starter> starter = find_starter(v)) {
+    return JobPlace{.index = starter->rank,
+                    .count = starter->size,
+                    .found_by = fmt::format("{} and {}", starter->names.rank, starter->names.size)};
   }
-  if (starters.empty()) {
-    if (!is_in_slurm(v)) refuse_rank_alone(v);
-    return std::nullopt;
-  }
-  const LauncherNames& names = starters.front();
-  const auto [rank, size] = rank_and_size(v, names);
-  return JobPlace{
-      .index = rank, .count = size, .found_by = fmt::format("{} and {}", names.rank, names.size)};
+  if (!is_in_slurm(v)) refuse_rank_alone(v);
+  return std::nullopt;
 }
 
 int loaders_on_node(const Environment& environment) {

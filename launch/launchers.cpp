@@ -1,10 +1,84 @@
 #include "launchers.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <limits>
+#include <sstream>
+#include <string_view>
+
+#include <ffkit/base/error.h>
 
 namespace ffkit {
+
+void refuse_launch(const std::string& message) {
+  throw Error(ErrorCode::invalid_argument, message);
+}
+
+Environment process_environment() {
+  return [](const char* name) -> std::optional<std::string> {
+    const char* value = std::getenv(name);
+    if (value == nullptr) return std::nullopt;
+    return value;
+  };
+}
+
+std::optional<std::string> Variables::text(std::initializer_list<const char*> names) const {
+  for (const char* name : names) {
+    if (std::optional<std::string> value = environment_(name); value && !value->empty())
+      return value;
+  }
+  return std::nullopt;
+}
+
+std::string Variables::required_text(std::initializer_list<const char*> names) const {
+  if (std::optional<std::string> value = text(names)) return *value;
+  refuse(words_.missing, *names.begin());
+}
+
+std::optional<int64_t> Variables::number(std::initializer_list<const char*> names) const {
+  constexpr std::string_view kSpaces = " \t\n\v\f\r";
+  for (const char* name : names) {
+    const std::optional<std::string> value = text({name});
+    if (!value) continue;
+    const size_t first = std::min(value->find_first_not_of(kSpaces), value->size());
+    const char* const begin = value->data() + first;
+    const char* const last = value->data() + value->find_last_not_of(kSpaces) + 1;
+    int64_t number = 0;
+    const auto [end, error] = std::from_chars(begin, last, number);
+    if (error == std::errc::invalid_argument || end != last || number < 0)
+      refuse(words_.no_number, name);
+    if (error != std::errc() || number > std::numeric_limits<int>::max())
+      refuse(words_.too_large != nullptr ? words_.too_large : words_.no_number, name);
+    return number;
+  }
+  return std::nullopt;
+}
+
+int64_t Variables::required(std::initializer_list<const char*> names, const char* because) const {
+  if (const std::optional<int64_t> value = number(names)) return *value;
+  refuse(words_.missing, *names.begin(), because, text({because}).value_or(""));
+}
+
+int Variables::rank(std::initializer_list<const char*> names, int64_t limit,
+                    const char* limit_name) const {
+  const int64_t value = required(names, limit_name);
+  if (value < limit) return int(value);
+  const char* const name =
+      *std::find_if(names.begin(), names.end(), [this](const char* n) { return has(n); });
+  refuse(words_.too_high, name, limit_name, std::to_string(limit));
+}
+
+void Variables::refuse(const char* words, const char* name, const char* other,
+                       const std::string& other_value) const {
+  const std::string value = text({name}).value_or("");
+  refuse_launch(fmt::format(fmt::runtime(words), fmt::arg("name", name), fmt::arg("value", value),
+                            fmt::arg("other", other), fmt::arg("other_value", other_value),
+                            fmt::arg("detail", detail_)));
+}
+
 namespace {
 
 constexpr char kMvapich[] = "NAME=VALUE before the program (mpirun_rsh)";
@@ -68,24 +142,86 @@ LauncherNames names_of_step(const Variables& v) {
           .size = v.has(kTasksOfStep) ? kTasksOfStep : "SLURM_NTASKS"};
 }
 
-std::vector<LauncherNames> starters_of(const Variables& v) {
-  // torchrun and mpirun may have been started by srun, a process on each machine.
-  if (v.has("TORCHELASTIC_RUN_ID")) return {kTorchNames};
-  const auto mpi = std::ranges::find_if(
-      kMpiLaunchers, [&v](const LauncherNames& names) { return v.has(names.rank); });
-  const bool has_mpi = mpi != kMpiLaunchers.end();
-  const bool is_certain = has_mpi && (mpi->is_certain || v.has(kLocalRankOfMpiexec));
-  std::vector<LauncherNames> starters;
-  if (!is_certain && is_task_of_srun(v)) starters.push_back(names_of_step(v));
-  if (has_mpi) starters.push_back(*mpi);
-  const int num_set = int(v.has(kTorchNames.rank)) + int(v.has(kTorchNames.size));
-  if (num_set == 2 || (num_set == 1 && starters.empty())) starters.push_back(kTorchNames);
-  return starters;
+namespace {
+
+// What one launcher says; it may be half.
+struct Claim {
+  LauncherNames names;
+  std::optional<int64_t> rank, size;
+
+  bool agrees_with(const Claim& other) const {
+    return (!rank || !other.rank || *rank == *other.rank) &&
+           (!size || !other.size || *size == *other.size);
+  }
+  const char* variable() const { return rank ? names.rank : names.size; }
+  // "process 2 of 4"
+  std::string text() const {
+    return fmt::format("{}{}", rank ? fmt::format("process {}", *rank) : "one",
+                       size ? fmt::format(" of {}", *size) : "");
+  }
+};
+
+Claim claim_of(const Variables& v, const LauncherNames& names) {
+  return {.names = names, .rank = v.number({names.rank}), .size = v.number({names.size})};
 }
 
-RankAndSize rank_and_size(const Variables& v, const LauncherNames& names) {
+// Of claims, the outermost launcher's first as far as that is known.
+std::optional<Starter> starter_by(const Variables& v, const std::vector<Claim>& claims) {
+  if (claims.empty()) return std::nullopt;
+  const Claim* best = &claims.front();
+  for (const Claim& claim : claims) {
+    if (claim.agrees_with(*best)) continue;
+    const bool are_whole = claim.rank && claim.size && best->rank && best->size;
+    // mpirun's kinds may stand one in the other either way.
+    const bool may_be_outer = claim.names.launcher == Launcher::mpi &&
+                              best->names.launcher == Launcher::mpi && claim.size == 1;
+    if (are_whole && may_be_outer) continue;
+    if (!are_whole || best->size != 1) {
+      refuse_launch(fmt::format(
+          "two launchers say different things: by {} this is {}, by {} {}, counted from 0; unset "
+          "the variables of the one that did not start it, or {}",
+          best->variable(), best->text(), claim.variable(), claim.text(),
+          fmt::format(fmt::runtime(v.words().disagree), fmt::arg("detail", v.detail()))));
+    }
+    best = &claim;
+  }
+  const LauncherNames& names = best->names;
   const int64_t size = v.required({names.size}, names.rank);
-  return {.rank = v.rank({names.rank}, size, names.size), .size = size};
+  return Starter{.names = names, .rank = v.rank({names.rank}, size, names.size), .size = size};
+}
+
+void add_mpi_claims(const Variables& v, std::vector<Claim>& claims) {
+  for (const LauncherNames& names : kMpiLaunchers) {
+    if (v.has(names.rank)) claims.push_back(claim_of(v, names));
+  }
+}
+
+}  // namespace
+
+std::optional<Starter> find_starter(const Variables& v) {
+  // torchrun and mpirun may have been started by srun, a process on each machine.
+  if (v.has("TORCHELASTIC_RUN_ID")) return starter_by(v, {claim_of(v, kTorchNames)});
+  std::vector<Claim> claims;
+  add_mpi_claims(v, claims);
+  const bool is_certain = std::ranges::any_of(claims, [&v](const Claim& claim) {
+    return claim.names.is_certain || v.has(kLocalRankOfMpiexec);
+  });
+  if (!is_certain && is_task_of_srun(v))
+    claims.insert(claims.begin(), claim_of(v, names_of_step(v)));
+  const Claim by_hand = claim_of(v, kTorchNames);
+  // A size of 1 alone says nothing.
+  if (by_hand.rank || by_hand.size.value_or(1) != 1) claims.push_back(by_hand);
+  return starter_by(v, claims);
+}
+
+Starter find_mpi_starter(const Variables& v) {
+  std::vector<Claim> claims;
+  add_mpi_claims(v, claims);
+  if (std::optional<Starter> found = starter_by(v, claims)) return *std::move(found);
+  refuse_rank_alone(v);
+  const LauncherNames& first = kMpiLaunchers.front();
+  const int64_t size = v.required({first.size});
+  return {.names = first, .rank = v.required({first.rank}), .size = size};
 }
 
 bool is_in_slurm(const Variables& v) {
@@ -112,6 +248,15 @@ bool is_step_of_srun(const std::optional<std::string>& step) {
 int tasks_of_first_node(const Variables& v) {
   return std::atoi(
       v.text({"SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"}).value_or("").c_str());
+}
+
+bool has_a_task_per_node(const Variables& v) {
+  std::istringstream counts(
+      v.text({"SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"}).value_or("none"));
+  for (std::string count; std::getline(counts, count, ',');) {
+    if (count.substr(0, count.find('(')) != "1") return false;
+  }
+  return true;
 }
 
 void refuse_rank_alone(const Variables& v) {

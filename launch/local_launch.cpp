@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -25,8 +26,9 @@
 #include <ffkit/launch/launch.h>
 #include <ffkit/launch/stop.h>
 
+#include "launchers.h"
 #include "meeting_point.h"
-#include "variables.h"
+#include "waiting.h"
 
 namespace ffkit {
 namespace {
@@ -35,7 +37,9 @@ using Clock = std::chrono::steady_clock;
 
 // Between SIGTERM and SIGKILL: time for a checkpoint.
 constexpr auto kGrace = std::chrono::seconds(30);
-constexpr std::array kForwarded = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
+// Between the end of a process and SIGKILL for the others, if they were asked to stop long before:
+// time for their last words.
+constexpr auto kGraceOfAsked = std::chrono::seconds(3);
 
 [[noreturn]] void throw_launch_error(const char* what) {
   throw Error(ErrorCode::io, what, {.errno_value = errno});
@@ -138,7 +142,7 @@ class LocalProcesses {
   explicit LocalProcesses(const LaunchOptions& options) : options_(options) {
     sigset_t handled;
     sigemptyset(&handled);
-    for (const int signal : kForwarded) sigaddset(&handled, signal);
+    for (const int signal : kStopSignals) sigaddset(&handled, signal);
     sigaddset(&handled, SIGCHLD);
     if (pthread_sigmask(SIG_BLOCK, &handled, &old_mask_) != 0)
       throw_launch_error("signals cannot be blocked");
@@ -222,13 +226,17 @@ class LocalProcesses {
     signalfd_siginfo info{};
     while (::read(signals_.get(), &info, sizeof(info)) == ssize_t(sizeof(info))) {
       if (int(info.ssi_signo) == SIGCHLD) continue;
-      if (int(info.ssi_signo) != SIGUSR2) asked_by_ = int(info.ssi_signo);
+      if (asked_by_ == 0) asked_at_ = Clock::now();
+      asked_by_ = int(info.ssi_signo);
       signal_all(int(info.ssi_signo));
     }
   }
 
   void signal_all(int signal) {
-    for (const auto& [pid, process] : processes_) ::kill(pid, signal);
+    for (const auto& [pid, process] : processes_) {
+      ::kill(pid, signal);
+      ::kill(pid, SIGCONT);  // one that was stopped (SIGSTOP) would not hear of it
+    }
   }
 
   // Takes the end of one process; false when none has ended.
@@ -257,7 +265,12 @@ class LocalProcesses {
       }
       if (!processes_.empty()) {
         signal_all(SIGTERM);
-        deadline_ = Clock::now() + kGrace;
+        // Of a run that is stopped, a process that has waited for another one for as long as it may
+        // has ended: the other one hangs.
+        const Clock::time_point now = Clock::now();
+        const bool is_asked = asked_by_ != 0 || code == kExitStopped;
+        deadline_ =
+            is_asked ? std::max(now + kGraceOfAsked, asked_at_ + Waiting::kPatience) : now + kGrace;
       }
     }
     return true;
@@ -267,8 +280,9 @@ class LocalProcesses {
   sigset_t old_mask_{};
   Descriptor signals_;
   std::map<pid_t, Process> processes_;
-  int asked_by_ = 0;           // the last signal that was passed on and asks for the end; 0: none
-  std::optional<int> status_;  // of the first process that failed
+  int asked_by_ = 0;            // the last signal that was passed on and asks for the end; 0: none
+  Clock::time_point asked_at_;  // of the first of them; long ago: a process was asked alone
+  std::optional<int> status_;   // of the first process that failed
   std::optional<Clock::time_point> deadline_;
 };
 

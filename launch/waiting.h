@@ -3,9 +3,19 @@
 // then on. Thread-safe; nested waits count each for itself.
 #pragma once
 
+#include <array>
 #include <chrono>
+#include <csignal>
 
 namespace ffkit {
+
+inline double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// What schedulers and terminals ask a program with to stop. SIGUSR2 comes from submitit, LSF and
+// SGE, SIGXCPU from SGE and a limit on the processor's time.
+inline constexpr std::array kStopSignals = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGXCPU};
 
 class Waiting {
  public:

@@ -12,8 +12,8 @@
 
 #include "base/make_error.h"
 #include "epoch_run.h"
-#include "loader_parts.h"
 #include "threads/threads.h"
+#include "views/view_decoders.h"
 
 namespace ffkit {
 namespace {
@@ -133,6 +133,18 @@ struct Loader::Impl {
             "between: right for depths, wrong for ids of classes, which a MaskField keeps");
   }
 
+  // Once.
+  void warn_of_items_left_out() {
+    if (has_warned_of_items || parts.stats.num_items_left_out == 0) return;
+    const std::lock_guard lock(parts.stats.mutex);
+    if (parts.stats.first_left_out.empty()) return;
+    has_warned_of_items = true;
+    warn(parts.options.on_warning,
+         fmt::format("{}: {}; such items are left out, with all that belongs to them, and the "
+                     "statistics count them",
+                     parts.dataset.path().string(), parts.stats.first_left_out));
+  }
+
   LoaderStatistics statistics() const;
 
   LoaderParts parts;
@@ -144,6 +156,7 @@ struct Loader::Impl {
   std::unique_ptr<EpochRun> run;
   Place left;  // without a run: where to go on
   bool has_warned_of_numbers = false;
+  bool has_warned_of_items = false;
 };
 
 Loader::Loader(Dataset dataset, LoaderOptions options)
@@ -187,6 +200,7 @@ std::optional<Batch> Loader::next() {
   return impl.errors_only_of([&] {
     std::optional<Batch> batch = impl.running().next();
     impl.warn_of_resized_numbers();
+    impl.warn_of_items_left_out();
     return batch;
   });
 }
@@ -255,6 +269,14 @@ void Loader::restore(const LoaderState& state) {
                     "records",
                     state.epoch, state.position, parts.sampler.epoch_size()));
   }
+  if (state.flipped_by_default && crops_without_flips(parts.dataset.schema(), parts.options)) {
+    warn(
+        parts.options.on_warning,
+        parts.dataset.path().string() +
+            ": the loader's state was saved when RandomResizedCrop and RandomCrop mirrored half of "
+            "the pictures unless told otherwise; this loader's crops mirror none: to go on as "
+            "before, give them flip_probability=0.5");
+  }
   impl_->errors_only_of([&] { impl_->start(state.epoch, state.position, std::move(sampler)); });
 }
 
@@ -279,6 +301,8 @@ LoaderStatistics Loader::Impl::statistics() const {
   stats.num_batches = counters.num_batches;
   stats.num_samples = counters.num_samples;
   stats.num_replaced = counters.num_replaced;
+  stats.num_left_out = counters.num_left_out;
+  stats.num_items_left_out = counters.num_items_left_out;
   stats.bytes_read = counters.bytes_read;
   stats.bytes_from_store = counters.bytes_from_store;
   stats.num_reads = counters.num_reads;

@@ -1,5 +1,3 @@
-#include "loader_parts.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include <ffkit/base/machine.h>
 
 #include "base/make_error.h"
+#include "epoch_run.h"
 #include "io/kernel_read_engine.h"
 #include "sampling/order_choice.h"
 #include "threads/threads.h"

@@ -1,10 +1,15 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
+#include <ffkit/format/dataset.h>
 #include <ffkit/nuscenes/classes.h>
 #include <ffkit/nuscenes/record.h>
+
+#include "base/make_error.h"
 
 namespace ffkit::nuscenes {
 namespace {
@@ -152,6 +157,93 @@ std::string sweeps_split(std::string_view split) {
 
 std::string maps_split(std::string_view split) {
   return fmt::format("{}_maps", split);
+}
+
+namespace {
+
+// Numbers of scenes, first and last: nuscenes-devkit 1.2.0, nuscenes/utils/splits.py.
+struct SceneRange {
+  uint16_t first, last;
+};
+// clang-format off
+constexpr SceneRange kTrain[] = {
+    {1, 2}, {4, 11}, {19, 34}, {41, 76}, {120, 135}, {138, 139}, {149, 152}, {154, 155},
+    {157, 168}, {170, 185}, {187, 188}, {190, 196}, {199, 200}, {202, 204}, {206, 214},
+    {218, 220}, {222, 222}, {224, 264}, {283, 306}, {315, 318}, {321, 321}, {323, 324},
+    {328, 328}, {347, 386}, {388, 403}, {405, 408}, {410, 459}, {461, 465}, {467, 469},
+    {471, 472}, {474, 480}, {499, 502}, {504, 515}, {517, 518}, {525, 539}, {541, 546},
+    {566, 566}, {568, 568}, {570, 578}, {580, 580}, {582, 600}, {639, 679}, {681, 681},
+    {683, 689}, {695, 698}, {700, 701}, {703, 719}, {726, 728}, {730, 731}, {733, 741},
+    {744, 744}, {746, 747}, {749, 752}, {757, 765}, {767, 769}, {786, 787}, {789, 792},
+    {803, 806}, {808, 813}, {815, 817}, {819, 822}, {847, 856}, {858, 858}, {860, 866},
+    {868, 873}, {875, 878}, {880, 880}, {882, 903}, {945, 945}, {947, 947}, {949, 949},
+    {952, 953}, {955, 961}, {975, 984}, {988, 992}, {994, 1025}, {1044, 1058}, {1074, 1102},
+    {1104, 1110}};
+constexpr SceneRange kVal[] = {
+    {3, 3}, {12, 18}, {35, 36}, {38, 39}, {92, 110}, {221, 221}, {268, 278}, {329, 332},
+    {344, 346}, {519, 524}, {552, 565}, {625, 627}, {629, 630}, {632, 638}, {770, 771},
+    {775, 775}, {777, 778}, {780, 784}, {794, 800}, {802, 802}, {904, 917}, {919, 931},
+    {962, 963}, {966, 969}, {971, 972}, {1059, 1073}};
+constexpr SceneRange kTest[] = {
+    {77, 91}, {111, 119}, {140, 140}, {142, 148}, {265, 266}, {279, 282}, {307, 314},
+    {333, 343}, {481, 498}, {547, 551}, {601, 604}, {606, 624}, {827, 831}, {833, 842},
+    {844, 846}, {932, 933}, {935, 943}, {1026, 1043}};
+constexpr SceneRange kMiniTrain[] = {
+    {61, 61}, {553, 553}, {655, 655}, {757, 757}, {796, 796}, {1077, 1077}, {1094, 1094},
+    {1100, 1100}};
+constexpr SceneRange kMiniVal[] = {
+    {103, 103}, {916, 916}};
+// clang-format on
+constexpr int count(std::span<const SceneRange> ranges) {
+  int sum = 0;
+  for (const auto [first, last] : ranges) sum += last - first + 1;
+  return sum;
+}
+static_assert(count(kTrain) == 700 && count(kVal) == 150 && count(kTest) == 150);
+static_assert(count(kMiniTrain) == 8 && count(kMiniVal) == 2);
+
+constexpr std::pair<std::string_view, std::span<const SceneRange>> kSplits[] = {
+    {"train", kTrain},
+    {"val", kVal},
+    {"test", kTest},
+    {"mini_train", kMiniTrain},
+    {"mini_val", kMiniVal}};
+
+constexpr std::string_view kOfTrainval[] = {"train", "val"};
+constexpr std::string_view kOfTest[] = {"test"};
+constexpr std::string_view kOfMini[] = {"mini_train", "mini_val"};
+
+}  // namespace
+
+std::span<const std::string_view> splits_of_version(std::string_view version) {
+  if (version == "v1.0-trainval") return kOfTrainval;
+  if (version == "v1.0-test") return kOfTest;
+  if (version == "v1.0-mini") return kOfMini;
+  throw error_of(ErrorCode::invalid_argument,
+                 "'{}' is no version of nuScenes; there are v1.0-trainval, v1.0-test and v1.0-mini",
+                 version);
+}
+
+std::vector<std::string> scenes_of_split(std::string_view split) {
+  std::vector<std::string_view> names;
+  for (const auto& [name, ranges] : kSplits) {
+    names.push_back(name);
+    if (name != split) continue;
+    std::vector<std::string> scenes;
+    for (const auto [first, last] : ranges) {
+      for (int number = first; number <= last; ++number) {
+        scenes.push_back(fmt::format("scene-{:04}", number));
+      }
+    }
+    return scenes;
+  }
+  throw error_of(ErrorCode::invalid_argument, "'{}' is no split of nuScenes; there are {}", split,
+                 fmt::join(names, ", "));
+}
+
+std::string split_there(const std::filesystem::path& folder, const std::string& split) {
+  const std::string mini = "mini_" + split;
+  return !split.empty() && !has_split(folder, split) && has_split(folder, mini) ? mini : split;
 }
 
 }  // namespace ffkit::nuscenes

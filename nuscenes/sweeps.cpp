@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstring>
 
-#include <ffkit/nuscenes/radar_filter.h>
 #include <ffkit/nuscenes/record.h>
 #include <ffkit/nuscenes/sweeps.h>
 

@@ -1,4 +1,5 @@
-// vocab.json + merges.txt, encoder.json + vocab.bpe, and tokenizer.json.
+// tokenizer.json, read and written.
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,14 +7,185 @@
 
 #include <nlohmann/json.hpp>
 
+#include <ffkit/base/error.h>
+
 #include "base/file/file.h"
+#include "base/printable.h"
 #include "tokenizer_tables.h"
-#include "vocabulary_builder.h"
 
 namespace ffkit::text {
 namespace {
 
 namespace fs = std::filesystem;
+using Json = nlohmann::json;
+using Tables = Tokenizer::Tables;
+
+void require_array(const Json& list, const char* name, const fs::path& path) {
+  if (list.is_array()) return;
+  refuse_file(ErrorCode::corrupt, path, fmt::format("'{}' is no JSON array", name));
+}
+
+void check_model(const Json& model, const fs::path& path) {
+  require_object(model, path, "'model'");
+  if (const Json& type = member(model, "type"); !type.is_null() && type != "BPE") {
+    refuse_kind(path, "a model of type " + type.dump());
+  }
+  require_known(
+      model, {"type", "unk_token", "fuse_unk", "byte_fallback", "ignore_merges", "vocab", "merges"},
+      "its model", path);
+}
+
+MergeList read_merges(const Json& list, const VocabularyBuilder& vocabulary, const fs::path& path) {
+  MergeList merges(vocabulary, path);
+  require_array(list, "merges", path);
+  for (size_t i = 0; i < list.size(); ++i) {
+    const Json& merge = list[i];
+    const std::string place = fmt::format("merge {}", i);
+    if (merge.is_string()) {
+      const auto& text = merge.get_ref<const std::string&>();
+      if (!text.starts_with("#version")) merges.add(text, place);
+    } else if (merge.is_array() && merge.size() == 2 && merge[0].is_string() &&
+               merge[1].is_string()) {
+      merges.add(merge[0].get<std::string>(), merge[1].get<std::string>(), place);
+    } else {
+      refuse_file(ErrorCode::corrupt, path,
+                  fmt::format("{} is {}; it must be two tokens", place, printable(merge.dump())));
+    }
+  }
+  return merges;
+}
+
+// What becomes of bytes that are no tokens is of no account where all that UTF-8 has are some.
+void check_unknown(const Json& model, const Tables& tables, const fs::path& path) {
+  for (const char* name : {"unk_token", "byte_fallback", "fuse_unk"}) {
+    if (is_off(member(model, name))) continue;
+    for (int byte = 0; byte < 0xF5; ++byte) {
+      if (byte == 0xC0 || byte == 0xC1) continue;
+      if (tables.byte_tokens[byte] != kNoToken) continue;
+      refuse_kind(path,
+                  fmt::format("'{}' in its model and no token for the byte 0x{:02x}", name, byte));
+    }
+  }
+}
+
+// The template that puts the same tokens around a document.
+std::string post_processor_json(const Tables& tables) {
+  if (tables.before.empty() && tables.after.empty()) return "null";
+  std::string single, pair, known;
+  const auto add = [&](const std::vector<uint32_t>& ids) {
+    for (const uint32_t id : ids) {
+      // A token of the model may be bytes that are no UTF-8.
+      const bool is_text = tables.is_special[id] || tables.is_only_added[id];
+      const std::string name =
+          Json(is_text ? tables.tokens[id] : text_of_bytes(tables.tokens[id])).dump();
+      single += fmt::format("{{\"SpecialToken\":{{\"id\":{},\"type_id\":0}}}},", name);
+      const std::string entry =
+          fmt::format("{0}:{{\"id\":{0},\"ids\":[{1}],\"tokens\":[{0}]}}", name, id);
+      if (known.find(entry) == std::string::npos) known += (known.empty() ? "" : ",") + entry;
+    }
+  };
+  add(tables.before);
+  single += "{\"Sequence\":{\"id\":\"A\",\"type_id\":0}},";
+  add(tables.after);
+  single.pop_back();
+  return fmt::format(
+      "{{\"type\":\"TemplateProcessing\",\"single\":[{}],\"pair\":[{{\"Sequence\":{{\"id\":\"A\","
+      "\"type_id\":0}}}},{{\"Sequence\":{{\"id\":\"B\",\"type_id\":1}}}}],\"special_tokens\":{{{}}}"
+      "}}",
+      single, known);
+}
+
+// How a special token is found in texts that make some. Where nothing is said of that, it is
+// written as it always was, for the same text of the same tokenizer.
+AddedToken stored_special(const Tables& tables, size_t id) {
+  const auto listed = std::ranges::find(tables.added, id, &AddedToken::id);
+  if (listed != tables.added.end() &&
+      (listed->is_word || listed->strips_left || listed->strips_right ||
+       (listed->is_normalized && !tables.normalizer.steps.empty()))) {
+    return *listed;
+  }
+  return {.id = static_cast<uint32_t>(id), .content = tables.tokens[id], .is_special = true};
+}
+
+}  // namespace
+
+Tables parse_tokenizer_json(std::string_view text, const fs::path& path) {
+  const Json json = parse_json(text, path);
+  require_object(json, path, "the tokenizer");
+  const Json& model = member(json, "model");
+  check_model(model, path);
+  VocabularyBuilder vocabulary(path);
+  require_object(member(model, "vocab"), path, "the vocabulary");
+  for (const auto& [token, id] : model["vocab"].items()) vocabulary.add(token, id);
+  MergeList merges = read_merges(member(model, "merges"), vocabulary, path);
+  if (const Json& added = member(json, "added_tokens"); !added.is_null()) {
+    require_array(added, "added_tokens", path);
+    for (const Json& token : added) {
+      vocabulary.add(read_added_token(token, path), member(token, "id"));
+    }
+  }
+  Tables tables = vocabulary.finish(std::move(merges.pairs), std::move(merges.merged), true);
+  read_parts(json, tables, path);
+  tables.ignores_merges = !is_off(member(model, "ignore_merges"));
+  tables.finish();
+  check_unknown(model, tables, path);
+  for (const AddedToken& token : tables.added) {
+    if (token.id != tables.end_of_text || token.is_special) continue;
+    refuse_file(ErrorCode::unsupported, path,
+                fmt::format("has '{}', the end of a text, as an added token that texts make; say "
+                            "\"special\": true of it in the file",
+                            printable(token.content)));
+  }
+  return tables;
+}
+
+std::string to_tokenizer_json(const Tables& tables) {
+  // By hand: nlohmann's ordered_json looks at all keys to add one.
+  const auto quoted = [](const std::string& text) { return Json(text).dump(); };
+  std::string added, vocabulary, merges;
+  const bool matches_added = tables.matches_added();
+  for (const AddedToken& token : tables.added) {
+    if (matches_added) added += (added.empty() ? "" : ",") + added_token_json(token);
+  }
+  for (size_t id = 0; id < tables.tokens.size(); ++id) {
+    const bool is_special = tables.is_special[id];
+    const std::string name =
+        quoted(is_special || tables.is_only_added[id] ? tables.tokens[id]
+                                                      : text_of_bytes(tables.tokens[id]));
+    if (is_special && !matches_added) {
+      added += (added.empty() ? "" : ",") + added_token_json(stored_special(tables, id));
+    }
+    // Special tokens are among the others, as they always were. Where words are looked up, no added
+    // token may be.
+    if (tables.is_only_added[id] && (matches_added || tables.ignores_merges)) continue;
+    vocabulary += fmt::format("{}{}:{}", vocabulary.empty() ? "" : ",", name, id);
+  }
+  for (const auto& [left, right] : tables.merges) {
+    merges += fmt::format("{}[{},{}]", merges.empty() ? "" : ",",
+                          quoted(text_of_bytes(tables.tokens[left])),
+                          quoted(text_of_bytes(tables.tokens[right])));
+  }
+  const std::string byte_level = fmt::format(
+      "{{\"type\":\"ByteLevel\",\"add_prefix_space\":{},\"trim_offsets\":true,\"use_regex\":{}}}",
+      tables.pre_tokenizer.adds_prefix_space, tables.splits_words);
+  return fmt::format(
+      "{{\"version\":\"1.0\",\"truncation\":null,\"padding\":null,\"added_tokens\":[{}],"
+      "\"normalizer\":{},\"pre_tokenizer\":{},\"post_processor\":{},\"decoder\":{{\"type\":"
+      "\"ByteLevel\",\"add_prefix_space\":true,\"trim_offsets\":true,\"use_regex\":true}},"
+      "\"model\":{{\"type\":\"BPE\",\"dropout\":null,\"unk_token\":null,"
+      "\"continuing_subword_prefix\":null,\"end_of_word_suffix\":null,\"fuse_unk\":false,"
+      "\"byte_fallback\":false,\"ignore_merges\":{},\"vocab\":{{{}}},\"merges\":[{}]}}}}",
+      added, tables.normalizer_json,
+      tables.steps_json.empty() ? byte_level
+                                : fmt::format("{{\"type\":\"Sequence\",\"pretokenizers\":[{},{}]}}",
+                                              tables.steps_json, byte_level),
+      post_processor_json(tables), tables.ignores_merges, vocabulary, merges);
+}
+
+// vocab.json + merges.txt, encoder.json + vocab.bpe, and tokenizer.json.
+
+namespace {
+
 using Json = nlohmann::json;
 using Tables = Tokenizer::Tables;
 

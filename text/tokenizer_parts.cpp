@@ -9,7 +9,6 @@
 
 #include "base/printable.h"
 #include "tokenizer_tables.h"
-#include "vocabulary_builder.h"
 
 namespace ffkit::text {
 namespace {

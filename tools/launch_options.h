@@ -14,15 +14,16 @@ inline void add_launch_options(CLI::App& app, LaunchOptions& l, const std::strin
   app.add_option("--nproc", l.num_processes, processes)->check(CLI::Range(0, 4096));
   app.add_option_function<std::string>(
          "--launcher", [&l](const std::string& name) { l.launcher = parse_launcher(name); },
-         "Program that started the processes: auto, none, torchrun, slurm, mpi (PALS, Flux and "
-         "jsrun as well), node")
+         "Program that started the processes: auto, none, torchrun (or pytorch), slurm, mpi (PALS, "
+         "Flux and jsrun as well), node")
       ->default_str("auto");
   app.add_flag("--bind-numa,!--no-bind-numa", l.bind_numa,
                "Binds each process to the NUMA node of its device (default: on)");
   app.add_option("--dist-backend", l.backend, "gloo or nccl; default: nccl on GPUs, else gloo")
-      ->check(CLI::IsMember({"gloo", "nccl"}));
+      ->check(CLI::IsMember({"gloo", "nccl", "mpi"}));
   app.add_option("--dist-init-method", l.init_method,
-                 "Meeting point of the processes: tcp://HOST:PORT, file:///PATH, or env");
+                 "Meeting point of the processes: tcp://HOST:PORT, file:///PATH, env, or slurm: as "
+                 "Slurm's variables say");
   app.add_option("--dist-timeout", l.timeout_seconds, "Seconds that processes wait for each other")
       ->check(CLI::PositiveNumber);
 }

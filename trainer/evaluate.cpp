@@ -1,8 +1,7 @@
 // Evaluation and prediction: evaluate() and predict(), and the validation of a training.
-#include "evaluate.h"
-
 #include <ATen/core/grad_mode.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -13,26 +12,29 @@
 
 #include <ffkit/base/error.h>
 #include <ffkit/base/option_names.h>
-#include <ffkit/trainer/task.h>
 #include <ffkit/trainer/trainer.h>
 
+#include "base/file/file.h"
 #include "base/make_error.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/weights.h"
 #include "checkpoint/work_dir.h"
 #include "device/device.h"
 #include "distributed/communicator.h"
-#include "distributed/mesh.h"
 #include "launch/waiting.h"
-#include "report/progress_json.h"
+#include "options/stored_options.h"
 #include "run_options.h"
-#include "step/trained_model.h"
+#include "run_report.h"
+#include "step/training_step.h"
 #include "step/whole_state.h"
+#include "training_run.h"
 
 namespace ffkit {
 
 std::optional<EvalResult> validate_model(Task& task, Model& model, BatchSource& source, Amp amp,
-                                         const RunMesh& mesh, const PredictionFiles& files) {
+                                         const RunMesh& mesh, const ProgressOutput* output) {
+  static const ProgressOutput kNothing;
+  const ProgressOutput& files = output == nullptr ? kNothing : *output;
   at::NoGradGuard no_grad;
   model.set_training(false);
   const std::unique_ptr<Evaluation> evaluation = task.evaluation();
@@ -43,15 +45,24 @@ std::optional<EvalResult> validate_model(Task& task, Model& model, BatchSource& 
   const auto is_stopped = [&] {
     return mesh.same_data().sum(std::vector<double>{vote.is_stopped() ? 1.0 : 0.0})[0] > 0;
   };
+  std::vector<double> counts(2);  // of batches with samples, and without
   while (!is_stopped()) {
+    if (mesh.world().is_alone() && !source.wait_for_batch()) break;  // asked to stop
     const std::optional<DeviceBatch> batch = source.next();
     if (!batch) break;
+    ++counts[batch->size > 0 ? 0 : 1];
+    if (batch->size == 0) continue;  // all of its records are bad, and left out
     const Autocast autocast(amp, mesh.world().device());
     evaluation->add(*batch);
   }
   model.set_training(true);
   // Some may have been done before they heard of it.
   if (vote.close()) return std::nullopt;
+  counts = mesh.data().sum(counts);
+  if (counts[0] == 0 && counts[1] > 0) {
+    throw Error(ErrorCode::corrupt,
+                "all samples that were to be evaluated are bad; the warnings say why");
+  }
   CommunicatorPeers peers(mesh.data());
   EvalResult result = evaluation->finish(peers);
   if (result.diverged.empty() && result.has_value("loss") && !std::isfinite(result.value("loss")))
@@ -66,7 +77,7 @@ std::optional<EvalResult> validate_model(Task& task, Model& model, BatchSource& 
     if (!files.results.empty()) evaluation->write_results(files.results);
     if (files.confusion.empty()) return;
     const std::string table = evaluation->write_confusion(files.confusion);
-    if (files.lines != nullptr) fmt::print(files.lines, "{}", table);
+    if (files.json == nullptr && files.lines != nullptr) fmt::print(files.lines, "{}", table);
   });
   return result;
 }
@@ -76,10 +87,6 @@ namespace {
 namespace fs = std::filesystem;
 
 enum class Purpose { evaluation, prediction };
-
-std::unique_ptr<BatchSource> batches_for(Task& task, Purpose purpose) {
-  return purpose == Purpose::prediction ? task.prediction_batches() : task.validation_batches();
-}
 
 // No process waits for another's batch, so shares need not be even: batches are at most as large as
 // training's.
@@ -91,12 +98,43 @@ TrainOptions evaluation_options(TrainOptions options, int world_size) {
   return options;
 }
 
-// `weights`: the file that they are of.
-EvalResult evaluate_model(const TrainOptions& options, Task& task, Model& model, BatchSource& val,
-                          const RunMesh& mesh, const PredictionFiles& files,
-                          const fs::path& weights) {
+// `stored`: what the checkpoint `file` says; null: it holds weights alone.
+EvalResult evaluate_file(const TrainOptions& given, const CheckpointInfo* stored,
+                         const fs::path& file, const RunMesh& mesh, Purpose purpose,
+                         const ProgressOutput& output) {
+  Communicator& communicator = mesh.world();
+  TrainOptions options = evaluation_options(given, mesh.data().world_size());
+  if (stored == nullptr) options = with_settings_of(file, options, communicator);
+  const std::unique_ptr<Task> task = make_task(options, mesh);
+  Weights weights;
+  std::string info;
+  if (stored == nullptr) {
+    on_rank_0(communicator, [&] {
+      weights = read_weights(file, options.weights_key);
+      info = info_to_text(
+          {.options = options, .facts = task->facts_of_weights(weights.tensors, file)});
+    });
+    info = communicator.broadcast(info);
+  }
+  task->set_facts(stored != nullptr ? stored->facts : info_from_text(info).facts);
+  const std::unique_ptr<BatchSource> val =
+      purpose == Purpose::prediction ? task->prediction_batches() : task->validation_batches();
+  Model& model = make_model(*task, options, communicator);
+  const WholeState whole(mesh, task->parts());
+  if (stored != nullptr) {
+    std::vector<NamedTensor> own = evaluated_state(model, stored->options);
+    append_with_prefix("task.", task->state(), own);
+    whole.load_checkpoint(file, own);
+  } else {
+    std::vector<std::string> notes = std::move(weights.notes);
+    whole.load(weights, task->weight_rules(), model, HeadPolicy::must_fit, &notes);
+    if (output.lines != nullptr && communicator.rank() == 0) {
+      for (const std::string& note : notes_of(file, notes)) fmt::print(output.lines, "{}\n", note);
+    }
+    communicator.broadcast(task->state());
+  }
   const std::optional<EvalResult> result =
-      validate_model(task, model, val, options.amp, mesh, files);
+      validate_model(*task, model, *val, options.amp, mesh, &output);
   if (!result)
     throw Error(ErrorCode::cancelled, "stopped when asked to, before the validation was over");
   const TaskEntry& entry = TaskRegistry::instance().find(options.task_name());
@@ -105,95 +143,82 @@ EvalResult evaluate_model(const TrainOptions& options, Task& task, Model& model,
     wrong = fmt::format("the validation gave {}, which is no number",
                         metric_text(entry.best_metric(), result->value(entry.best)));
   }
-  if (!wrong.empty()) throw error_at(weights, ErrorCode::invalid_argument, wrong);
+  if (!wrong.empty()) throw error_at(file, ErrorCode::invalid_argument, wrong);
   return *result;
 }
 
-EvalResult evaluate_checkpoint(const TrainOptions& given, const fs::path& file, const RunMesh& mesh,
-                               const PredictionFiles& files, Purpose purpose) {
-  Communicator& communicator = mesh.world();
-  std::string info;
-  on_rank_0(communicator, [&] { info = info_to_text(read_checkpoint_info(file)); });
-  const CheckpointInfo stored = info_from_text(communicator.broadcast(info));
-  const TrainOptions options = evaluation_options(given, mesh.data().world_size());
-  require_task(stored, file, options);
-  const std::unique_ptr<Task> task = make_task(options, mesh);
-  task->set_facts(stored.facts);
-  const std::unique_ptr<BatchSource> val = batches_for(*task, purpose);
-  Model& model = make_model(*task, options, communicator);
-  std::vector<NamedTensor> own = evaluated_state(model, stored.options);
-  append_with_prefix("task.", task->state(), own);
-  WholeState(mesh, task->parts()).load_checkpoint(file, own);
-  return evaluate_model(options, *task, model, *val, mesh, files, file);
+void require_ending(const fs::path& file, const std::vector<std::string>& endings) {
+  const std::string own = file.extension().string();
+  if (endings.empty() || std::ranges::find(endings, own) != endings.end()) return;
+  throw error_at(file, ErrorCode::invalid_argument, "is to end in {}", fmt::join(endings, " or "));
 }
 
-EvalResult evaluate_weights(const TrainOptions& given, const fs::path& file, const RunMesh& mesh,
-                            const PredictionFiles& files, Purpose purpose,
-                            const ProgressOutput& output) {
-  Communicator& communicator = mesh.world();
-  const TrainOptions options =
-      with_settings_of(file, evaluation_options(given, mesh.data().world_size()), communicator);
-  const std::unique_ptr<Task> task = make_task(options, mesh);
-  Weights weights;
-  CheckpointInfo info{.options = options};
-  std::string facts;
-  on_rank_0(communicator, [&] {
-    weights = read_weights(file, options.weights_key);
-    info.facts = task->facts_of_weights(weights.tensors, file);
-    facts = info_to_text(info);
-  });
-  task->set_facts(info_from_text(communicator.broadcast(facts)).facts);
-  const std::unique_ptr<BatchSource> val = batches_for(*task, purpose);
-  Model& model = make_model(*task, options, communicator);
-  std::vector<std::string> notes = std::move(weights.notes);
-  WholeState(mesh, task->parts())
-      .load(weights, task->weight_rules(), model, HeadPolicy::must_fit, &notes);
-  if (output.lines != nullptr && communicator.rank() == 0) {
-    for (const std::string& note : notes_of(file, notes)) fmt::print(output.lines, "{}\n", note);
-  }
-  mesh.world().broadcast(task->state());
-  return evaluate_model(options, *task, model, *val, mesh, files, file);
-}
-
-EvalResult evaluate_for(Purpose purpose, const TrainOptions& given, const fs::path& checkpoint,
-                        const ProgressOutput& output, const ProcessPlace& place) {
-  return with_torch_errors([&] {
-    validate(given);
-    const TrainOptions options = with_task(given);
-    const TaskEntry& task = TaskRegistry::instance().find(options.task_name());
-    if (!output.results.empty() && task.results.empty()) {
+// What can be said of the files before there is something to write.
+void check_files(const TaskEntry& task, const TrainOptions& options, const ProgressOutput& output,
+                 Purpose purpose) {
+  if (!output.results.empty()) {
+    if (task.results.empty() && purpose == Purpose::prediction) {
+      throw error_of(ErrorCode::unsupported, "the task {} predicts nothing{}{}", task.name,
+                     task.predicted_by.empty() ? "" : "; ", task.predicted_by);
+    }
+    if (task.results.empty()) {
       throw error_of(ErrorCode::unsupported, "the task {} writes no results; leave {} out",
                      task.name, option_name("results"));
     }
-    if (!output.results.empty() && options.data.are_several()) {
+    if (options.data.are_several()) {
       throw error_of(ErrorCode::unsupported,
                      "results are of one data set, and {} were given ({}); evaluate each by itself",
                      options.data.folders().size(), options.data.string());
     }
-    if (!output.confusion.empty() && !task.has_confusion) {
+    require_ending(output.results, task.result_endings);
+    require_place_for_file(output.results);
+  }
+  if (!output.confusion.empty()) {
+    if (task.confusion_endings.empty()) {
       throw error_of(ErrorCode::unsupported,
                      "the task {} has no classes, and so no confusion matrix", task.name);
     }
+    require_ending(output.confusion, task.confusion_endings);
+    require_place_for_file(output.confusion);
+  }
+}
+
+EvalResult evaluate_for(Purpose purpose, const TrainOptions& asked, const fs::path& checkpoint,
+                        const ProgressOutput& output, const ProcessPlace& place,
+                        const std::optional<std::vector<std::string>>& given) {
+  return with_torch_errors([&] {
+    if (!given) validate(asked);
     const Waiting waiting("validating", Waiting::kNothingToLose);
+    TrainOptions options = with_task(asked);
+    const TaskEntry& task = TaskRegistry::instance().find(options.task_name());
     Communicator communicator(place, prepare_device(options, place));
     check_same_options(communicator, options);
-    const RunMesh mesh(options, communicator);
-    fs::path file = checkpoint;
-    bool is_alone = false;
+    const Say say = say_on(output.lines);
+    ChosenCheckpoint chosen;
+    std::string info;  // empty: weights alone
     on_rank_0(communicator, [&] {
-      file = resolve_checkpoint(checkpoint);
-      is_alone = holds_weights_alone(file);
+      check_files(task, options, output, purpose);
+      chosen = choose_checkpoint(checkpoint, say);
+      if (!holds_weights_alone(chosen.path)) info = info_to_text(read_checkpoint_info(chosen.path));
     });
-    file = communicator.broadcast(file.string());
-    is_alone = communicator.broadcast(std::string(is_alone ? "alone" : "")) == "alone";
-    const PredictionFiles files{.results = output.results,
-                                .confusion = output.confusion,
-                                .lines = output.json == nullptr ? output.lines : nullptr};
-    const EvalResult result = is_alone
-                                  ? evaluate_weights(options, file, mesh, files, purpose, output)
-                                  : evaluate_checkpoint(options, file, mesh, files, purpose);
+    const fs::path file = communicator.broadcast(chosen.path.string());
+    info = communicator.broadcast(info);
+    CheckpointInfo stored;
+    if (!info.empty()) {
+      stored = info_from_text(info);
+      if (given) {
+        options = with_given(stored.options, options, *given, TaskRegistry::instance(),
+                             TakenFor::evaluation);
+      }
+      require_task(stored, file, options);
+    }
+    validate(options);
+    const RunMesh mesh(options, communicator);
+    const EvalResult result =
+        evaluate_file(options, info.empty() ? nullptr : &stored, file, mesh, purpose, output);
+    chosen.put_damaged_aside(say);  // of rank 0
     if (output.json != nullptr && communicator.rank() == 0) {
-      print_progress(output.json, progress_json(result, task.units));
+      print_validation(output.json, result, task.units);
     } else if (output.lines != nullptr && communicator.rank() == 0) {
       if (result.no_metrics.empty()) {
         fmt::print(output.lines, "val {}  {} {}\n", metrics_text(task.metrics, result),
@@ -211,16 +236,18 @@ EvalResult evaluate_for(Purpose purpose, const TrainOptions& given, const fs::pa
 }  // namespace
 
 EvalResult evaluate(const TrainOptions& options, const fs::path& checkpoint,
-                    const ProgressOutput& output, const ProcessPlace& place) {
-  return evaluate_for(Purpose::evaluation, options, checkpoint, output, place);
+                    const ProgressOutput& output, const ProcessPlace& place,
+                    const std::optional<std::vector<std::string>>& given) {
+  return evaluate_for(Purpose::evaluation, options, checkpoint, output, place, given);
 }
 
 EvalResult predict(const TrainOptions& options, const fs::path& checkpoint,
-                   const ProgressOutput& output, const ProcessPlace& place) {
+                   const ProgressOutput& output, const ProcessPlace& place,
+                   const std::optional<std::vector<std::string>>& given) {
   if (output.results.empty()) {
     throw Error(ErrorCode::invalid_argument, "predictions need a file to be written to");
   }
-  return evaluate_for(Purpose::prediction, options, checkpoint, output, place);
+  return evaluate_for(Purpose::prediction, options, checkpoint, output, place, given);
 }
 
 }  // namespace ffkit

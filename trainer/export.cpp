@@ -2,19 +2,20 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include <ffkit/base/error.h>
 #include <ffkit/base/option_names.h>
-#include <ffkit/trainer/task_registry.h>
 #include <ffkit/trainer/trainer.h>
 
 #include "base/file/file.h"
+#include "base/json_text.h"
 #include "base/make_error.h"
 #include "base/printable.h"
 #include "checkpoint/checkpoint.h"
@@ -115,8 +116,8 @@ std::string filled_in(const std::map<std::string, std::string>& values) {
 fs::path new_export_script(const fs::path& weights) {
   fs::path script = fs::path(weights).replace_extension(".py");
   if (fs::exists(fs::symlink_status(script))) {
-    throw Error(ErrorCode::invalid_argument, "exists; delete it or give another name",
-                {.path = script.string(), .subject = ErrorSubject::destination});
+    throw error_at(script, ErrorCode::invalid_argument, "exists; delete it or give another name")
+        .with_subject(ErrorSubject::destination);
   }
   return script;
 }
@@ -156,9 +157,9 @@ PythonModel python_model(const fs::path& file, bool is_alone, const CheckpointIn
   return task.python_model(info.options, info.facts);
 }
 
-// Gives the tensors of `file` the names that are asked for, and returns the config.json for them.
-std::string use_names(const fs::path& file, bool is_alone, const CheckpointInfo& info,
-                      const ExportOptions& options, std::vector<NamedTensor>& tensors) {
+// Gives the tensors of `file` the names that are asked for, and returns the files for them.
+TaskFacts use_names(const fs::path& file, bool is_alone, const CheckpointInfo& info,
+                    const ExportOptions& options, std::vector<NamedTensor>& tensors) {
   if (options.names.empty()) return {};
   if (is_alone) {
     throw error_at(file, ErrorCode::unsupported,
@@ -178,7 +179,10 @@ std::string use_names(const fs::path& file, bool is_alone, const CheckpointInfo&
 
 void export_weights(const fs::path& from, const fs::path& to, const ExportOptions& options) {
   with_torch_errors([&] {
-    const fs::path file = resolve_checkpoint(from);
+    require_weights_name(to);
+    const Say say = say_on(options.lines);
+    const ChosenCheckpoint chosen = choose_checkpoint(from, say);
+    const fs::path& file = chosen.path;
     const bool is_alone = holds_weights_alone(file);
     const CheckpointInfo info = is_alone ? CheckpointInfo() : read_checkpoint_info(file);
     const std::optional<PythonModel> python =
@@ -192,23 +196,40 @@ void export_weights(const fs::path& from, const fs::path& to, const ExportOption
     }
     if (std::string note = unread_note(weights); !note.empty())
       weights.notes.push_back(std::move(note));
-    const std::string config = use_names(file, is_alone, info, options, weights.tensors);
+    const TaskFacts beside = use_names(file, is_alone, info, options, weights.tensors);
     const bool is_folder =
         to.filename() == "model.safetensors" || to.filename() == "pytorch_model.bin";
-    const fs::path config_file = to.parent_path() / "config.json";
-    if (!config.empty() && is_folder && fs::exists(config_file)) {
-      throw error_at(config_file, ErrorCode::invalid_argument,
+    for (const auto& [name, text] : beside) {
+      if (!is_folder || !fs::exists(to.parent_path() / name)) continue;
+      throw error_at(to.parent_path() / name, ErrorCode::invalid_argument,
                      "exists, and is not replaced by that of the exported weights; export into an "
                      "empty folder");
     }
+    if (is_alone) {
+      // What ffkit wrote goes on with the weights; other programs' words are theirs.
+      weights.description = read_description(file);
+      if (!weights.description.contains("pictures")) weights.description.clear();
+    } else {
+      const TaskEntry& task = TaskRegistry::instance().find(info.options.task_name());
+      if (task.describe_weights)
+        weights.description = task.describe_weights(info.options, info.facts);
+    }
     write_weights(weights, to);
-    if (!config.empty() && is_folder) {
-      write_durably(config_file, config);
+    if (const fs::path description = description_beside(to);
+        !description.empty() && !weights.description.empty()) {
+      nlohmann::ordered_json json;
+      for (const auto& [name, text] : weights.description)
+        json[name] = nlohmann::ordered_json::parse(text);
+      write_durably(description, json_text(json) + "\n");
+    }
+    for (const auto& [name, text] : beside) {
+      if (is_folder) write_durably(to.parent_path() / name, text);
     }
     if (options.lines != nullptr) {
       for (const std::string& note : notes_of(file, weights.notes))
         fmt::print(options.lines, "{}\n", note);
     }
+    chosen.put_damaged_aside(say);
     if (python) write_export_script(script, to, *python);
     if (is_alone) return;
     const TaskEntry& task = TaskRegistry::instance().find(info.options.task_name());

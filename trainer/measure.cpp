@@ -9,8 +9,8 @@
 
 #include <ffkit/base/option_names.h>
 #include <ffkit/launch/stop.h>
-#include <ffkit/trainer/measure.h>
 #include <ffkit/trainer/task.h>
+#include <ffkit/trainer/trainer.h>
 
 #include "base/make_error.h"
 #include "device/device.h"
@@ -18,7 +18,6 @@
 #include "distributed/mesh.h"
 #include "launch/waiting.h"
 #include "report/progress.h"
-#include "step/trained_model.h"
 #include "step/training_step.h"
 
 namespace ffkit {
@@ -148,7 +147,7 @@ double time_loader(Setting& s, const Task& task, BatchSource& loader) {
     check_not_stopped();
     batches.next();
     ++num_batches;
-    seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    seconds = seconds_since(start);
   }
   const double rate = num_batches * s.options.batch_size * task.units_per_sample() / seconds;
   return s.mesh.data().sum(std::vector<double>{rate})[0];

@@ -9,6 +9,7 @@
 
 #include <ffkit/base/error.h>
 
+#include "base/make_error.h"
 #include "checkpoint/checkpoint_parts.h"
 
 namespace ffkit {
@@ -68,10 +69,8 @@ std::string GoodCheckpoint::put_aside() {
       fs::remove_all(aside, error);
       fs::rename(last_, aside, error);
       if (error) {
-        throw Error(ErrorCode::io, "cannot be renamed to *.not-finite",
-                    {.path = last_.string(),
-                     .errno_value = error.value(),
-                     .subject = ErrorSubject::destination});
+        throw io_error_at(last_, "cannot be renamed to *.not-finite", error.value())
+            .with_subject(ErrorSubject::destination);
       }
       out = fmt::format("; {}, whose weights give no number, is renamed to *.not-finite",
                         last_.string());

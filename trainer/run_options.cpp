@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <optional>
-#include <string>
 
 #include <nlohmann/json.hpp>
 
@@ -185,10 +184,10 @@ void fail_together(Communicator& communicator, const std::string& difference) {
   const double num_other = communicator.sum(std::vector<double>{difference.empty() ? 0.0 : 1.0})[0];
   if (!difference.empty()) throw Error(ErrorCode::invalid_argument, difference);
   if (num_other > 0) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("{:.0f} of {} processes were started for another run than rank {}, as "
-                            "they print",
-                            num_other, communicator.world_size(), communicator.rank()));
+    throw error_of(ErrorCode::invalid_argument,
+                   "{:.0f} of {} processes were started for another run than rank {}, as "
+                   "they print",
+                   num_other, communicator.world_size(), communicator.rank());
   }
 }
 

@@ -1,8 +1,21 @@
-// RunReport: what a run of training says: lines, the line on a terminal, objects of JSON and
-// metrics.jsonl. Each process of a run has one; rank 0's alone has an output. Not thread-safe.
+// What a run says: RunReport of a training, and progress for programs: objects of JSON, one a line.
+// Each has a "kind":
+//
+//   {"kind":"start","epochs":15,"steps_per_epoch":156,"steps":2340,"steps_done":0,
+//    "samples_per_step":256,"units":"images"}
+//   train and validation: as metrics.jsonl has them (metrics_log.h)
+//   {"kind":"epoch","step":156,"epoch":1,"epochs":15,"train_loss":1.72,"lr":0.1,
+//    "images_per_second":812.4,"data_wait_share":0.002,"fps":815.1,"skipped_steps":0,
+//    "seconds":9.1}
+//   {"kind":"summary","state":"done","best_metric":"top1","best":0.619,"best_epoch":15,...,
+//    "seconds":140.2,"checkpoint":"run/epoch-0015.safetensors"}
+//
+// "state" is done, stopped or finished (there was nothing left to do). A validation by itself has
+// neither step nor epoch.
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -12,6 +25,7 @@
 #include <ffkit/trainer/trainer.h>
 
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/work_dir.h"
 #include "report/metrics_log.h"
 #include "report/progress.h"
 
@@ -33,15 +47,23 @@ struct EpochResult {
   std::optional<EvalResult> val;  // nothing without a validation
 };
 
+// Objects of JSON as lines of `to`, for whoever reads along. `units`: the task's.
+void print_validation(std::FILE* to, const EvalResult& result, const std::string& units);
+void print_summary(std::FILE* to, const TaskEntry& task, const TrainSummary& summary,
+                   const char* state);
+
+// RunReport: what a run of training says: lines, the line on a terminal, objects of JSON and
+// metrics.jsonl. Each process of a run has one; rank 0's alone has an output. Not thread-safe.
 class RunReport {
  public:
   // `task` must outlive it.
   RunReport(const ProgressOutput& output, const TaskEntry& task, const RunLength& length);
 
   void print_lines(const std::vector<std::string>& lines) const;
+  Say say() const { return say_on(output_.lines); }
   void start(const CheckpointInfo& state) const;
   // From now on metrics.jsonl is written, in `work_dir`. Throws as MetricsLog.
-  void open_log(const std::filesystem::path& work_dir, int64_t steps_done);
+  void open_log(const std::filesystem::path& work_dir, const CheckpointInfo& state);
 
   // A step that was done, or that a GPU has been given: how long it took, of which it waited for
   // data.
@@ -57,6 +79,8 @@ class RunReport {
   void end_epoch(const CheckpointInfo& state, const EpochResult& epoch, int64_t num_skipped);
 
   const ThroughputMeter& throughput() const noexcept { return throughput_; }
+  // Samples a second without the first five steps of each epoch; 0 where no epoch has more.
+  double fps() const { return run_frames_.units_per_second(); }
 
  private:
   ProgressState progress(const CheckpointInfo& state, double loss, double units_per_second,
@@ -68,6 +92,7 @@ class RunReport {
   const RunLength length_;
   LiveProgress live_;
   ThroughputMeter throughput_;
+  ThroughputMeter epoch_frames_, run_frames_;  // of samples, likewise
   MetricsWindow window_;
   std::optional<MetricsLog> log_;  // with a work folder
 };

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <memory>
 
@@ -16,7 +17,6 @@
 #include "distributed/mesh.h"
 #include "launch/waiting.h"
 #include "options/stored_options.h"
-#include "report/progress_json.h"
 #include "run_options.h"
 #include "training_run.h"
 
@@ -39,12 +39,22 @@ std::unique_ptr<const WorkDirLock> lock_work_dir(Communicator& communicator, con
   return lock;
 }
 
+// Where a run begins.
+struct RunStart {
+  ChosenCheckpoint from = {};  // without a path: from the beginning; on all ranks
+  // The work folder may hold metrics of a run that was ended before its first checkpoint.
+  bool may_have_metrics = false;
+};
+
+// When nothing can be refused any more.
 std::optional<WorkDir> open_work_dir(Communicator& communicator, const fs::path& folder,
-                                     const fs::path& checkpoint) {
+                                     const RunStart& start, const ProgressOutput& output) {
   std::optional<WorkDir> work_dir;
-  if (folder.empty()) return work_dir;
   on_rank_0(communicator, [&] {
-    work_dir = checkpoint.empty() ? WorkDir::create(folder) : WorkDir::reopen(folder, checkpoint);
+    start.from.put_damaged_aside(say_on(output.lines));
+    if (folder.empty()) return;
+    work_dir = start.from.path.empty() ? WorkDir::create(folder, start.may_have_metrics)
+                                       : WorkDir::reopen(folder, start.from.path);
   });
   return work_dir;
 }
@@ -58,6 +68,14 @@ class GettingReady {
   std::optional<Waiting> waiting_{std::in_place, "getting ready", Waiting::kNothingToLose};
 };
 
+// Before the run's loaders end, also where the run fails.
+struct AtEnd {
+  ~AtEnd() {
+    if (call) call();
+  }
+  const std::function<void()>& call;
+};
+
 // "best top-1 61.90 % (epoch 15), last 61.20 %; ".
 std::string best_and_last_text(const TaskEntry& task, const TrainSummary& s) {
   const MetricInfo& metric = task.best_metric();
@@ -69,48 +87,36 @@ std::string best_and_last_text(const TaskEntry& task, const TrainSummary& s) {
   return fmt::format("{}{}; ", best_text(task, s.best, s.best_epoch), last);
 }
 
-EndOfRun end_of_run(const TaskEntry& task, const TrainSummary& s, const std::string& state) {
-  return {.state = state,
-          .epochs_done = s.epochs_done,
-          .best_metric = task.best,
-          .best = s.best,
-          .best_epoch = s.best_epoch,
-          .last = s.last,
-          .units_per_second = s.units_per_second,
-          .data_wait_share = s.data_wait_share,
-          .seconds = s.seconds,
-          .checkpoint = s.checkpoint.string(),
-          .units = task.units};
-}
-
-// `checkpoint` empty: from the beginning.
-TrainSummary run(const TrainOptions& given, const fs::path& checkpoint,
-                 const ProgressOutput& output, const RunMesh& mesh, GettingReady& getting_ready) {
+TrainSummary run(const TrainOptions& given, const RunStart& start, const ProgressOutput& output,
+                 const RunMesh& mesh, GettingReady& getting_ready) {
   Communicator& communicator = mesh.world();
+  const fs::path& checkpoint = start.from.path;
   const TrainOptions options =
       checkpoint.empty() ? with_settings_of(given.pretrained, given, communicator) : given;
   TrainingRun training(options, output, mesh);
+  const AtEnd at_end{output.at_end};
   training.print_notes();
   if (checkpoint.empty()) {
     training.begin();
   } else {
     training.restore(checkpoint);
   }
-  const std::optional<WorkDir> work_dir = open_work_dir(communicator, options.work_dir, checkpoint);
+  const std::optional<WorkDir> work_dir =
+      open_work_dir(communicator, options.work_dir, start, output);
   getting_ready.end();
   const TrainSummary s = training.run(work_dir);
   if (communicator.rank() != 0) return s;
   const TaskEntry& task = TaskRegistry::instance().find(options.task_name());
   if (output.json != nullptr) {
-    print_progress(output.json,
-                   progress_json(end_of_run(task, s, s.is_stopped ? "stopped" : "done")));
+    print_summary(output.json, task, s, s.is_stopped ? "stopped" : "done");
     return s;
   }
   if (output.lines == nullptr) return s;
   if (s.is_stopped) {
     fmt::print(output.lines, "stopped when asked to, after {}{}\n", format_duration(s.seconds),
                s.checkpoint.empty()
-                   ? "; nothing is kept without --work-dir"
+                   ? options.work_dir.empty() ? "; nothing is kept without --work-dir"
+                                              : "; no step was done"
                    : fmt::format("; {} holds everything: the same command with --resume continues",
                                  s.checkpoint.string()));
   } else {
@@ -131,7 +137,6 @@ TrainOptions resumed_options(const CheckpointInfo& stored, const fs::path& check
                              const RunMesh& mesh, const ResumeOptions& resume) {
   Communicator& communicator = mesh.world();
   const int world_size = mesh.data().world_size();
-  require_task(stored, checkpoint, given);
   TrainOptions options;
   on_rank_0(communicator,
             [&] { options = with_batch_of(stored, checkpoint, given, world_size, resume); });
@@ -149,6 +154,17 @@ TrainOptions resumed_options(const CheckpointInfo& stored, const fs::path& check
   return options;
 }
 
+// Of a run that goes on, before its steps are looked at.
+TrainOptions going_on_options(const CheckpointInfo& stored, const fs::path& checkpoint,
+                              const TrainOptions& options, const ResumeOptions& resume) {
+  const TrainOptions now =
+      resume.given ? with_given(stored.options, options, *resume.given, TaskRegistry::instance())
+                   : options;
+  require_task(stored, checkpoint, now);
+  validate(now);
+  return now;
+}
+
 // What a checkpoint says of the run that it ended, for a run that has nothing left to do.
 TrainSummary finished(const CheckpointInfo& info, const fs::path& checkpoint,
                       const ProgressOutput& output, int rank) {
@@ -159,7 +175,7 @@ TrainSummary finished(const CheckpointInfo& info, const fs::path& checkpoint,
   summary.checkpoint = checkpoint;
   const TaskEntry& task = TaskRegistry::instance().find(info.options.task_name());
   if (output.json != nullptr) {
-    print_progress(output.json, progress_json(end_of_run(task, summary, "finished")));
+    print_summary(output.json, task, summary, "finished");
   } else if (output.lines != nullptr) {
     fmt::print(output.lines, "the run is finished: {} epochs, {}; {}\n", info.epochs_done,
                best_text(task, info.best, info.best_epoch), checkpoint.string());
@@ -183,97 +199,98 @@ void check_weights_key(const TrainOptions& options) {
 
 }  // namespace
 
+void keep_freed_memory() {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_MAX, 0);         // large blocks come from the heap, not from mmap(2)
+  mallopt(M_TRIM_THRESHOLD, -1);  // and the top of the heap is never returned
+  mallopt(M_TOP_PAD, 64 << 20);   // bytes asked for beyond what is needed
+#endif
+}
+
 TrainSummary train(const TrainOptions& given, const ProgressOutput& output,
                    const ProcessPlace& place) {
   return with_torch_errors([&] {
     validate(given);
+    GettingReady getting_ready;
     const TrainOptions options = with_task(given);
     check_weights_key(options);
-    GettingReady getting_ready;
     Communicator communicator(place, prepare_device(options, place));
     check_same_options(communicator, options);
     const RunMesh mesh(options, communicator);
     const auto lock = lock_work_dir(communicator, options.work_dir, output);
-    return run(options, {}, output, mesh, getting_ready);
+    return run(options, RunStart(), output, mesh, getting_ready);
   });
 }
 
-TrainSummary resume_training(const TrainOptions& given, const fs::path& checkpoint,
-                             const ProgressOutput& output, const ProcessPlace& place,
-                             const ResumeOptions& resume) {
-  return with_torch_errors([&] {
-    validate(given);
-    const TrainOptions options = with_task(given);
-    GettingReady getting_ready;
-    Communicator communicator(place, prepare_device(options, place));
-    check_same_options(communicator, options);
-    const RunMesh mesh(options, communicator);
-    const auto lock = lock_work_dir(communicator, options.work_dir, output);
-    fs::path file = checkpoint;
-    std::string info;
-    on_rank_0(communicator, [&] {
-      file = resolve_checkpoint(checkpoint);
-      info = info_to_text(read_checkpoint_info(file));
-    });
-    file = communicator.broadcast(file.string());
-    const CheckpointInfo stored = info_from_text(communicator.broadcast(info));
-    return run(resumed_options(stored, file, options, output, mesh, resume), file, output, mesh,
-               getting_ready);
-  });
-}
+namespace {
 
-TrainSummary train_or_resume(const TrainOptions& given, const ProgressOutput& output,
-                             const ProcessPlace& place, const ResumeOptions& resume) {
+// From `checkpoint`; nothing: from the newest one in the work folder, or from the beginning.
+TrainSummary go_on(const TrainOptions& given, const std::optional<fs::path>& checkpoint,
+                   const ProgressOutput& output, const ProcessPlace& place,
+                   const ResumeOptions& resume) {
   return with_torch_errors([&] {
-    validate(given);
-    const TrainOptions options = with_task(given);
+    if (!resume.given) validate(given);
     GettingReady getting_ready;
-    if (options.work_dir.empty()) {
+    const TrainOptions options = with_task(given);
+    const bool may_begin = !checkpoint;
+    if (may_begin && options.work_dir.empty()) {
       throw error_of(ErrorCode::invalid_argument,
                      "to continue a run needs its work folder; give {}", option_name("work_dir"));
     }
     Communicator communicator(place, prepare_device(options, place));
-    const std::vector<std::string>* own = resume.given ? &*resume.given : nullptr;
-    check_same_options(communicator, options, own);
+    check_same_options(communicator, options, may_begin && resume.given ? &*resume.given : nullptr);
     const auto lock = lock_work_dir(communicator, options.work_dir, output);
     // Rank 0 alone may see the folder.
-    std::string file, info;
+    RunStart start{.may_have_metrics = may_begin};
+    std::string info;
     on_rank_0(communicator, [&] {
-      const auto say = [&output](const std::string& sentence) {
-        if (output.lines != nullptr) fmt::print(output.lines, "{}\n", sentence);
-      };
-      const std::optional<fs::path> newest = newest_whole_checkpoint(options.work_dir, say);
-      if (!newest) {
-        // A run that was ended before its first checkpoint has left metrics at most.
-        WorkDir::forget_metrics(options.work_dir);
-        return;
-      }
-      file = newest->string();
-      info = info_to_text(read_checkpoint_info(*newest));
-      say(fmt::format("going on from {}", file));
+      const Say say = say_on(output.lines);
+      start.from = may_begin ? newest_whole_checkpoint(options.work_dir, say)
+                             : choose_checkpoint(*checkpoint, say);
+      const fs::path& path = start.from.path;
+      if (!path.empty()) info = info_to_text(read_checkpoint_info(path));
+      if (may_begin && !path.empty() && output.lines != nullptr)
+        fmt::print(output.lines, "going on from {}\n", path.string());
+      if (path.empty() && !start.from.damaged.empty())
+        say("no checkpoint is whole; the run begins anew");
     });
-    file = communicator.broadcast(file);
+    start.from.path = communicator.broadcast(start.from.path.string());
     info = communicator.broadcast(info);
+    const fs::path& file = start.from.path;
     if (file.empty()) {
       if (options.data.empty() && !options.dummy) {
         throw error_at(options.work_dir, ErrorCode::invalid_argument,
                        "has no checkpoint to go on from, and no data were named to begin with");
       }
+      validate(options);
       check_same_options(communicator, options);
       const RunMesh mesh(options, communicator);
-      return run(options, file, output, mesh, getting_ready);
+      return run(options, start, output, mesh, getting_ready);
     }
     const CheckpointInfo stored = info_from_text(info);
-    const TrainOptions now =
-        own ? with_given(stored.options, options, *own, TaskRegistry::instance()) : options;
-    require_task(stored, file, now);
-    validate(now);
+    const TrainOptions now = going_on_options(stored, file, options, resume);
     check_same_options(communicator, now);
-    if (is_finished(stored, now)) return finished(stored, file, output, communicator.rank());
+    if (may_begin && is_finished(stored, now)) {
+      start.from.put_damaged_aside(say_on(output.lines));
+      return finished(stored, file, output, communicator.rank());
+    }
     const RunMesh mesh(now, communicator);
-    return run(resumed_options(stored, file, now, output, mesh, resume), file, output, mesh,
+    return run(resumed_options(stored, file, now, output, mesh, resume), start, output, mesh,
                getting_ready);
   });
+}
+
+}  // namespace
+
+TrainSummary resume_training(const TrainOptions& given, const fs::path& checkpoint,
+                             const ProgressOutput& output, const ProcessPlace& place,
+                             const ResumeOptions& resume) {
+  return go_on(given, checkpoint, output, place, resume);
+}
+
+TrainSummary train_or_resume(const TrainOptions& given, const ProgressOutput& output,
+                             const ProcessPlace& place, const ResumeOptions& resume) {
+  return go_on(given, std::nullopt, output, place, resume);
 }
 
 TrainOptions read_checkpoint_options(const fs::path& checkpoint) {
@@ -283,6 +300,11 @@ TrainOptions read_checkpoint_options(const fs::path& checkpoint) {
   return options;
 }
 
+TrainOptions read_evaluation_options(const fs::path& checkpoint) {
+  const TrainOptions run = read_checkpoint_options(checkpoint);
+  return with_given(run, run, {}, TaskRegistry::instance(), TakenFor::evaluation);
+}
+
 std::optional<TrainOptions> read_newest_options(const fs::path& work_dir) {
   std::vector<CheckpointFile> files = list_checkpoints(work_dir);
   for (; !files.empty(); files.pop_back()) {
@@ -290,7 +312,7 @@ std::optional<TrainOptions> read_newest_options(const fs::path& work_dir) {
       return read_checkpoint_options(files.back().path);
     } catch (const Error& error) {
       // train_or_resume() passes it over, too.
-      if (error.code() != ErrorCode::corrupt) throw;
+      if (!is_damage(error)) throw;
     }
   }
   return std::nullopt;

@@ -15,11 +15,10 @@
 #include "base/make_error.h"
 #include "checkpoint/checkpoint_parts.h"
 #include "checkpoint/weights.h"
-#include "evaluate.h"
+#include "launch/waiting.h"
 #include "optim/lr_schedule.h"
 #include "options/stored_options.h"
 #include "run_options.h"
-#include "step/trained_model.h"
 
 namespace ffkit {
 namespace {
@@ -31,10 +30,6 @@ constexpr int64_t kDummySteps = 100;  // an epoch
 // How the orders of a loader begin that shuffles samples (Sampler::description()).
 constexpr char kShuffled[] = "shuffle, ";
 constexpr char kWindowed[] = "windowed by ";
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 }  // namespace
 
@@ -60,7 +55,8 @@ TrainingRun::TrainingRun(const TrainOptions& options, const ProgressOutput& outp
       report_(
           communicator_.rank() == 0 ? output : ProgressOutput{.lines = nullptr, .live = nullptr},
           entry_, length_),
-      profiler_(output.profile, communicator_.rank(), communicator_.device().is_cuda()),
+      profiler_(output.profile, communicator_.rank(), communicator_.device().is_cuda(),
+                communicator_.rank() == 0 ? output.lines : nullptr),
       checkpoints_(options, communicator_, whole_state().is_divided()) {}
 
 RunLength TrainingRun::length() const {
@@ -161,10 +157,13 @@ void TrainingRun::print_notes() const {
 }
 
 void TrainingRun::load_pretrained() {
+  const Say say = report_.say();
+  ChosenCheckpoint chosen;  // on rank 0
   Weights weights;
   std::string in_parts, info;  // of a checkpoint of which each process reads its part
   on_rank_0(communicator_, [&] {
-    const std::filesystem::path file = resolve_checkpoint(options_.pretrained);
+    chosen = choose_checkpoint(options_.pretrained, say);
+    const std::filesystem::path& file = chosen.path;
     if (task_->parts() == nullptr || !is_in_parts(file) || !options_.weights_key.empty()) {
       weights = read_weights(file, options_.weights_key);
       return;
@@ -177,10 +176,12 @@ void TrainingRun::load_pretrained() {
   if (!in_parts.empty()) {
     const CheckpointInfo stored = info_from_text(info);
     whole_state().load_checkpoint(in_parts, evaluated_state(model_.model, stored.options));
+    chosen.put_damaged_aside(say);
     return;
   }
   std::vector<std::string> notes = std::move(weights.notes);
   whole_state().load(weights, task_->weight_rules(), model_.model, HeadPolicy::may_differ, &notes);
+  chosen.put_damaged_aside(say);
   report_.print_lines(notes_of(options_.pretrained, notes));
 }
 
@@ -204,7 +205,7 @@ TrainSummary TrainingRun::run(const std::optional<WorkDir>& work_dir) {
   }
   if (work_dir) {
     write_options_file(work_dir->path() / kOptionsFileName, options_);
-    report_.open_log(work_dir->path(), state_.steps_done);
+    report_.open_log(work_dir->path(), state_);
   } else {
     report_.print_lines(
         {"nothing of this run is kept, neither weights nor metrics: --work-dir keeps them"});
@@ -222,14 +223,14 @@ TrainSummary TrainingRun::run(const std::optional<WorkDir>& work_dir) {
     // Before the checkpoint: a run that is killed between them repeats the epoch, and the metrics
     // are cut to what the checkpoint knows.
     if (epoch) report_.end_epoch(state_, *epoch, model_.step.num_skipped());
-    write_checkpoint(work_dir);
+    if (epoch || state_.steps_done > 0) write_checkpoint(work_dir);
     if (!epoch) break;
     if (epoch->val) summary.last = *epoch->val;
     ++summary.epochs_done;
   }
   checkpoints_.wait();
   if (!is_stopped_) report_.print_lines(task_->end_notes());
-  if (!profiler_.report().empty()) report_.print_lines({profiler_.report()});
+  profiler_.finish();
   // Nobody leaves while another still needs its answers.
   communicator_.barrier();
   if (!is_stopped_) require_judged(summary.last);
@@ -240,6 +241,7 @@ TrainSummary TrainingRun::run(const std::optional<WorkDir>& work_dir) {
   summary.seconds = seconds_since(start);
   summary.units_per_second = report_.throughput().units_per_second();
   summary.data_wait_share = report_.throughput().wait_share();
+  summary.fps = report_.fps();
   return summary;
 }
 
@@ -258,7 +260,12 @@ std::optional<EpochResult> TrainingRun::run_epoch(const std::optional<WorkDir>& 
                                length_.num_steps - state_.epochs_done * length_.steps_per_epoch);
   while (state_.epoch_steps < end) {
     result.lr = learning_rate(resolved_, length_.steps_per_epoch, state_.steps_done);
-    if (!run_step(result.lr)) break;
+    if (!run_step(result.lr)) {
+      if (!is_stopped_) break;
+      take_losses(0);
+      state_.loader = train_->state();
+      return std::nullopt;
+    }
     // A line of metrics is of all its steps.
     const bool ends_window = state_.steps_done % options_.log_every == 0;
     take_losses(ends_window ? 0 : num_waiting);
@@ -286,9 +293,12 @@ std::optional<EpochResult> TrainingRun::run_epoch(const std::optional<WorkDir>& 
     if (work_dir) checkpoints_.replace_last();
     if (is_stopped_) return std::nullopt;
   }
-  prepare_source(next_epoch);
-  // Before the validation: the loader reads ahead during it.
-  train_->start_epoch(next_epoch);
+  // Before the validation: the loader reads ahead during it. The last epoch has none after it whose
+  // data would be waited for.
+  if (next_epoch < length_.num_epochs || !task_->shares_source(next_epoch, source_epoch_)) {
+    prepare_source(next_epoch);
+    train_->start_epoch(next_epoch);
+  }
   if (ends_with_validation()) {
     result.val = validate_epoch();
     if (!result.val) {
@@ -304,6 +314,8 @@ std::optional<EpochResult> TrainingRun::run_epoch(const std::optional<WorkDir>& 
   state_.epoch_loss_sum = 0;
   state_.steps_done = std::min(state_.epochs_done * length_.steps_per_epoch, length_.num_steps);
   state_.loader = train_->state();
+  state_.loader.epoch = state_.epochs_done;
+  state_.loader.position = 0;
   result.seconds = seconds_since(start);
   // Without data, the first epoch counts as the best.
   const double value = result.val ? result.val->value(entry_.best) : 0;
@@ -317,6 +329,12 @@ std::optional<EpochResult> TrainingRun::run_epoch(const std::optional<WorkDir>& 
 }
 
 bool TrainingRun::run_step(double lr) {
+  // Nothing of the step is done, and nobody else waits for it: a checkpoint may be written.
+  if (communicator_.is_alone() && !train_->wait_for_batch()) {
+    is_stopped_ = true;
+    return false;
+  }
+  profiler_.before_step();
   std::optional<TrainingStep::Result> step = model_.step.run(*train_, state_.steps_done, lr);
   if (!step) return false;
   step_wait_ = step->wait_seconds;
@@ -397,6 +415,77 @@ std::optional<EvalResult> TrainingRun::validate_epoch() {
   if (average_ && task_->parts() == nullptr) communicator_.broadcast(average_->tensors());
   const AveragedWeights averaged(average_.get());
   return validate_model(*task_, model_.model, *val_, resolved_.amp, mesh_);
+}
+
+void TrainingRun::check_fits(const CheckpointInfo& stored,
+                             const std::filesystem::path& checkpoint) const {
+  // What the options or the data contradict is said before the tensors are compared: they would
+  // only show the consequences.
+  const std::string misfit = task_->misfit(stored.options, stored.facts);
+  if (!misfit.empty()) throw error_at(checkpoint, ErrorCode::invalid_argument, misfit);
+  if (stored.loader.fingerprint != state_.loader.fingerprint) {
+    throw error_at(checkpoint, ErrorCode::invalid_argument,
+                   "its run was on other data than {}; give the same data set, or start a new run",
+                   options_.data.string());
+  }
+  const std::string order = train_->state().order;
+  if (options_.data.are_several() && stored.loader.order != order) {
+    throw error_at(checkpoint, ErrorCode::invalid_argument,
+                   "its run had the order '{}', and {} give '{}'; give the weights of its run, {}, "
+                   "or start a new one",
+                   stored.loader.order, options_.data.string(), order,
+                   stored.options.data.string());
+  }
+  if (stored.loader.seed != state_.loader.seed) {
+    throw error_at(checkpoint, ErrorCode::invalid_argument,
+                   "its run has the seed {}, but {} was asked for", stored.loader.seed,
+                   options_.seed);
+  }
+  if (is_out_of_patience(stored, options_)) {
+    throw error_at(checkpoint, ErrorCode::invalid_argument,
+                   "its last {} validations were no better than that of epoch {}; give more "
+                   "{} to go on",
+                   options_.patience, stored.best_epoch, option_name("patience"));
+  }
+  if (is_finished(stored, options_)) {
+    throw error_at(checkpoint, ErrorCode::invalid_argument,
+                   options_.steps > 0
+                       ? fmt::format("its run has done {} of {} steps; give more {} to go on",
+                                     stored.steps_done, options_.steps, option_name("steps"))
+                       : fmt::format("its run has done {} of {} epochs; give more {} to go on",
+                                     stored.epochs_done, options_.epochs, option_name("epochs")));
+  }
+}
+
+// A run whose last validation gave nothing to judge it by has not ended well.
+void TrainingRun::require_judged(const EvalResult& last) const {
+  if (!last.has_value(entry_.best) || std::isfinite(last.value(entry_.best))) return;
+  throw error_of(
+      ErrorCode::invalid_argument, "the last validation gave {}, which is no number; {}{}",
+      metric_text(entry_.best_metric(), last.value(entry_.best)),
+      best_text(entry_, state_.best, state_.best_epoch),
+      checkpoints_.last().empty() ? ""
+                                  : fmt::format("; the last checkpoint with finite weights is {}",
+                                                checkpoints_.last().string()));
+}
+
+std::string TrainingRun::not_finite() {
+  std::vector<NamedTensor> trained = model_.model.parameters();
+  append_with_prefix(kOptimizerPrefix, model_.optimizer->state(), trained);
+  std::vector<NamedTensor> others = model_.model.buffers();
+  if (average_) append_with_prefix(kAveragePrefix, average_->tensors(), others);
+  std::string wrong = first_not_finite(trained, NotFinite::nan_and_inf);
+  if (wrong.empty()) wrong = first_not_finite(others, NotFinite::nan_alone);
+  // Processes that share a network have other parts of it.
+  if (communicator_.sum(std::vector<double>{wrong.empty() ? 0.0 : 1.0})[0] == 0) return {};
+  return wrong.empty() ? "the weights of another process are not finite"
+                       : fmt::format("the tensor '{}' is not finite", wrong);
+}
+
+void TrainingRun::end_diverged(const std::string& what) {
+  report_.clear_terminal();
+  throw error_of(ErrorCode::invalid_argument, "{}; try a smaller {} or more {}{}", what,
+                 option_name("lr"), option_name("warmup_epochs"), checkpoints_.put_aside());
 }
 
 }  // namespace ffkit

@@ -17,15 +17,23 @@
 #include "checkpoint/work_dir.h"
 #include "distributed/communicator.h"
 #include "distributed/mesh.h"
-#include "model/model_average.h"
+#include "model/parameters.h"
 #include "report/step_profiler.h"
 #include "run_checkpoints.h"
 #include "run_report.h"
-#include "step/trained_model.h"
 #include "step/training_step.h"
 #include "step/whole_state.h"
 
 namespace ffkit {
+
+// Evaluates `model`, which is the task's, over the whole of `source`, of which every process along
+// "data" has its share, in evaluation mode, and leaves it in training mode. The result is that of
+// all processes; rank 0 also writes the results and the confusion matrix that `output` names, which
+// may be null. Nothing when a process was asked to stop: all leave within a batch. Throws
+// Error(invalid_argument) when there is no truth to compare with and no results are written.
+std::optional<EvalResult> validate_model(Task& task, Model& model, BatchSource& source, Amp amp,
+                                         const RunMesh& mesh,
+                                         const ProgressOutput* output = nullptr);
 
 class TrainingRun {
  public:

@@ -27,7 +27,8 @@ class Pickle {
     tuple,
     dict,
     // With Objects::as_values only:
-    real,    // a float; its number is not kept
+    real,    // a float
+    large,   // an integer of more than 64 bits, which is not kept
     global,  // items: module and name, two texts
     // items: what is called, the tuple of its arguments, and the state that its result was given,
     // where it was given one
@@ -53,7 +54,9 @@ class Pickle {
   Kind kind(Ref ref) const { return values_[ref].kind; }
   // These throw Error(corrupt) when the value is of another kind. `what` names the value in
   // messages.
+  bool boolean(Ref ref, std::string_view what) const;
   int64_t integer(Ref ref, std::string_view what) const;
+  double real(Ref ref, std::string_view what) const;
   std::span<const std::byte> bytes(Ref ref, std::string_view what) const;
   std::string_view text(Ref ref, std::string_view what) const;
   const std::vector<Ref>& items(Ref ref,
@@ -67,7 +70,8 @@ class Pickle {
  private:
   struct Value {
     Kind kind = Kind::none;
-    int64_t number = 0;      // an integer or a bool; where bytes and texts begin; which container
+    // An integer or a bool, the bits of a float, where bytes and texts begin, or which container.
+    int64_t number = 0;
     uint64_t num_bytes = 0;  // of bytes and texts
   };
   class Parser;

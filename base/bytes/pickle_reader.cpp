@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <map>
 
 #include "bytes/pickle.h"
@@ -15,9 +16,11 @@ namespace {
   throw Error(ErrorCode::corrupt, "the pickle is broken: " + message);
 }
 
-constexpr std::array<const char*, 12> kKindNames = {
-    "None",    "a bool", "an integer", "bytes",      "a text",          "a list",
-    "a tuple", "a dict", "a float",    "a function", "a call's result", "a reference"};
+constexpr std::array kKindNames = {
+    "None",       "a bool",          "an integer", "bytes",   "a text",
+    "a list",     "a tuple",         "a dict",     "a float", "an integer of more than 64 bits",
+    "a function", "a call's result", "a reference"};
+static_assert(kKindNames.size() == static_cast<size_t>(Pickle::Kind::persistent) + 1);
 
 }  // namespace
 
@@ -84,7 +87,7 @@ class Pickle::Parser {
       case 'J':
         return push_integer(number<int32_t>());
       case 0x8a:  // LONG1
-        return push_integer(long_integer(number<uint8_t>()));
+        return push_long(number<uint8_t>());
       case 'C':
         return push_data(Kind::bytes, number<uint8_t>());
       case 'B':
@@ -168,9 +171,9 @@ class Pickle::Parser {
   // Opcodes of Objects::as_values; false for one that is not known here either.
   bool execute_for_objects(unsigned char opcode) {
     switch (opcode) {
-      case 'G':  // BINFLOAT
-        take(8);
-        push({.kind = Kind::real});
+      case 'G':  // BINFLOAT, whose bytes are the other way round
+        push({.kind = Kind::real,
+              .number = static_cast<int64_t>(__builtin_bswap64(number<uint64_t>()))});
         return true;
       case 'Q': {  // BINPERSID
         const Ref identity = pop();
@@ -225,10 +228,10 @@ class Pickle::Parser {
   T number() {
     return load_le<T>(take(sizeof(T)).data());
   }
-  int64_t long_integer(size_t num_bytes) {
+  void push_long(size_t num_bytes) {
     if (num_bytes > 8 && objects_ == Objects::as_values) {
-      take(num_bytes);  // such as the state of a random generator: nobody asks for it
-      return 0;
+      take(num_bytes);  // such as the state of a random generator
+      return push({.kind = Kind::large});
     }
     if (num_bytes > 8) {
       throw Error(ErrorCode::unsupported, "the pickle holds an integer of more than 64 bits");
@@ -238,7 +241,7 @@ class Pickle::Parser {
     for (size_t i = 0; i < num_bytes; ++i) value |= static_cast<uint64_t>(bytes[i]) << (8 * i);
     const bool is_negative = num_bytes > 0 && (static_cast<uint8_t>(bytes.back()) & 0x80) != 0;
     if (is_negative && num_bytes < 8) value |= ~uint64_t{0} << (8 * num_bytes);
-    return static_cast<int64_t>(value);
+    push_integer(static_cast<int64_t>(value));
   }
   // A text up to the end of its line.
   Ref line() {
@@ -428,6 +431,12 @@ const Pickle::Value& Pickle::require(Ref ref, Kind kind, std::string_view what) 
 
 int64_t Pickle::integer(Ref ref, std::string_view what) const {
   return require(ref, Kind::integer, what).number;
+}
+bool Pickle::boolean(Ref ref, std::string_view what) const {
+  return require(ref, Kind::boolean, what).number != 0;
+}
+double Pickle::real(Ref ref, std::string_view what) const {
+  return std::bit_cast<double>(require(ref, Kind::real, what).number);
 }
 std::span<const std::byte> Pickle::bytes(Ref ref, std::string_view what) const {
   return data_of(require(ref, Kind::bytes, what));

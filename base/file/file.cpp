@@ -21,8 +21,8 @@ namespace {
 constexpr int64_t kWriteBackBytes = 8 << 20;
 
 [[noreturn]] void throw_file_error(const char* what, const std::filesystem::path& path, int error) {
-  const char* remedy = error == ENOSPC || error == EDQUOT ? "; free some space and run again" : "";
-  throw io_error_at(path, fmt::format("{}{}", what, remedy), error);
+  const std::string remedy = remedy_of_errno(error);
+  throw io_error_at(path, what, error).with_remedy(remedy.empty() ? "" : remedy + " and run again");
 }
 
 // Calls that may be interrupted by a signal, until they are not.
@@ -224,17 +224,17 @@ void require_local(const std::filesystem::path& path) {
   const std::string& text = path.native();
   const size_t colon = text.find(":/");
   if (colon == std::string::npos || colon == 0) return;
-  std::string scheme = text.substr(0, colon);
-  std::ranges::transform(scheme, scheme.begin(), lower_letter);
+  const std::string scheme = in_lower_case(text.substr(0, colon));
   constexpr const char* kLetters = "abcdefghijklmnopqrstuvwxyz0123456789";
   if (scheme.find_first_not_of(kLetters) != std::string::npos) return;
-  constexpr std::array<std::string_view, 6> kSchemes = {"s3", "gs", "https", "http", "hf", "file"};
+  constexpr std::array<std::string_view, 12> kSchemes = {
+      "s3", "gs", "az", "r2", "https", "http", "hf", "file", "s3a", "gcs", "abfs", "abfss"};
   const bool is_known = std::ranges::find(kSchemes, scheme) != kSchemes.end();
   if (text.compare(colon, 3, "://") == 0) {
     if (!is_known) {
       throw error_at(path, ErrorCode::unsupported,
-                     "is an address of a kind that is not known; known are s3, gs, https, http, hf "
-                     "and file");
+                     "is an address of a kind that is not known; known are s3, gs, az, r2, https, "
+                     "http, hf and file");
     }
     throw error_at(path, ErrorCode::unsupported,
                    "is an address, but this is written to disks of this machine alone; give a "
@@ -260,6 +260,23 @@ void refuse_dangling_destination(const std::filesystem::path& path) {
                    "is a link to '{}', which {}; make that folder or give another one",
                    std::filesystem::read_symlink(part).string(),
                    ignored ? "leads back to it" : "is not there");
+  }
+}
+
+void require_place_for_file(const std::filesystem::path& path) {
+  refuse_dangling_destination(path);
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    throw error_at(path, ErrorCode::invalid_argument, "is a folder; give the name of a file");
+  }
+  // A device or a pipe would be replaced: of a superuser, /dev/null.
+  if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored)) {
+    throw error_at(path, ErrorCode::invalid_argument,
+                   "is no regular file; give the name of one, which is written as a whole");
+  }
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  if (::access((folder / ".").c_str(), W_OK | X_OK) != 0) {
+    throw_file_error("cannot be created", path, errno);
   }
 }
 

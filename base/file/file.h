@@ -90,6 +90,10 @@ void require_local(const std::filesystem::path& path);
 // to something that is not there: a disk that is not mounted, as a rule.
 void refuse_dangling_destination(const std::filesystem::path& path);
 
+// refuse_dangling_destination(), and throws Error(invalid_argument) where `path` is a folder or a
+// device, Error(io) where no file can be made beside it: before the work whose results go there.
+void require_place_for_file(const std::filesystem::path& path);
+
 // Renames `from` to `to` and fsyncs the folder, so that the new name survives a power cut.
 // When the fsync fails, `to` is in place.
 void rename_durably(const std::filesystem::path& from, const std::filesystem::path& to);

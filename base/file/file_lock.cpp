@@ -162,13 +162,22 @@ Claimant parse_claimant(std::string_view text) {
   return c;
 }
 
+bool is_running(int64_t pid) {
+  if (::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH) return false;
+  // "123 (name) S ...", proc(5)
+  const std::string text = small_file(fmt::format("/proc/{}/stat", pid));
+  const size_t state = text.rfind(") ");
+  return state == std::string::npos ||
+         (text.compare(state, 3, ") Z") != 0 && text.compare(state, 3, ") X") != 0);
+}
+
 ClaimantState state_of(const Claimant& c, const Claimant& here) {
   if (c.pid <= 0 || c.host != here.host || c.boot.empty() || here.boot.empty()) {
     return ClaimantState::unknown;
   }
   if (c.boot != here.boot) return ClaimantState::dead;  // the machine was started again
   if (c.pid_space != here.pid_space) return ClaimantState::unknown;  // in another container
-  if (::kill(static_cast<pid_t>(c.pid), 0) != 0 && errno == ESRCH) return ClaimantState::dead;
+  if (!is_running(c.pid)) return ClaimantState::dead;
   const std::string begin = begin_of(c.pid);
   return !begin.empty() && begin != c.begin ? ClaimantState::dead : ClaimantState::alive;
 }

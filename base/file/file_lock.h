@@ -26,6 +26,10 @@ std::string to_text(const Claimant& claimant);
 // Takes any text. Members that it does not name stay empty.
 Claimant parse_claimant(std::string_view text);
 
+// Whether a process of this machine runs. One that has ended stays listed until its parent asks for
+// its status (a zombie), for good if that never asks.
+bool is_running(int64_t pid);
+
 enum class ClaimantState {
   dead,
   alive,    // on this machine

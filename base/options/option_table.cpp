@@ -8,11 +8,11 @@
 #include <ffkit/base/option_names.h>
 #include <ffkit/base/option_table.h>
 
+#include "left_out.h"
 #include "make_error.h"
 #include "printable.h"
 
 namespace ffkit {
-
 namespace {
 
 // 268435456 as "256M", 1000 as "1000".
@@ -114,6 +114,11 @@ Option& Option::set_choices(std::vector<std::string> words) {
   return *this;
 }
 
+Option& Option::set_left_out(std::string what) {
+  left_out = std::move(what);
+  return *this;
+}
+
 Option& Option::set_zero_word(std::string word) {
   zero_word = std::move(word);
   return *this;
@@ -131,6 +136,21 @@ Option& Option::set_stored(bool on) {
 
 Option& Option::set_local() {
   is_local = true;
+  return *this;
+}
+
+Option& Option::set_of_training() {
+  is_of_training = true;
+  return *this;
+}
+
+Option& Option::set_of_data() {
+  is_of_data = true;
+  return *this;
+}
+
+Option& Option::set_yields_to(std::vector<std::string> names) {
+  yields_to = std::move(names);
   return *this;
 }
 
@@ -153,6 +173,7 @@ std::string Option::key() const {
 void Option::give(const OptionValue& value, size_t part) {
   const auto* text = std::get_if<std::string>(&value);
   if (text != nullptr && !choices.empty() && std::ranges::find(choices, *text) == choices.end()) {
+    require_built(left_out, *text);
     refuse_value(*this, fmt::format("{} is '{}'; it must be one of {}", option_name(key()),
                                     printable(*text), fmt::join(choices, ", ")));
   }
@@ -285,6 +306,7 @@ void OptionTable::check() const {
     const std::string value = option.text();
     if (!option.choices.empty() && !value.empty() &&
         std::find(option.choices.begin(), option.choices.end(), value) == option.choices.end()) {
+      require_built(option.left_out, value);
       refuse_value(option, fmt::format("there is no {} '{}'; there are {}", option.name,
                                        printable(value), fmt::join(option.choices, ", ")));
     }

@@ -25,7 +25,7 @@
 
 #include "drop_from_cache.h"
 #include "image/views/picture_views.h"
-#include "loader/threads/stats_counters.h"
+#include "loader/threads/threads.h"
 #include "make_dataset.h"
 #include "temp_dir.h"
 
@@ -89,7 +89,7 @@ Arguments parse(int argc, char** argv) {
     loader.image.transform =
         ffkit::ResizeCenterCrop{.resize = args.size * 8 / 7, .size = args.size};
   } else {
-    loader.image.transform = ffkit::RandomResizedCrop{.size = args.size};
+    loader.image.transform = ffkit::RandomResizedCrop{.size = args.size, .flip_probability = 0.5};
   }
   return args;
 }

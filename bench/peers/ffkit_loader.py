@@ -28,7 +28,7 @@ if options.arrays in ("auto", "torch"):
 
 opened = time.perf_counter()
 dataset = ffkit.Dataset(options.data, options.split)
-image = ffkit.ResizeCenterCrop(options.size * 8 // 7, options.size) if options.eval else ffkit.RandomResizedCrop(options.size)
+image = ffkit.ResizeCenterCrop(options.size * 8 // 7, options.size) if options.eval else ffkit.RandomResizedCrop(options.size, flip_probability=0.5)
 loader = ffkit.Loader(dataset, options.batch, image=image, dtype=options.dtype, tail="exact", num_threads=options.threads, arrays=options.arrays)
 
 

@@ -35,7 +35,7 @@ def main():
 
     ways = {
         'duplicates': search,
-        'loader, RandomResizedCrop(224)': lambda: load(ffkit.RandomResizedCrop(224)),
+        'loader, RandomResizedCrop(224)': lambda: load(ffkit.RandomResizedCrop(224, flip_probability=0.5)),
         'loader, ResizeCenterCrop(256, 224)': lambda: load(ffkit.ResizeCenterCrop(256, 224)),
     }
     rates = {name: [] for name in ways}

@@ -1,5 +1,5 @@
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -8,32 +8,186 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
-#include <string>
 #include <thread>
-#include <utility>
 
 #include <ffkit/base/option_names.h>
 #include <ffkit/converter/copy.h>
 #include <ffkit/format/dataset.h>
+#include <ffkit/format/manifest.h>
 #include <ffkit/format/unfinished.h>
+#include <ffkit/storage/storage_options.h>
 
 #include "base/file/file.h"
 #include "base/file/file_lock.h"
+#include "base/fnv.h"
 #include "base/make_error.h"
-#include "copy/copy_plan.h"
 #include "copy/shard_copy.h"
 #include "input/cancel.h"
 #include "output/own_names.h"
 #include "output/store_claim.h"
 #include "output/task_description.h"
-#include "storage/addresses/place.h"
+#include "places/place.h"
+#include "storage/reader/random_reader.h"
 #include "storage/stores/object_store.h"
 
 namespace ffkit {
 namespace {
 
-namespace fs = std::filesystem;
+// What a copy of a data set consists of, read from its manifests, and what is at its destination.
+struct CopiedSplit {
+  std::string folder;  // below both places; empty where they are the split itself
+  Manifest manifest;
+  std::string manifest_text;
+};
+
+// Of a place that is to hold the copy.
+struct CopyTarget {
+  bool is_finished = false;            // all manifests are there, and equal
+  std::vector<std::string> manifests;  // addresses of those that are there, and equal
+};
+
+constexpr int64_t kMostManifestBytes = int64_t{256} << 20;
+
+constexpr int64_t kMostReportBytes = int64_t{4} << 30;
+
+[[noreturn]] void refuse_target(const Place& place, const std::string& what,
+                                const std::string& remedy) {
+  throw Error(ErrorCode::invalid_argument, what,
+              {.path = place.shown(), .subject = ErrorSubject::destination, .remedy = remedy});
+}
+
+CopiedSplit split_at_place(const fs::path& path, const std::string& folder) {
+  const fs::path manifest = (folder.empty() ? path : path / folder) / kManifestFile;
+  return {.folder = folder,
+          .manifest = read_manifest(manifest),
+          .manifest_text = read_text_at(manifest, kMostManifestBytes)};
+}
+
+struct CopyPlan {
+  std::vector<CopiedSplit> splits;
+  std::optional<std::string> report;  // report.jsonl beside the splits
+  std::vector<std::string> notes;     // on what is not copied
+
+  // Identifies what is copied, whatever the places.
+  std::string fingerprint() const {
+    uint64_t hash = kFnvBasis;
+    for (const CopiedSplit& split : splits) {
+      hash = fnv1a64(std::as_bytes(std::span(split.folder)), hash);
+      hash = fnv1a64(std::as_bytes(std::span(split.manifest_text)), hash);
+    }
+    return fmt::format("{:016x}", hash);
+  }
+};
+
+// Files that are no part of the data set, which a store or a disk lists.
+void note_others(const Place& place, CopyPlan& plan) {
+  Listing listing;
+  try {
+    listing = store_of(place.address())->list(place.address(), /*recursive=*/true);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::unsupported) return;  // a web server has no lists
+    throw;
+  }
+  std::set<std::string> own = {place.child(kReportFile).address()};
+  std::set<std::string> folders;
+  for (const CopiedSplit& split : plan.splits) {
+    const Place folder = place.child(split.folder);
+    folders.insert(folder.address());
+    own.insert(folder.child(kManifestFile).address());
+    for (const ManifestShard& shard : split.manifest.shards) {
+      own.insert(folder.child(shard.file).address());
+    }
+  }
+  std::vector<std::string> others;
+  int64_t num_others = 0;
+  for (const ListedObject& object : listing.objects) {
+    if (own.contains(object.address)) continue;
+    // Of splits that are not copied there is nothing to say.
+    const std::string folder = object.address.substr(0, object.address.rfind('/'));
+    if (!folders.contains(folder)) continue;
+    ++num_others;
+    if (others.size() < 3) others.push_back(object.address.substr(folder.size() + 1));
+  }
+  if (num_others > 0) {
+    plan.notes.push_back(fmt::format(
+        "{}: {} {} no part of the data set and {} not copied: {}{}", place.shown(), num_others,
+        num_others == 1 ? "file is" : "files are", num_others == 1 ? "is" : "are",
+        fmt::join(others, ", "), num_others > std::ssize(others) ? ", ..." : ""));
+  }
+}
+
+std::optional<std::string> report_at(const Place& folder) {
+  const std::string address = folder.child(kReportFile).address();
+  const std::shared_ptr<ObjectStore> store = store_of(address);
+  if (!store->find(address)) return std::nullopt;
+  return store->read_all(address, kMostReportBytes);
+}
+
+// Throws as copy_dataset() for what is not finished or no data set with manifests.
+CopyPlan plan_copy(const Place& place, const std::vector<std::string>& splits) {
+  const fs::path& from = place.path();
+  if (!place.is_in_store() && !fs::is_directory(from)) {
+    throw Error(ErrorCode::not_found, "there is no such folder",
+                {.path = from.string(),
+                 .subject = ErrorSubject::dataset,
+                 .remedy = "give the folder of a data set, or of one of its splits"});
+  }
+  refuse_unfinished(from);
+  CopyPlan plan;
+  if (is_split_folder(from)) {
+    if (!splits.empty()) {
+      throw Error(ErrorCode::invalid_argument,
+                  "is one split; say which splits of a data set only with its own folder",
+                  {.path = absolute_name(from), .subject = ErrorSubject::argument});
+    }
+    plan.splits.push_back(split_at_place(from, ""));
+  } else {
+    std::vector<std::string> found = splits;
+    if (found.empty()) found = list_splits(from);
+    if (found.empty()) Dataset::open(from, "");  // says what is wrong
+    for (const std::string& split : found) {
+      if (!is_split_folder(from / split)) {
+        throw Error(ErrorCode::not_found,
+                    fmt::format("there is no split '{}' with a manifest", split),
+                    {.path = absolute_name(from), .subject = ErrorSubject::split, .name = split});
+      }
+      plan.splits.push_back(split_at_place(from, split));
+    }
+    plan.report = report_at(place.in_store());
+  }
+  note_others(place.in_store(), plan);
+  return plan;
+}
+
+// Throws Error(invalid_argument) when another data set is there, or files of none.
+CopyTarget look_at_target(const CopyPlan& plan, const Place& to) {
+  const std::shared_ptr<ObjectStore> store = store_of(to.address());
+  CopyTarget target;
+  for (const CopiedSplit& split : plan.splits) {
+    const Place folder = to.child(split.folder);
+    std::set<std::string> own = {folder.child(kManifestFile).address()};
+    if (split.folder.empty()) own.insert(folder.child(kReportFile).address());
+    for (const ManifestShard& shard : split.manifest.shards) {
+      own.insert(folder.child(shard.file).address());
+    }
+    for (const ListedObject& object : store->list(folder.address(), /*recursive=*/false).objects) {
+      const std::string name = object.address.substr(folder.address().size() + 1);
+      if (own.contains(object.address) || is_marker_name(name)) continue;
+      refuse_target(folder, fmt::format("holds '{}', which is no part of what is copied", name),
+                    "give another place, or take it away");
+    }
+    const std::string manifest = folder.child(kManifestFile).address();
+    if (!store->find(manifest)) continue;
+    if (store->read_all(manifest, kMostManifestBytes) != split.manifest_text) {
+      refuse_target(folder, "holds another data set", "give another place, or take it away");
+    }
+    target.manifests.push_back(manifest);
+  }
+  target.is_finished = target.manifests.size() == plan.splits.size();
+  return target;
+}
 
 constexpr int kMostThreads = 64;
 constexpr const char* kCopyKind = "copy";
@@ -55,17 +209,86 @@ class CopyMarker {
   // Error(invalid_argument) where another process writes, and where anything unfinished is there
   // but a copy of the same data under CopyOptions::resume.
   CopyMarker(std::shared_ptr<ObjectStore> store, Place to, const std::string& plan,
-             const CopyOptions& options);
+             const CopyOptions& options)
+      : store_(std::move(store)),
+        to_(std::move(to)),
+        address_(to_.child(kUnfinishedMarker).address()) {
+    const std::string text = to_text({.kind = kCopyKind, .plan = plan, .command = options.command});
+    const auto put = [&] {
+      return store_->put(address_, std::as_bytes(std::span(text)), /*only_if_new=*/true);
+    };
+    bool is_new = false;
+    if (to_.is_on_disk()) {
+      // A process that ends its copy between two steps makes it necessary to look again.
+      do {
+        throw_if_cancelled(options.cancel);
+        is_new = put();
+      } while (!hold_folder_of_marker(options));
+    } else {
+      claim_.emplace(to_.path(), options.note, [&options] { throw_if_cancelled(options.cancel); });
+      is_new = put();
+    }
+    if (!is_new) require_same(plan, options);
+  }
 
   // Throws Error(invalid_argument) where another process has taken over.
-  void require_held();
+  void require_held() {
+    if (claim_) claim_->require_held();
+  }
+
   // The copy is whole.
-  void remove();
+  void remove() {
+    require_held();
+    store_->remove(address_);
+    lock_.close();
+    claim_file_.release();
+    if (claim_) claim_->release();
+  }
 
  private:
-  bool hold_folder_of_marker(const CopyOptions& options);
-  void require_same(const std::string& plan, const CopyOptions& options) const;
-  [[noreturn]] void refuse(const std::string& what, const std::string& remedy) const;
+  // Returns false when the marker is gone.
+  bool hold_folder_of_marker(const CopyOptions& options) {
+    const fs::path folder = to_.path_on_disk();
+    const fs::path marker = folder / kUnfinishedMarker;
+    claim_file_.release();
+    lock_ = FileLock(open_descriptor(marker, O_RDWR | O_NOFOLLOW));
+    if (!lock_.is_open()) {
+      if (errno == ENOENT) return false;
+      throw Error(ErrorCode::io, "cannot be opened",
+                  {.path = marker.string(), .errno_value = errno});
+    }
+    const FolderHold hold = hold_folder(folder, FileLock::Mode::exclusive, lock_, claim_file_);
+    if (!hold.is_taken) {
+      refuse(fmt::format("{} is writing to this folder", in_use_by(hold.user, "another process")),
+             fmt::format("wait for it or give another folder{}", remedy_for(hold.user)));
+    }
+    if (!lock_.is_still_at(marker)) return false;
+    if (options.note && !hold.note.empty()) {
+      options.note(fmt::format("{}: {}", folder.string(), hold.note));
+    }
+    return true;
+  }
+
+  void require_same(const std::string& plan, const CopyOptions& options) const {
+    const UnfinishedMarker found =
+        parse_unfinished_marker(store_->read_all(address_, kMostMarkerBytes));
+    if (found.kind != kCopyKind) {
+      refuse(fmt::format("an unfinished {} is there ({})",
+                         found.kind.empty() ? "data set" : found.kind, kUnfinishedMarker),
+             found.command.empty() ? "give another place"
+                                   : "give another place, or finish it with: " + found.command);
+    }
+    if (found.plan != plan)
+      refuse("an unfinished copy of other data is there", "give another place");
+    if (!options.resume) {
+      refuse("an unfinished copy of the same data is there", "go on with " + option_on("resume"));
+    }
+  }
+
+  [[noreturn]] void refuse(const std::string& what, const std::string& remedy) const {
+    throw Error(ErrorCode::invalid_argument, what,
+                {.path = to_.shown(), .subject = ErrorSubject::destination, .remedy = remedy});
+  }
 
   const std::shared_ptr<ObjectStore> store_;
   const Place to_;
@@ -74,83 +297,6 @@ class CopyMarker {
   FileLock lock_;
   ClaimFile claim_file_;  // where the file system has no locks
 };
-
-CopyMarker::CopyMarker(std::shared_ptr<ObjectStore> store, Place to, const std::string& plan,
-                       const CopyOptions& options)
-    : store_(std::move(store)),
-      to_(std::move(to)),
-      address_(to_.child(kUnfinishedMarker).address()) {
-  const std::string text = to_text({.kind = kCopyKind, .plan = plan, .command = options.command});
-  const auto put = [&] {
-    return store_->put(address_, std::as_bytes(std::span(text)), /*only_if_new=*/true);
-  };
-  bool is_new = false;
-  if (to_.is_on_disk()) {
-    // A process that ends its copy between two steps makes it necessary to look again.
-    do {
-      throw_if_cancelled(options.cancel);
-      is_new = put();
-    } while (!hold_folder_of_marker(options));
-  } else {
-    claim_.emplace(to_.path(), options.note, [&options] { throw_if_cancelled(options.cancel); });
-    is_new = put();
-  }
-  if (!is_new) require_same(plan, options);
-}
-
-// Returns false when the marker is gone.
-bool CopyMarker::hold_folder_of_marker(const CopyOptions& options) {
-  const fs::path folder = to_.path_on_disk();
-  const fs::path marker = folder / kUnfinishedMarker;
-  claim_file_.release();
-  lock_ = FileLock(open_descriptor(marker, O_RDWR | O_NOFOLLOW));
-  if (!lock_.is_open()) {
-    if (errno == ENOENT) return false;
-    throw Error(ErrorCode::io, "cannot be opened", {.path = marker.string(), .errno_value = errno});
-  }
-  const FolderHold hold = hold_folder(folder, FileLock::Mode::exclusive, lock_, claim_file_);
-  if (!hold.is_taken) {
-    refuse(fmt::format("{} is writing to this folder", in_use_by(hold.user, "another process")),
-           fmt::format("wait for it or give another folder{}", remedy_for(hold.user)));
-  }
-  if (!lock_.is_still_at(marker)) return false;
-  if (options.note && !hold.note.empty()) {
-    options.note(fmt::format("{}: {}", folder.string(), hold.note));
-  }
-  return true;
-}
-
-void CopyMarker::require_same(const std::string& plan, const CopyOptions& options) const {
-  const UnfinishedMarker found =
-      parse_unfinished_marker(store_->read_all(address_, kMostMarkerBytes));
-  if (found.kind != kCopyKind) {
-    refuse(fmt::format("an unfinished {} is there ({})",
-                       found.kind.empty() ? "data set" : found.kind, kUnfinishedMarker),
-           found.command.empty() ? "give another place"
-                                 : "give another place, or finish it with: " + found.command);
-  }
-  if (found.plan != plan) refuse("an unfinished copy of other data is there", "give another place");
-  if (!options.resume) {
-    refuse("an unfinished copy of the same data is there", "go on with " + option_on("resume"));
-  }
-}
-
-void CopyMarker::require_held() {
-  if (claim_) claim_->require_held();
-}
-
-void CopyMarker::remove() {
-  require_held();
-  store_->remove(address_);
-  lock_.close();
-  claim_file_.release();
-  if (claim_) claim_->release();
-}
-
-void CopyMarker::refuse(const std::string& what, const std::string& remedy) const {
-  throw Error(ErrorCode::invalid_argument, what,
-              {.path = to_.shown(), .subject = ErrorSubject::destination, .remedy = remedy});
-}
 
 struct CopiedShard {
   const CopiedSplit* split = nullptr;
@@ -269,11 +415,12 @@ void validate_copy(const CopyOptions& options) {
 
 // A copy into its own source, or of a source into itself.
 void refuse_same_place(const Place& from, const Place& to) {
+  if (endpoint_in_options(from.address()) != endpoint_in_options(to.address())) return;
   const auto is_below = [](const Place& place, const Place& folder) {
-    return place.address().starts_with(folder.address() + "/");
+    return place.shown().starts_with(folder.shown() + "/");
   };
   std::string what;
-  if (from.address() == to.address()) what = "is what is to be copied";
+  if (from.shown() == to.shown()) what = "is what is to be copied";
   if (is_below(to, from)) what = fmt::format("lies in '{}'", from.shown());
   if (is_below(from, to)) what = fmt::format("holds '{}' already", from.shown());
   if (what.empty()) return;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
-#include <future>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -11,12 +10,11 @@
 #include <ffkit/base/crc32c.h>
 #include <ffkit/format/shard_reader.h>
 
-#include "base/make_error.h"
 #include "format/dataset/dataset_files.h"
 #include "format/reader/open_shards.h"
-#include "format/shard/shard_file.h"
 #include "input/cancel.h"
 #include "storage/reader/random_reader.h"
+#include "storage/stores/arriving.h"
 
 namespace ffkit {
 namespace {
@@ -78,14 +76,15 @@ class PlainReader final : public EndsReader {
       : EndsReader(file.place.shown(), num_bytes), file_(file), version_(std::move(version)) {
     const int64_t end_bytes = std::min(size_, kEndBytes);
     end_.resize(static_cast<size_t>(end_bytes));
-    if (end_bytes > 0) file_.store->read(file_.place.address(), size_ - end_bytes, end_, version_);
+    if (end_bytes > 0)
+      file_.store->read(file_.place.address(), size_ - end_bytes, end_, {size_, version_});
     begin_.resize(static_cast<size_t>(std::min(size_ - end_bytes, kBeginBytes)));
-    if (!begin_.empty()) file_.store->read(file_.place.address(), 0, begin_, version_);
+    if (!begin_.empty()) file_.store->read(file_.place.address(), 0, begin_, {size_, version_});
   }
 
  private:
   void read_between(int64_t offset, std::span<std::byte> out, int64_t) const override {
-    file_.store->read(file_.place.address(), offset, out, version_);
+    file_.store->read(file_.place.address(), offset, out, {size_, version_});
   }
 
   const StoredFile file_;
@@ -212,30 +211,17 @@ class Pieces {
     if (underway_.empty()) return {};
     current_ = underway_.front();
     underway_.pop_front();
-    current_->arrived.get();
+    current_->wait();
     return current_->bytes;
   }
 
  private:
-  struct Piece {
-    explicit Piece(size_t num_bytes) : bytes(num_bytes), arrived(promise.get_future()) {}
-    std::vector<std::byte> bytes;
-    std::promise<void> promise;
-    std::future<void> arrived;
-  };
-
   void ask() {
     const int64_t num_bytes = std::min(kPieceBytes, num_bytes_ - asked_);
-    const auto piece = std::make_shared<Piece>(static_cast<size_t>(num_bytes));
+    const auto piece = std::make_shared<Arriving>(static_cast<size_t>(num_bytes));
     underway_.push_back(piece);
-    file_.store->read(file_.place.address(), asked_, piece->bytes, version_,
-                      [piece](const std::exception_ptr& error) {
-                        if (error == nullptr) {
-                          piece->promise.set_value();
-                        } else {
-                          piece->promise.set_exception(error);
-                        }
-                      });
+    file_.store->read(file_.place.address(), asked_, piece->bytes, {num_bytes_, version_},
+                      tells(piece));
     asked_ += num_bytes;
   }
 
@@ -243,8 +229,8 @@ class Pieces {
   const int64_t num_bytes_;
   const std::string version_;
   int64_t asked_ = 0;
-  std::deque<std::shared_ptr<Piece>> underway_;
-  std::shared_ptr<Piece> current_;
+  std::deque<std::shared_ptr<Arriving>> underway_;
+  std::shared_ptr<Arriving> current_;
 };
 
 ObjectFacts facts_of(const StoredFile& file) {

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <atomic>
-#include <string>
 
 #include <ffkit/format/manifest.h>
 

@@ -1,13 +1,10 @@
 #include "input/grouped_source.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <stdexcept>
-#include <utility>
 
 #include <ffkit/base/option_names.h>
 
+#include "base/printable.h"
 #include "input/input_file.h"
 #include "input/source_error.h"
 #include "places/brace_list.h"
@@ -26,7 +23,7 @@ std::string words_of_group(const std::vector<SourceFile>& files) {
 
 }  // namespace
 
-GroupedSource::GroupedSource(std::filesystem::path path, FileListing listing, Open open,
+GroupedSource::GroupedSource(fs::path path, FileListing listing, Open open,
                              const ConvertOptions& options)
     : path_(std::move(path)),
       listing_(std::move(listing)),
@@ -157,7 +154,7 @@ int64_t GroupedSource::sample_bytes(size_t split, int64_t index) const {
 }
 
 std::string GroupedSource::describe(size_t split, int64_t index) const {
-  return is_of_files(split) ? shown_place(file(split, index).path)
+  return is_of_files(split) ? without_marks(shown_place(file(split, index).path))
                             : rest_->describe(behind(split), index);
 }
 

@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 #include <tbb/enumerable_thread_specific.h>
 
 #include <algorithm>
@@ -6,12 +5,11 @@
 #include <string>
 #include <vector>
 
-#include <ffkit/base/error.h>
 #include <ffkit/converter/image_storage.h>
 #include <ffkit/image/dct_picture.h>
+#include <ffkit/image/exif.h>
 #include <ffkit/image/image_codec.h>
 #include <ffkit/image/image_resizer.h>
-#include <ffkit/image/orientation.h>
 
 #include "base/fnv.h"
 #include "base/make_error.h"
@@ -131,7 +129,10 @@ ImageStorer::~ImageStorer() = default;
 ImageStorer::Stored ImageStorer::store(std::span<const std::byte> image, std::string_view id,
                                        SampleBuffers& buffers, std::string_view picture) const {
   try {
-    return impl_->convert(impl_->thread_codecs.local(), image, id, buffers, picture);
+    const Stored stored = impl_->convert(impl_->thread_codecs.local(), image, id, buffers, picture);
+    const bool is_made = stored.bytes.data() != image.data() && !is_dct_picture(image);
+    if (is_made) buffers.made_from(stored.bytes, image);
+    return stored;
   } catch (const Error& error) {
     if (buffers.on_error() != OnError::keep || is_out_of_memory(error)) throw;
     buffers.report({error.what(), kKeptAsItIs, std::string(picture)});

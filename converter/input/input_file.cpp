@@ -5,10 +5,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <utility>
-#include <vector>
 
 #include <ffkit/base/crc32c.h>
+#include <ffkit/converter/source.h>
 
 #include "base/make_error.h"
 #include "storage/addresses/place.h"
@@ -136,7 +135,7 @@ std::string read_source_text(const std::filesystem::path& path, int64_t max_byte
   return text;
 }
 
-uint32_t crc32c_of(const InputFile& file) {
+SourceInput input_of(std::string name, const InputFile& file) {
   constexpr int64_t kChunkBytes = 1 << 20;
   std::vector<std::byte> chunk(static_cast<size_t>(std::min(kChunkBytes, file.size())));
   uint32_t crc = 0;
@@ -146,7 +145,28 @@ uint32_t crc32c_of(const InputFile& file) {
     file.read_at(offset, piece);
     crc = crc32c(piece, crc);
   }
-  return crc;
+  return {.name = std::move(name), .num_bytes = file.size(), .crc32c = crc};
+}
+
+std::string dangling_link(const std::filesystem::path& path) {
+  if (Place(path).is_in_store()) return {};  // stores have no links
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0 || !S_ISLNK(status.st_mode)) return {};
+  if (::stat(path.c_str(), &status) == 0) return {};
+  const int error = errno;
+  if (error != ENOENT && error != ENOTDIR && error != ELOOP) return {};
+  std::error_code ignored;
+  const std::string target = std::filesystem::read_symlink(path, ignored).string();
+  if (error == ELOOP) {
+    return fmt::format("is a link to '{}', which leads back to it; take it away", target);
+  }
+  return fmt::format(
+      "is a link to '{}', which is not there; bring that back, or take the link away", target);
+}
+
+void refuse_dangling_link(const std::filesystem::path& path) {
+  const std::string fault = dangling_link(path);
+  if (!fault.empty()) throw error_at(path, ErrorCode::not_found, fault);
 }
 
 }  // namespace ffkit

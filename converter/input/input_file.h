@@ -17,6 +17,8 @@
 
 namespace ffkit {
 
+struct SourceInput;
+
 struct FileStamp {
   int64_t num_bytes = 0;
   // Since 1970; of an object a number made of its version (version_number()).
@@ -72,7 +74,18 @@ std::vector<std::byte> read_source_bytes(const std::filesystem::path& path,
 std::string read_source_text(const std::filesystem::path& path,
                              int64_t max_bytes = kMaxWholeFileBytes);
 
-// CRC-32C of the whole file, which is read once.
-uint32_t crc32c_of(const InputFile& file);
+// What a manifest says of `file`, as `name`, with the CRC-32C of it all, which is read once.
+SourceInput input_of(std::string name, const InputFile& file);
+
+// Links that lead to nothing, such as those to a disk that is not mounted. What looks for files
+// passes over them without a word.
+
+// What is wrong with the link at `path` when it leads to nothing: "is a link to '/data/val', which
+// is not there; bring that back, or take the link away". Empty for everything else, what is not
+// there itself included. Never throws for what the disk says.
+std::string dangling_link(const std::filesystem::path& path);
+
+// Throws Error(not_found) with dangling_link() where it says something.
+void refuse_dangling_link(const std::filesystem::path& path);
 
 }  // namespace ffkit

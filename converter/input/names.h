@@ -1,7 +1,6 @@
 // Lists of names that are given for an option, such as splits.
 #pragma once
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -32,5 +31,11 @@ void require_names(const char* option, const std::vector<std::string>& given,
 inline void require_different(const char* option, const std::vector<std::string>& given) {
   require_names(option, given, given);
 }
+
+// Names of splits as people write them.
+
+// The split called `word`, as the trainer looks for it: "val" for "Validation" and "valid", "train"
+// for "Training", "train2017" for "Train2017". Empty for a word that is no split's name.
+std::string split_called(std::string word);
 
 }  // namespace ffkit

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <charconv>
 
 #include <ffkit/base/compression.h>
@@ -160,6 +158,11 @@ void describe(ConvertOptions& options, OptionTable& table) {
            "the same")
       .set_size()
       .set_range(1, 1LL << 60);
+  table.add("license", options.attribution.license,
+            "License of the data, which the manifest has and ffinspect info shows: \"CC BY 4.0\"");
+  table.add("data-source", options.attribution.source,
+            "Where the data come from, for the manifest: an address, a paper, a person");
+  table.add("note", options.attribution.note, "What else is to be known of the data");
   table.add("resume", options.resume,
             "Continues what the same command left in DST when it was stopped; begins when there is "
             "nothing. Without it, what is left is removed first");

@@ -1,11 +1,15 @@
-// Numbers for tensor fields, in a sample's buffers.
+// A sample's buffers: numbers for tensor fields, and the limit of its bytes.
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <span>
 #include <vector>
 
+#include <ffkit/base/option_names.h>
 #include <ffkit/converter/source.h>
+
+#include "base/make_error.h"
 
 namespace ffkit {
 
@@ -34,6 +38,18 @@ template <typename T>
 void set_copy(RecordBuilder& record, size_t field, std::span<const T> values,
               std::vector<int64_t> shape, SampleBuffers& buffers) {
   set_array<T>(record, field, array_copy<T>(buffers, values), std::move(shape));
+}
+
+// The limit of a sample's bytes, which --max-sample-bytes sets.
+
+// Throws Error(unsupported), at `where`, for a sample with more than `max_bytes`.
+inline void require_sample_size(int64_t num_bytes, int64_t max_bytes,
+                                const ErrorContext& where = {}) {
+  if (num_bytes <= max_bytes) return;
+  throw error_of(ErrorCode::unsupported,
+                 "has {} bytes, and a sample may have {}; take it away, or raise the limit with {}",
+                 num_bytes, max_bytes, option_name("max_sample_bytes"))
+      .within(where);
 }
 
 }  // namespace ffkit

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cstring>
 
 #include <ffkit/converter/source.h>
@@ -23,6 +22,10 @@ std::string_view SampleBuffers::text(std::string_view value) {
   return {reinterpret_cast<const char*>(copy.data()), copy.size()};
 }
 
+void SampleBuffers::made_from(std::span<const std::byte> stored, std::span<const std::byte> file) {
+  originals_.push_back({file_sum(stored), file_sum(file)});
+}
+
 void SampleBuffers::clear() {
   constexpr size_t kKeptBytes = 1 << 20;
   for (auto& block : blocks_) {
@@ -30,6 +33,8 @@ void SampleBuffers::clear() {
   }
   num_used_ = 0;
   problems_.clear();
+  originals_.clear();
+  content_ = {};
 }
 
 namespace {

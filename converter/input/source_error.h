@@ -2,6 +2,7 @@
 // reads samples says of them that they are about the sample.
 #pragma once
 
+#include <filesystem>
 #include <utility>
 
 #include "base/make_error.h"
@@ -9,19 +10,20 @@
 
 namespace ffkit {
 
+// Of the engine and its sources.
+namespace fs = std::filesystem;
+
 // As error_at() and io_error_at(), of ErrorSubject::source.
-inline Error source_error(const std::filesystem::path& path, ErrorCode code,
-                          const std::string& message) {
+inline Error source_error(const fs::path& path, ErrorCode code, const std::string& message) {
   return error_at(shown_place(path), code, message).with_subject(ErrorSubject::source);
 }
 template <typename First, typename... Rest>
-Error source_error(const std::filesystem::path& path, ErrorCode code,
-                   fmt::format_string<First, Rest...> message, First&& first, Rest&&... rest) {
+Error source_error(const fs::path& path, ErrorCode code, fmt::format_string<First, Rest...> message,
+                   First&& first, Rest&&... rest) {
   return source_error(
       path, code, fmt::format(message, std::forward<First>(first), std::forward<Rest>(rest)...));
 }
-inline Error source_io_error(const std::filesystem::path& path, const std::string& message,
-                             int errno_value) {
+inline Error source_io_error(const fs::path& path, const std::string& message, int errno_value) {
   return io_error_at(shown_place(path), message, errno_value).with_subject(ErrorSubject::source);
 }
 

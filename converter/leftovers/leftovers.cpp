@@ -1,14 +1,10 @@
 #include <fcntl.h>
-#include <fmt/format.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <deque>
-#include <functional>
 #include <set>
-#include <utility>
 
 #include <ffkit/converter/leftovers.h>
 #include <ffkit/format/dataset.h>
@@ -19,14 +15,11 @@
 #include "base/make_error.h"
 #include "output/own_names.h"
 #include "output/store_claim.h"
-#include "output/store_parts.h"
 #include "storage/addresses/place.h"
 #include "storage/stores/object_store.h"
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
 
 std::string last_name(const std::string& address) {
   return address.substr(address.rfind('/') + 1);
@@ -54,7 +47,7 @@ bool is_upload_of_living(const std::string& name) {
   const char* const begin = name.data() + kBegin.size();
   const auto [end, error] = std::from_chars(begin, name.data() + name.size(), process);
   if (error != std::errc() || process <= 0) return false;
-  return ::kill(process, 0) == 0 || errno == EPERM;
+  return is_running(process);
 }
 
 // A folder of the data set: its own, or that of a split.

@@ -1,12 +1,10 @@
 #include "merge/folder_lock.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <system_error>
-#include <utility>
 
 #include "base/file/file.h"
 #include "base/make_error.h"

@@ -2,7 +2,6 @@
 #include <chrono>
 #include <optional>
 #include <system_error>
-#include <utility>
 
 #include <ffkit/converter/merge.h>
 #include <ffkit/format/dataset_writer.h>
@@ -17,11 +16,9 @@
 #include "output/destination.h"
 #include "output/destination_checks.h"
 #include "output/own_names.h"
-#include "output/split_summary.h"
 #include "output/store_parts.h"
 #include "pack/report.h"
 #include "places/place.h"
-#include "storage/addresses/place.h"
 
 namespace ffkit {
 
@@ -35,16 +32,30 @@ ShardTransfer parse_shard_transfer(std::string_view name) {
   return value_of(kShardTransferNames, name, "transfer");
 }
 
+constexpr EnumName<Duplicates> kDuplicatesNames[] = {{Duplicates::fail, "fail"},
+                                                     {Duplicates::keep, "keep"}};
+std::string_view to_string(Duplicates duplicates) {
+  return name_of(kDuplicatesNames, duplicates);
+}
+
+Duplicates parse_duplicates(std::string_view name) {
+  return value_of(kDuplicatesNames, name, "duplicates");
+}
+
 void describe(MergeOptions& options, OptionTable& table) {
   table.add_choice(
       "transfer", options.transfer, parse_shard_transfer, names_in(kShardTransferNames),
       "How shards come into DST. link: hard links, and copies where they cannot be linked; move: "
       "removes them from the sources when the result is safe on disk; copy: copies them");
+  table.add_choice(
+      "duplicates", options.duplicates, parse_duplicates, names_in(kDuplicatesNames),
+      "What becomes of records of SRC that are there already, by the bytes of the files that they "
+      "are made from. fail: nothing is joined; keep: they are there twice");
+  table.add("duplicate-ids", options.duplicate_ids,
+            "Writes the ids of such records to this file, one on each line");
 }
 
 namespace {
-
-namespace fs = std::filesystem;
 
 // Exceptions of other types have no place behind a public function.
 template <typename Action>
@@ -219,7 +230,7 @@ ConvertSummary merge(const fs::path& destination, const std::vector<fs::path>& s
   Destination::require_usable(destination);
   refuse_destination_inside(sources, destination);
   FolderLocks locks;
-  MergePlan plan(options.note);
+  MergePlan plan(options);
   add_sources(sources, options, locks, plan);
   const std::vector<PlannedSplit> splits = plan.splits();
 
@@ -254,7 +265,7 @@ ConvertSummary append(const fs::path& destination, const std::vector<fs::path>& 
   FolderLocks locks;
   locks.add(destination, FolderLocks::Use::change, options.note);
   const fs::path folder = fs::canonical(destination);
-  MergePlan plan(options.note);
+  MergePlan plan(options);
   plan.set_destination(folder);
   add_sources(sources, options, locks, plan);
   const std::vector<PlannedSplit> splits = plan.splits();

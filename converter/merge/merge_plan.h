@@ -2,17 +2,57 @@
 // merge_rules.h. Looks at manifests and shards, changes nothing.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
+#include <ffkit/converter/merge.h>
+#include <ffkit/format/content_sum.h>
 #include <ffkit/format/manifest.h>
 
 namespace ffkit {
+
+// Which records are there twice when data sets are joined: those of equal content
+// (identity/record_content.h), whatever their names, order, sizes and codes.
+//
+// Records that have no files are numbers and texts, of which equal ones are there by chance: sets
+// of these are the same data where all records of one are in the other.
+
+// The sums of a split's records. One whose files are in another form in the record has two: theirs,
+// which its shard keeps, and that of its own bytes.
+struct SplitContents {
+  struct Key {
+    ContentSum sum;
+    int64_t record = 0;
+    bool is_kept = false;
+
+    auto operator<=>(const Key&) const = default;
+  };
+  std::filesystem::path folder;  // of the split
+  std::string name;              // of its set, in messages
+  bool has_files = false;
+  int64_t num_records = -1;  // not read yet
+  std::vector<Key> keys;     // sorted
+};
+
+class ContentIndex {
+ public:
+  // The records of the split in `folder` are in the result; they are read when they are asked for.
+  void add(std::filesystem::path folder, std::string name);
+  // Throws Error(invalid_argument), naming the first equal pair, where records of the split in
+  // `folder` are in the result already; writes their ids where `options` ask for that. Then adds
+  // it, as `name`.
+  void require_new(const std::filesystem::path& folder, const std::string& name,
+                   const MergeOptions& options);
+
+ private:
+  std::vector<SplitContents> splits_;
+};
 
 // The shards of a split that one source brings.
 struct SourceShards {
@@ -30,6 +70,8 @@ struct PlannedSplit {
   bool is_conversion = false;
   // And their shards are numbered by groups of files, whichever part makes them.
   bool is_of_groups = false;
+  // What is in the result; shared by copies of the plan.
+  std::shared_ptr<ContentIndex> contents = std::make_shared<ContentIndex>();
 
   // The destination's manifest with the sources' shards, called `shard_names`, behind its own.
   Manifest joined(const std::vector<std::string>& shard_names) const;
@@ -41,7 +83,8 @@ struct PlannedSplit {
 
 class MergePlan {
  public:
-  explicit MergePlan(std::function<void(const std::string&)> note = {}) : note_(std::move(note)) {}
+  // `options` must outlive the plan.
+  explicit MergePlan(const MergeOptions& options) : options_(options) {}
 
   // The data set that is added to. Before any source.
   void set_destination(const std::filesystem::path& folder);
@@ -64,7 +107,7 @@ class MergePlan {
                          const std::filesystem::path& folder);
   PlannedSplit& find_or_add(const std::string& name, const Manifest& first);
 
-  std::function<void(const std::string&)> note_;
+  const MergeOptions& options_;
   std::set<std::filesystem::path> folders_;  // canonical
   std::vector<PlannedSplit> splits_;
   Manifest classes_from_;  // the first that has classes

@@ -1,16 +1,16 @@
 #include "merge/merge_rules.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <map>
 #include <tuple>
 
+#include <ffkit/base/option_names.h>
 #include <ffkit/converter/source_kind.h>
 #include <ffkit/format/dataset.h>
 
+#include "base/left_out.h"
 #include "base/make_error.h"
 #include "output/own_names.h"
-#include "plan/part_range.h"
 #include "plan/plan_fingerprint.h"
 
 namespace ffkit {
@@ -50,13 +50,6 @@ int64_t num_shared_shards(const Manifest& manifest, const std::vector<ManifestSh
   });
 }
 
-bool share_samples(const Manifest& a, const Manifest& b) {
-  const std::vector<std::string> listed = listed_samples(a);
-  return std::ranges::any_of(listed_samples(b), [&](const std::string& samples) {
-    return std::ranges::find(listed, samples) != listed.end();
-  });
-}
-
 // The rule of the kind that such splits are of; null where it has none.
 const MergeRule* rule_of(const std::string& split, const Schema& schema) {
   for (const SourceKind& kind : source_kinds()) {
@@ -65,6 +58,90 @@ const MergeRule* rule_of(const std::string& split, const Schema& schema) {
     }
   }
   return nullptr;
+}
+
+bool is_part(const SourceShards& source) {
+  return source.manifest.options.contains(kPart);
+}
+
+PartRange part_range(const SourceShards& part) {
+  const auto found = part.manifest.options.find(kPart);
+  if (found == part.manifest.options.end()) {
+    refuse_source(
+        part.folder,
+        "is no part of a conversion, but others are; merge those first, then merge the result");
+  }
+  const std::optional<PartRange> range = parse_part_range(found->second);
+  if (!range) {
+    refuse_source(part.folder,
+                  fmt::format("does not say which shards it has: '{}'", found->second));
+  }
+  return *range;
+}
+
+void erase_part(std::map<std::string, std::string>& options) {
+  for (const char* key : {kPart, kPartPlan, kPartOnError}) {
+    options.erase(key);
+  }
+}
+
+std::string option_of(const SourceShards& part, const std::string& key) {
+  return option_in(part.manifest, key);
+}
+
+// What an option is in one part and in the other, for the first that differs; empty when none does.
+std::string option_difference(const SourceShards& part, const SourceShards& first) {
+  auto options = part.manifest.options;
+  auto others = first.manifest.options;
+  erase_part(options);
+  erase_part(others);
+  options.merge(std::map(others));
+  for (const auto& [key, unused] : options) {
+    const std::string mine = option_of(part, key);
+    const std::string theirs = option_of(first, key);
+    if (mine != theirs) return fmt::format("{} is '{}' against '{}'", key, mine, theirs);
+  }
+  return {};
+}
+
+// Parts are put together only when one machine would have made them all.
+void require_same_conversion(const SourceShards& part, const SourceShards& first) {
+  const std::string other = first.folder.string();
+  if (const std::string difference = option_difference(part, first); !difference.empty()) {
+    refuse_source(part.folder,
+                  fmt::format("was converted with other options than {}: {}", other, difference));
+  }
+  if (part.manifest.created_by != first.manifest.created_by) {
+    refuse_source(part.folder,
+                  fmt::format("was made by '{}', but {} by '{}'; use one program for all parts",
+                              part.manifest.created_by, other, first.manifest.created_by));
+  }
+  const std::string plan = option_of(part, kPartPlan);
+  if (plan.empty() || plan != option_of(first, kPartPlan) ||
+      part_range(part).num_shards != part_range(first).num_shards) {
+    refuse_source(
+        part.folder,
+        fmt::format("was converted from another source than {}, with other samples, sizes or "
+                    "labels; make one of them again, from the same data",
+                    other));
+  }
+}
+
+// A part that was to fail at a bad sample has none; of the others, all are to leave bad samples
+// out, or all to keep them.
+void require_same_on_error(const std::vector<SourceShards>& parts) {
+  const SourceShards* lenient = nullptr;
+  for (const SourceShards& part : parts) {
+    const std::string on_error = option_of(part, kPartOnError);
+    if (on_error.empty() || on_error == "fail") continue;
+    if (lenient == nullptr) lenient = &part;
+    if (const std::string other = option_of(*lenient, kPartOnError); other != on_error) {
+      refuse_source(part.folder,
+                    fmt::format("was converted with {}, but {} with {}; make one of them again",
+                                option_set("on_error", on_error), lenient->folder.string(),
+                                option_set("on_error", other)));
+    }
+  }
 }
 
 }  // namespace
@@ -76,14 +153,6 @@ void refuse_source(const fs::path& path, const std::string& message) {
 std::string option_in(const Manifest& manifest, const std::string& key) {
   const auto found = manifest.options.find(key);
   return found == manifest.options.end() ? "" : found->second;
-}
-
-std::vector<std::string> listed_samples(const Manifest& manifest) {
-  std::vector<std::string> listed;
-  for (const auto& [key, value] : manifest.source) {
-    if (key == kSamples || key.starts_with(fmt::format("{}_", kSamples))) listed.push_back(value);
-  }
-  return listed;
 }
 
 std::string class_difference(const Manifest& mine, const Manifest& theirs) {
@@ -130,7 +199,13 @@ void require_same_fields(const PlannedSplit& split, const Manifest& manifest,
 void require_same_meaning(const PlannedSplit& split, const Manifest& manifest,
                           const fs::path& folder) {
   const MergeRule* const rule = rule_of(split.name, manifest.schema);
-  if (rule == nullptr) return;
+  if (rule == nullptr) {
+    // Its kind may have one that this build does not know.
+    if (const auto kind = manifest.source.find("kind"); kind != manifest.source.end()) {
+      errors_only(folder, [&] { require_built("source", kind->second); });
+    }
+    return;
+  }
   for (const char* key : rule->options) {
     const auto value = [key](const Manifest& of) {
       const auto found = of.options.find(key);
@@ -156,11 +231,11 @@ bool holds_shards(const PlannedSplit& split, const Manifest& manifest) {
          num_shared_shards(split.manifest, manifest.shards) == std::ssize(manifest.shards);
 }
 
-void require_new_records(const PlannedSplit& split, const Manifest& manifest,
-                         const fs::path& folder) {
+void require_new_records(PlannedSplit& split, const Manifest& manifest, const fs::path& folder,
+                         const MergeOptions& options) {
   // Of sets whose records refer to each other by number, require_kept_references() says what is
   // wrong: two may well share their maps.
-  if (manifest.options.contains(kReferences)) return;
+  if (manifest.options.contains(kReferences) || options.duplicates == Duplicates::keep) return;
   const auto require = [&](const Manifest& other, const std::string& name) {
     const int64_t num_shared = num_shared_shards(other, manifest.shards);
     if (num_shared > 0) {
@@ -169,17 +244,14 @@ void require_new_records(const PlannedSplit& split, const Manifest& manifest,
                                 "would be in the result twice",
                                 num_shared, manifest.shards.size(), split.name, name));
     }
-    // Parts of one conversion list the same samples; join_parts() says whether they fit.
-    if (manifest.options.contains(kPart) || !share_samples(manifest, other)) return;
-    refuse_source(folder,
-                  fmt::format("the records of split '{}' are made from the same samples as records "
-                              "of {}: each would be in the result twice",
-                              split.name, name));
   };
   if (!split.is_new) require(split.manifest, "the destination");
   for (const SourceShards& source : split.sources) {
     require(source.manifest, source.data_set.string());
   }
+  // Of the parts of one conversion, join_parts() says whether they fit.
+  if (manifest.options.contains(kPart)) return;
+  split.contents->require_new(folder / split.name, folder.string(), options);
 }
 
 void require_kept_references(const PlannedSplit& split) {
@@ -196,6 +268,42 @@ void require_kept_references(const PlannedSplit& split) {
             "afterwards: only the parts of one conversion can be joined",
             split.name));
   }
+}
+
+void join_parts(PlannedSplit& split) {
+  if (!split.is_new) {
+    const auto found = std::ranges::find_if(split.sources, is_part);
+    if (found == split.sources.end() && !split.manifest.options.contains(kPart)) return;
+    refuse_source(found == split.sources.end() ? fs::path(split.name) : found->folder,
+                  "is a part of a conversion; join all parts with merge, then append the result");
+  }
+  if (std::ranges::none_of(split.sources, is_part)) return;
+  std::ranges::sort(split.sources, {},
+                    [](const SourceShards& p) { return part_range(p).begin_shard; });
+  const SourceShards& first = split.sources.front();
+  int64_t next = 0;
+  const auto require_up_to = [&](int64_t begin) {
+    if (begin > next) {
+      refuse_source(first.folder,
+                    fmt::format("{} {} to {} of split '{}' are missing: give all parts of "
+                                "the conversion",
+                                part_range(first).noun(), next, begin - 1, split.name));
+    }
+  };
+  for (const SourceShards& part : split.sources) {
+    require_same_conversion(part, first);
+    const PartRange range = part_range(part);
+    require_up_to(range.begin_shard);
+    if (range.begin_shard < next) refuse_source(part.folder, "is a part that is given twice");
+    next = range.end_shard;
+  }
+  require_up_to(part_range(first).num_shards);
+  require_same_on_error(split.sources);
+  split.is_conversion = true;
+  split.manifest = first.manifest;
+  erase_part(split.manifest.options);
+  split.manifest.shards.clear();
+  split.is_of_groups = part_range(first).are_groups;
 }
 
 }  // namespace ffkit

@@ -15,8 +15,6 @@ namespace ffkit {
 [[noreturn]] void refuse_source(const std::filesystem::path& path, const std::string& message);
 // The manifest's option `key`; empty where it has none.
 std::string option_in(const Manifest& manifest, const std::string& key);
-// What the records of a manifest were made from: SampleListing::samples of each conversion in it.
-std::vector<std::string> listed_samples(const Manifest& manifest);
 
 // What is not the same in the classes of both; empty where nothing is.
 std::string class_difference(const Manifest& mine, const Manifest& theirs);
@@ -32,13 +30,13 @@ void require_same_meaning(const PlannedSplit& split, const Manifest& manifest,
 bool is_shared_and_there(const PlannedSplit& split, const Manifest& manifest);
 // All shards of `manifest` are in the destination: there is nothing to add.
 bool holds_shards(const PlannedSplit& split, const Manifest& manifest);
-// Nothing is there twice: neither shards nor records of the same samples.
-void require_new_records(const PlannedSplit& split, const Manifest& manifest,
-                         const std::filesystem::path& folder);
+// Nothing is there twice: neither shards nor records of the same files. Adds what is in `folder`.
+void require_new_records(PlannedSplit& split, const Manifest& manifest,
+                         const std::filesystem::path& folder, const MergeOptions& options);
 // Records that refer to each other by number stay what they are, or are parts of one conversion.
 void require_kept_references(const PlannedSplit& split);
 
-// part_join.cpp: where the sources are parts of a conversion, all of its parts are there, and one
+// Where the sources are parts of a conversion, all of its parts are there, and one
 // machine would have made them. Sorts them, and makes the split's manifest that of the conversion.
 void join_parts(PlannedSplit& split);
 

@@ -1,6 +1,5 @@
 #include "merge/shard_mover.h"
 
-#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>

@@ -1,7 +1,5 @@
 #include "merge/store_merge.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -10,9 +8,9 @@
 #include <ffkit/format/dataset.h>
 
 #include "base/make_error.h"
+#include "base/printable.h"
 #include "input/cancel.h"
 #include "merge/merge_plan.h"
-#include "output/destination.h"
 #include "output/own_names.h"
 #include "output/store_claim.h"
 #include "output/store_parts.h"
@@ -22,8 +20,6 @@
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
 
 void require_finished(const std::vector<PartThere>& parts, const fs::path& data_set) {
   if (parts.empty()) {
@@ -70,7 +66,7 @@ std::vector<Manifest> merge_claimed(const fs::path& data_set, StoreClaim& claim,
                                     const MergeOptions& options) {
   const std::vector<PartThere> parts = list_parts(data_set);
   require_finished(parts, data_set);
-  MergePlan plan(options.note);
+  MergePlan plan(options);
   for (const PartThere& part : parts) plan.add_part(part.folder, part.splits);
   const std::vector<PlannedSplit> splits = plan.splits();
   std::vector<Manifest> manifests;
@@ -121,8 +117,8 @@ MergedParts merge_parts_when_complete(const fs::path& data_set, int64_t count,
     claim.emplace(data_set, options.note, [&] { throw_if_cancelled(options.cancel); });
   } catch (const Error& error) {
     // Said of the data set itself: another process has the claim.
-    const bool is_other =
-        error.code() == ErrorCode::invalid_argument && error.context().path == data_set.native();
+    const bool is_other = error.code() == ErrorCode::invalid_argument &&
+                          error.context().path == without_marks(data_set.native());
     if (!is_other) throw;
     merged.merged_by_other = true;
     return merged;

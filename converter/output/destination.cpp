@@ -1,12 +1,7 @@
 #include "output/destination.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <utility>
-#include <vector>
 
-#include <ffkit/base/error.h>
 #include <ffkit/format/dataset.h>
 
 #include "base/make_error.h"
@@ -15,8 +10,6 @@
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
 
 // Whether a marker's folder holds what is made again from sources that are there.
 bool is_quickly_made(const UnfinishedMarker& marker) {

@@ -1,12 +1,9 @@
 #include "output/destination_checks.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <limits>
 #include <new>
-#include <string_view>
 #include <system_error>
 
 #include "base/make_error.h"
@@ -107,20 +104,8 @@ Error current_error(const fs::path& place) {
   }
 }
 
-std::string remedy_for(const Error& error) {
-  switch (error.context().errno_value) {
-    case ENOSPC:
-    case EDQUOT:
-      return "free some space";
-    case EFBIG:
-      return "raise the limit on the size of files (ulimit -f)";
-    default:
-      return {};
-  }
-}
-
 Error after_removal(const Error& error) {
-  const std::string remedy = remedy_for(error);
+  const std::string remedy = remedy_of_errno(error.context().errno_value);
   if (remedy.empty()) return error;
   const bool is_too_large = error.context().errno_value == EFBIG;
   return error.with_remedy(fmt::format(

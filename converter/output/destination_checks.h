@@ -27,10 +27,6 @@ void require_free_space(int64_t num_bytes, const std::filesystem::path& folder);
 // the exception names no path of its own.
 Error current_error(const std::filesystem::path& place);
 
-// What makes the system do what it refused, as an order: "free some space"; empty where its own
-// words say enough.
-std::string remedy_for(const Error& error);
-
 // `error` of a call that has removed what it wrote, with a remedy where there is one.
 Error after_removal(const Error& error);
 

@@ -15,7 +15,6 @@
 #include <ffkit/base/error.h>
 #include <ffkit/format/dataset.h>
 
-#include "base/make_error.h"
 #include "output/destination.h"
 #include "output/own_names.h"
 #include "output/store_claim.h"
@@ -26,8 +25,6 @@
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
 
 fs::path without_slash(const fs::path& address) {
   fs::path path = address;

@@ -19,13 +19,12 @@
 namespace ffkit {
 namespace {
 
-namespace fs = std::filesystem;
-
 // Before each sample of a gather file; only this program reads it, on the machine that wrote it.
 struct Head {
   uint64_t record_bytes = 0;  // 0 for a sample that was left out
   uint64_t stored_bytes = 0;  // 0 when the record is stored as it is
   uint64_t report_bytes = 0;
+  ContentSum content;
   uint32_t local_index = 0;  // in the shard
   uint32_t stored_crc32c = 0;
   uint32_t codec = 0;
@@ -66,6 +65,7 @@ class Gatherer : public PackSink {
       head.record_bytes = encoded.record.size();
       head.stored_crc32c = encoded.stored.crc32c;
       head.codec = static_cast<uint32_t>(encoded.stored.codec);
+      head.content = encoded.content;
       pieces_.insert(pieces_.end(), encoded.record.begin(), encoded.record.end());
       if (encoded.stored.codec != Codec::none) {
         head.stored_bytes = encoded.stored.bytes.size();
@@ -157,7 +157,7 @@ bool write_shard(const PackUnit& unit, const fs::path& path, SplitWriter& writer
                   {.bytes = sample.stored,
                    .crc32c = sample.head.stored_crc32c,
                    .codec = static_cast<Codec>(sample.head.codec)},
-                  sample.report);
+                  sample.report, sample.head.content);
   }
   const bool has_records = writer.has_records();
   writer.end();

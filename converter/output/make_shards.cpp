@@ -15,7 +15,6 @@
 #include <ffkit/base/option_names.h>
 
 #include "base/file/file.h"
-#include "base/make_error.h"
 #include "input/cancel.h"
 #include "output/destination_checks.h"
 #include "storage/addresses/place.h"
@@ -138,7 +137,7 @@ bool reads_by_gathering(const Source& source, const SplitPlan& plan,
 }  // namespace
 
 bool dislikes_scattered_reads(const Source& source, size_t split, std::span<const PackUnit> units) {
-  const std::filesystem::path archive = source.archive(split);
+  const fs::path archive = source.archive(split);
   if (archive.empty() || !is_scattered(source, split, units)) return false;
   const int fd = open_descriptor(archive, O_RDONLY | O_DIRECT);
   if (fd < 0) return false;

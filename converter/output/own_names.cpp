@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <filesystem>
 #include <system_error>
 
 #include <ffkit/format/dataset.h>
@@ -93,7 +92,7 @@ bool is_temporary_name(std::string_view name) {
 }
 
 bool is_marker_name(std::string_view name) {
-  return name == kUnfinishedMarker || ClaimFile::is_claim(std::filesystem::path(name));
+  return name == kUnfinishedMarker || ClaimFile::is_claim(fs::path(name));
 }
 
 bool is_own_name(std::string_view name) {

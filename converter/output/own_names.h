@@ -3,11 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace ffkit {
+
+namespace fs = std::filesystem;
 
 inline constexpr const char* kManifestFile = "manifest.json";
 inline constexpr const char* kReportFile = "report.jsonl";

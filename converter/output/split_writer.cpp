@@ -15,8 +15,6 @@
 
 namespace ffkit {
 
-namespace fs = std::filesystem;
-
 constexpr size_t kMostClosing = 1;
 constexpr size_t kMostClosingInStore = 4;
 
@@ -83,11 +81,11 @@ void SplitWriter::begin(int64_t shard) {
 void SplitWriter::append(int64_t sample, EncodedSample& encoded) {
   const std::string report = report_lines(source_, plan_.split, sample, encoded);
   if (encoded.error) return append({}, {}, report);
-  append(encoded.record, encoded.stored, report);
+  append(encoded.record, encoded.stored, report, encoded.content);
 }
 
 void SplitWriter::append(std::span<const std::byte> record, const StoredRecord& stored,
-                         const std::string& report) {
+                         const std::string& report, const ContentSum& content) {
   report_ += report;
   if (record.empty()) return;
   if (writer_ == nullptr) {
@@ -97,7 +95,7 @@ void SplitWriter::append(std::span<const std::byte> record, const StoredRecord& 
                                                          .compression = plan_.compression,
                                                          .expected_bytes = plan_.bytes_of(shard_)});
   }
-  writer_->append(record, stored);
+  writer_->append(record, stored, content);
 }
 
 void SplitWriter::end() {

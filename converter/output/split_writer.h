@@ -47,7 +47,7 @@ class SplitWriter : public PackSink {
   void append(int64_t sample, EncodedSample& encoded) override;
   // With what report_lines() gave for the sample before; without `record` it is left out.
   void append(std::span<const std::byte> record, const StoredRecord& stored,
-              const std::string& report);
+              const std::string& report, const ContentSum& content = {});
   void end() override;
   // Whether a sample of the present shard has a record: without any there is no shard.
   bool has_records() const { return writer_ != nullptr; }

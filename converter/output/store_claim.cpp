@@ -1,18 +1,12 @@
 #include "output/store_claim.h"
 
-#include <fmt/format.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <charconv>
 #include <random>
 #include <set>
 #include <string_view>
-#include <utility>
 #include <vector>
-
-#include <ffkit/base/error.h>
 
 #include "base/file/file_lock.h"
 #include "base/make_error.h"
@@ -213,6 +207,15 @@ std::string StoreClaim::taken_by() const {
 void StoreClaim::require_held() {
   const std::string who = taken_by();
   if (who.empty()) return;
+  const std::string address = path_.native();
+  if (address.find("//", address.find("://") + 3) != std::string::npos &&
+      list_claim_numbers(folder_).empty()) {
+    throw error_at(
+        folder_, ErrorCode::invalid_argument,
+        "the store does not keep names with two slashes in a row, as '{}' has; write the "
+        "address with one",
+        shown_address(address));
+  }
   throw error_at(folder_, ErrorCode::invalid_argument,
                  "{} has taken over, because nothing was heard of this process for {} s; wait for "
                  "it. What both wrote of the same conversion is the same",

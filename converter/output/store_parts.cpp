@@ -1,7 +1,5 @@
 #include "output/store_parts.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
 #include <chrono>
@@ -17,13 +15,10 @@
 #include "output/store_claim.h"
 #include "storage/addresses/place.h"
 #include "storage/reader/random_reader.h"
-#include "storage/stores/object_store.h"
 #include "storage/writer/file_sink.h"
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
 
 // In the plan of the marker, between a word that identifies the conversion and "8 parts".
 constexpr std::string_view kInParts = " in ";
@@ -122,10 +117,9 @@ void require_parts(const fs::path& data_set, const Listing& there, bool has_mark
 }
 
 void begin_parts(const fs::path& data_set, const ConvertPart& part, const std::string& plan) {
-  const UnfinishedMarker marker{
-      .kind = kParts,
-      .plan = fmt::format("{}{}{} parts", plan, kInParts, part.count),
-      .command = "ffconvert merge " + Place(data_set).path_on_disk().string()};
+  const UnfinishedMarker marker{.kind = kParts,
+                                .plan = fmt::format("{}{}{} parts", plan, kInParts, part.count),
+                                .command = "ffconvert merge " + Place(data_set).shown()};
   if (write_object_once(data_set / kUnfinishedMarker, to_text(marker))) return;
   // Machines may know the folder by different paths, which the command names.
   const UnfinishedMarker found = read_unfinished_marker(data_set);

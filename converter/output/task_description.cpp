@@ -1,7 +1,5 @@
 #include "output/task_description.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <random>
 #include <system_error>
@@ -34,7 +32,6 @@ TaskDescription description_in(const Json& json) {
   TaskDescription description{.is_of_group = json.contains(kNumSamples)};
   if (description.is_of_group) {
     description.num_samples = json.at(kNumSamples).get<int64_t>();
-    description.samples = json.at("samples").get<std::string>();
     description.reports = json.at("reports").get<std::vector<int64_t>>();
   } else {
     if (const int version = json.at("ffkit_task").get<int>(); version != kDescriptionVersion) {
@@ -56,13 +53,12 @@ TaskDescription description_in(const Json& json) {
 }  // namespace
 
 std::string to_text(const TaskDescription& description) {
-  Json json = description.is_of_group ? Json{{kNumSamples, description.num_samples},
-                                             {"samples", description.samples},
-                                             {"reports", description.reports}}
-                                      : Json{{"ffkit_task", kDescriptionVersion},
-                                             {"job", description.job},
-                                             {"task", description.task},
-                                             {"attempt", description.attempt}};
+  Json json = description.is_of_group
+                  ? Json{{kNumSamples, description.num_samples}, {"reports", description.reports}}
+                  : Json{{"ffkit_task", kDescriptionVersion},
+                         {"job", description.job},
+                         {"task", description.task},
+                         {"attempt", description.attempt}};
   if (!description.manifest.shards.empty()) {
     json["manifest"] = Json::parse(manifest_text(description.manifest, {}));
   }

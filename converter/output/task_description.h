@@ -30,7 +30,6 @@ struct TaskDescription {
   // Of a group.
   int64_t num_samples = 0;            // those that were left out included
   std::vector<int64_t> reports = {};  // numbers of shards about whose samples there is something
-  std::string samples = {};           // SampleListing::samples
 };
 
 std::string to_text(const TaskDescription& description);

@@ -1,6 +1,5 @@
 #include "pack/packer.h"
 
-#include <fmt/format.h>
 #include <tbb/concurrent_queue.h>
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/global_control.h>
@@ -10,7 +9,6 @@
 #include <array>
 #include <memory>
 #include <stdexcept>
-#include <utility>
 
 #include <ffkit/base/machine.h>
 
@@ -226,7 +224,7 @@ SetFields fields_of(const Source& source, size_t split, int64_t sample) {
 
 SampleEncoder::SampleEncoder(Schema schema, const CompressionOptions& compression, OnError on_error,
                              uint64_t seed)
-    : schema_(std::move(schema)), compressor_(compression) {
+    : schema_(std::move(schema)), content_(schema_), compressor_(compression) {
   builder_.emplace(schema_);
   buffers_.set_on_error(on_error);
   buffers_.set_seed(seed);
@@ -239,6 +237,7 @@ void SampleEncoder::encode(const SetFields& set_fields, EncodedSample& out) {
   try {
     set_fields(*builder_, buffers_);
     builder_->encode(out.record);
+    out.content = content_.kept(out.record, buffers_);
     out.stored = compressor_.compress(out.record);
     if (out.stored.codec != Codec::none) {
       out.compressed.assign(out.stored.bytes.begin(), out.stored.bytes.end());

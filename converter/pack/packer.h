@@ -21,12 +21,15 @@
 #include <ffkit/converter/options.h>
 #include <ffkit/converter/source.h>
 
+#include "identity/record_content.h"
+
 namespace ffkit {
 
 struct EncodedSample {
   std::vector<std::byte> record;
   StoredRecord stored;                  // points to `record` or `compressed`
   std::vector<std::byte> compressed;    // when that is smaller
+  ContentSum content;                   // for ShardWriter::append()
   std::optional<Error> error;           // set: the sample is bad and there is no record
   std::vector<SampleProblem> problems;  // of a sample that there is a record of
 
@@ -58,6 +61,7 @@ class SampleEncoder {
  private:
   const Schema schema_;
   std::optional<RecordBuilder> builder_;
+  RecordContent content_;
   RecordCompressor compressor_;
   SampleBuffers buffers_;
 };

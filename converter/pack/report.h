@@ -12,8 +12,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <ffkit/converter/source.h>
+#include <ffkit/converter/summary.h>
+#include <ffkit/format/dataset.h>
+#include <ffkit/format/manifest.h>
 
 #include "pack/packer.h"
 #include "storage/writer/file_sink.h"
@@ -82,5 +87,14 @@ class ReportFile {
 
 // The text of the report `path`; empty when there is no such file. Throws Error(io).
 std::string read_report(const std::filesystem::path& path);
+
+// What a summary says of a split.
+
+// Of a split that is written.
+SplitSummary summary_of(const Manifest& manifest, int64_t num_skipped = 0);
+
+// Sums, of those of `columns` that `split` has, in their order. Reads columns, no records.
+std::vector<std::pair<std::string, int64_t>> column_totals(const Dataset& split,
+                                                           const std::vector<std::string>& columns);
 
 }  // namespace ffkit

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
-#include <string>
 #include <string_view>
 
 #include "base/make_error.h"
@@ -74,7 +73,7 @@ void expand(const std::string& text, std::vector<fs::path>& all) {
       throw Error(ErrorCode::invalid_argument, "the list has more than a million names",
                   {.subject = ErrorSubject::source, .remedy = "give a shorter one"});
     }
-    all.emplace_back(text);
+    all.push_back(Place(text).path());
     return;
   }
   const auto [open, close] = *list;

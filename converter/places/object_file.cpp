@@ -1,8 +1,9 @@
 #include "places/object_file.h"
 
 #include <algorithm>
-#include <future>
 #include <optional>
+
+#include <ffkit/storage/cache.h>
 
 #include "base/make_error.h"
 #include "places/read_ahead.h"
@@ -15,6 +16,10 @@ namespace {
 constexpr int kReadsInRow = 3;
 constexpr int64_t kAheadRequestBytes = 4 << 20;
 constexpr int64_t kMostAheadBytes = 32 << 20;
+
+// If so many ranges have so few bytes, and most do, each would be a request.
+constexpr int64_t kManyRanges = 64;
+constexpr int64_t kSmallRangeBytes = 32 << 10;
 
 }  // namespace
 
@@ -32,9 +37,10 @@ ObjectFile::ObjectFile(const std::filesystem::path& address)
 ObjectFile::ObjectFile(const std::filesystem::path& address, const PlacedObject& listed)
     : address_(address.native()), store_(store_of(address_)), listed_(listed) {}
 
-void ObjectFile::throw_changed() const {
+void ObjectFile::throw_changed(const std::string& how) const {
   throw Error(ErrorCode::not_found,
-              "was changed after it was listed; convert it when nothing writes to it",
+              fmt::format("is not what was listed{}{}; convert it when nothing writes to it",
+                          how.empty() ? "" : ": ", how),
               {.path = shown_address(address_), .subject = ErrorSubject::source});
 }
 
@@ -44,35 +50,27 @@ std::string ObjectFile::known_version() const {
 }
 
 void ObjectFile::require_version(const std::string& found) const {
-  if (listed_.version != 0 && version_number(found) != listed_.version) throw_changed();
+  if (listed_.version != 0 && version_number(found) != listed_.version) throw_changed("");
   const std::scoped_lock lock(mutex_);
   if (version_.empty()) version_ = found;
 }
 
 void ObjectFile::read_of_store(int64_t offset, std::span<std::byte> out) const {
-  const std::string version = known_version();
-  const auto found = std::make_shared<std::string>(version);
+  std::string version = known_version();
   try {
-    if (version.empty()) {
-      const auto answer = std::make_shared<std::promise<void>>();
-      std::future<void> arrived = answer->get_future();
-      store_->read_latest(address_, offset, out, found, [answer](const std::exception_ptr& error) {
-        if (error == nullptr) {
-          answer->set_value();
-        } else {
-          answer->set_exception(error);
-        }
-      });
-      arrived.get();
+    if (const RandomReader* cached = cached_for(std::ssize(out))) {
+      cached->read_at(offset, out);
+    } else if (version.empty()) {
+      version = store_->read_latest(address_, offset, out, listed_.num_bytes);
     } else {
-      store_->read(address_, offset, out, version);
+      store_->read(address_, offset, out, {listed_.num_bytes, version});
     }
   } catch (const Error& error) {
-    // It ends before, or has another version.
-    if (error.code() == ErrorCode::corrupt) throw_changed();
+    // It ends before, or has another version or length.
+    if (error.code() == ErrorCode::corrupt) throw_changed(error.message());
     throw;
   }
-  require_version(*found);
+  require_version(version);
 }
 
 void ObjectFile::announce_what_follows(int64_t offset, int64_t num_bytes) const {
@@ -94,10 +92,22 @@ void ObjectFile::announce_what_follows(int64_t offset, int64_t num_bytes) const 
     if (end - begin < std::min(kAheadRequestBytes, listed_.num_bytes - begin)) return;
     announced_end_ = end;
   }
-  const std::string version = known_version();
+  const ObjectFacts known{listed_.num_bytes, known_version()};
   for (; begin < end; begin += kAheadRequestBytes) {
-    read_ahead::announce(address_, begin, std::min(kAheadRequestBytes, end - begin), version);
+    read_ahead::announce(address_, begin, std::min(kAheadRequestBytes, end - begin), known);
   }
+}
+
+const RandomReader* ObjectFile::cached_for(int64_t num_bytes) const {
+  const bool is_small = num_bytes <= kSmallRangeBytes;
+  const std::scoped_lock lock(mutex_);
+  ++num_scattered_;
+  if (is_small) ++num_small_;
+  if (!is_small || num_small_ < kManyRanges || num_small_ * 2 < num_scattered_) return nullptr;
+  if (cached_ != nullptr) return cached_.get();
+  if (version_.empty() || cache_options().folder.empty()) return nullptr;
+  cached_ = open_random_reader(address_, {.num_bytes = listed_.num_bytes, .version = version_});
+  return cached_.get();
 }
 
 void ObjectFile::read_at(int64_t offset, std::span<std::byte> out) const {
@@ -111,6 +121,10 @@ void ObjectFile::read_at(int64_t offset, std::span<std::byte> out) const {
   while (!out.empty()) {
     std::string version;
     size_t num_bytes = read_ahead::take(address_, offset, out, version);
+    if (num_bytes == 0 && read_ahead::fetch_pieces(address_, offset, std::ssize(out),
+                                                   {listed_.num_bytes, known_version()})) {
+      num_bytes = read_ahead::take(address_, offset, out, version);
+    }
     // What was announced of an older version is of no use, and is no change either.
     const bool is_listed = listed_.version == 0 || version_number(version) == listed_.version;
     if (num_bytes > 0 && is_listed) {
@@ -125,14 +139,20 @@ void ObjectFile::read_at(int64_t offset, std::span<std::byte> out) const {
 }
 
 void ObjectFile::announce(int64_t offset, int64_t num_bytes) const {
-  read_ahead::announce(address_, offset, std::min(num_bytes, listed_.num_bytes - offset),
-                       known_version());
+  const ObjectFacts known{listed_.num_bytes, known_version()};
+  num_bytes = std::min(num_bytes, listed_.num_bytes - offset);
+  if (read_ahead::fetch_pieces(address_, offset, num_bytes, known)) return;
+  if (const RandomReader* cached = cached_for(num_bytes)) {
+    cached->announce(offset, num_bytes);
+  } else {
+    read_ahead::announce(address_, offset, num_bytes, known);
+  }
 }
 
 void announce_range(const std::filesystem::path& path, int64_t offset, int64_t num_bytes) noexcept {
   if (!Place(path).is_in_store()) return;
   try {
-    read_ahead::announce(path.native(), offset, num_bytes, "");
+    read_ahead::announce(path.native(), offset, num_bytes, {});
   } catch (...) {  // NOLINT(bugprone-empty-catch)
     // The read says what is wrong.
   }

@@ -4,11 +4,11 @@
 #include <future>
 #include <map>
 #include <mutex>
-#include <string_view>
 #include <utility>
 
 #include "base/fnv.h"
 #include "base/make_error.h"
+#include "base/printable.h"
 #include "storage/addresses/place.h"
 #include "storage/stores/object_store.h"
 
@@ -242,7 +242,7 @@ bool has_file_at(const Place& place) {
 std::optional<fs::path> file_beside(const Place& file, const std::string& name) {
   if (shown_place(file) != file.path().native()) return std::nullopt;
   fs::path other = file.path().parent_path() / name;
-  if (!has_file_at(other)) return std::nullopt;
+  if (!are_opened_alike(file, other) || !has_file_at(other)) return std::nullopt;
   return other;
 }
 
@@ -280,7 +280,7 @@ Error told_by_path(const Error& error) {
 
 std::string absolute_name(const Place& place) {
   if (!place.is_in_store()) return fs::absolute(place.path()).string();
-  return without_slashes(shown_place(place));
+  return without_marks(without_slashes(shown_place(place)));
 }
 
 fs::path canonical_place(const Place& place) {

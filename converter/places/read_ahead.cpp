@@ -8,7 +8,9 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <vector>
 
+#include "base/machine/wait_check.h"
 #include "storage/stores/object_store.h"
 
 namespace ffkit::read_ahead {
@@ -21,12 +23,14 @@ constexpr int64_t kMaxGap = 64 << 10;
 // Enough for 1 Gb/s at half a second, and for 10 Gb/s at 50 ms.
 constexpr int64_t kWantedBytes = 64 << 20;
 constexpr int64_t kMostBytes = 2 * kWantedBytes;
+// Of objects that are fetched as a whole.
+constexpr int64_t kMostWholeBytes = 256 << 20;
 
 struct Request {
   std::string address;
   int64_t offset = 0;
   int64_t num_bytes = 0;
-  std::string version;
+  ObjectFacts known;
   int64_t num_announced = 0;           // bytes of the ranges in it
   int64_t num_taken = 0;               // of them
   std::unique_ptr<std::byte[]> bytes;  // NOLINT(modernize-avoid-c-arrays): not filled with zeros
@@ -47,18 +51,19 @@ class Requests {
   }
 
   void announce(const std::string& address, int64_t offset, int64_t num_bytes,
-                const std::string& version) {
+                const ObjectFacts& known) {
     if (num_bytes <= 0 || num_bytes > kWantedBytes) return;
+    if (fetch_pieces(address, offset, num_bytes, known)) return;
     RequestPointer to_send;
     {
       const std::scoped_lock lock(mutex_);
       has_any_ = true;
-      if (holder_of(address, offset) != nullptr) return;
+      if (holder_of(by_place_, address, offset) != nullptr) return;
       if (RequestPointer last = open_; last != nullptr) {
         const int64_t gap = offset - last->end();
-        const bool is_neighbour = last->address == address && last->version == version &&
-                                  gap >= 0 && gap <= kMaxGap &&
-                                  offset + num_bytes - last->offset <= kRequestBytes;
+        const bool is_neighbour =
+            last->address == address && last->known.version == known.version && gap >= 0 &&
+            gap <= kMaxGap && offset + num_bytes - last->offset <= kRequestBytes;
         if (is_neighbour) {
           num_kept_ += gap + num_bytes;
           last->num_bytes = offset + num_bytes - last->offset;
@@ -69,18 +74,32 @@ class Requests {
         open_ = nullptr;
       }
       make_room(num_bytes);
-      auto request = std::make_shared<Request>();
-      request->address = address;
-      request->offset = offset;
-      request->num_bytes = num_bytes;
-      request->version = version;
-      request->num_announced = num_bytes;
+      const RequestPointer request = make_request(address, offset, num_bytes, known);
       num_kept_ += num_bytes;
       by_place_[address][offset] = request;
       request->place = in_order_.insert(in_order_.end(), request);
-      open_ = std::move(request);
+      open_ = request;
     }
     if (to_send != nullptr) send(to_send);
+  }
+
+  bool fetch_pieces(const std::string& address, int64_t offset, int64_t num_bytes,
+                    const ObjectFacts& known) {
+    std::vector<RequestPointer> to_send;
+    {
+      const std::scoped_lock lock(mutex_);
+      if (!is_whole(address, known.num_bytes)) return false;
+      has_any_ = true;
+      const int64_t end = std::min(offset + num_bytes, known.num_bytes);
+      for (int64_t at = offset / kRequestBytes * kRequestBytes; at < end; at += kRequestBytes) {
+        RequestPointer& piece = pieces_[address][at];
+        if (piece != nullptr) continue;
+        piece = make_request(address, at, std::min(kRequestBytes, known.num_bytes - at), known);
+        to_send.push_back(piece);
+      }
+    }
+    for (const RequestPointer& piece : to_send) send(piece);
+    return true;
   }
 
   size_t take(const std::string& address, int64_t offset, std::span<std::byte> out,
@@ -89,12 +108,14 @@ class Requests {
     bool is_to_be_sent = false;
     {
       const std::scoped_lock lock(mutex_);
-      request = holder_of(address, offset);
+      request = holder_of(by_place_, address, offset);
+      if (request == nullptr) request = holder_of(pieces_, address, offset);
       if (request == nullptr) return 0;
       is_to_be_sent = request == open_;
       if (is_to_be_sent) open_ = nullptr;
     }
     if (is_to_be_sent) send(request);
+    wait_checked(request->has_arrived);
     if (!request->has_arrived.get()) {
       const std::scoped_lock lock(mutex_);
       forget(request);
@@ -125,7 +146,10 @@ class Requests {
     by_place_.clear();
     in_order_.clear();
     open_ = nullptr;
+    pieces_.clear();
+    whole_.clear();
     num_kept_ = 0;
+    num_whole_bytes_ = 0;
     has_any_ = false;
   }
 
@@ -139,25 +163,50 @@ class Requests {
     };
     try {
       const std::shared_ptr<ObjectStore> store = store_of(request->address);
-      if (request->version.empty()) {
-        store->read_latest(request->address, request->offset, into, request->found, done);
+      if (request->known.version.empty()) {
+        store->read_latest(request->address, request->offset, into, request->known.num_bytes,
+                           request->found, done);
       } else {
-        *request->found = request->version;
-        store->read(request->address, request->offset, into, request->version, done);
+        *request->found = request->known.version;
+        store->read(request->address, request->offset, into, request->known, done);
       }
     } catch (...) {
       done(std::current_exception());
     }
   }
 
+  using ByPlace = std::map<std::string, std::map<int64_t, RequestPointer>>;
+
+  static RequestPointer make_request(const std::string& address, int64_t offset, int64_t num_bytes,
+                                     const ObjectFacts& known) {
+    auto request = std::make_shared<Request>();
+    request->address = address;
+    request->offset = offset;
+    request->num_bytes = num_bytes;
+    request->known = known;
+    request->num_announced = num_bytes;
+    return request;
+  }
+
   // The request that has the byte at `offset`; null without one.
-  RequestPointer holder_of(const std::string& address, int64_t offset) const {
-    const auto object = by_place_.find(address);
-    if (object == by_place_.end()) return nullptr;
+  static RequestPointer holder_of(const ByPlace& requests, const std::string& address,
+                                  int64_t offset) {
+    const auto object = requests.find(address);
+    if (object == requests.end()) return nullptr;
     const auto after = object->second.upper_bound(offset);
     if (after == object->second.begin()) return nullptr;
     const RequestPointer& request = std::prev(after)->second;
     return offset < request->end() ? request : nullptr;
+  }
+
+  // Whether the object is fetched as a whole. So are all that have room together.
+  bool is_whole(const std::string& address, int64_t num_bytes) {
+    if (num_scopes_ == 0 || num_bytes <= 0) return false;
+    if (whole_.contains(address)) return true;
+    if (num_whole_bytes_ + num_bytes > kMostWholeBytes) return false;
+    whole_[address] = num_bytes;
+    num_whole_bytes_ += num_bytes;
+    return true;
   }
 
   void make_room(int64_t num_bytes) {
@@ -167,13 +216,25 @@ class Requests {
     }
   }
 
-  void forget(const RequestPointer& request) {
-    const auto object = by_place_.find(request->address);
-    if (object == by_place_.end()) return;
+  static bool erase_from(ByPlace& requests, const RequestPointer& request) {
+    const auto object = requests.find(request->address);
+    if (object == requests.end()) return false;
     const auto found = object->second.find(request->offset);
-    if (found == object->second.end() || found->second != request) return;
+    if (found == object->second.end() || found->second != request) return false;
     object->second.erase(found);
-    if (object->second.empty()) by_place_.erase(object);
+    if (object->second.empty()) requests.erase(object);
+    return true;
+  }
+
+  void forget(const RequestPointer& request) {
+    if (erase_from(pieces_, request)) {
+      num_whole_bytes_ -= request->num_bytes;
+      int64_t& rest = whole_[request->address];
+      rest -= request->num_bytes;
+      if (rest <= 0) whole_.erase(request->address);
+      return;
+    }
+    if (!erase_from(by_place_, request)) return;
     in_order_.erase(request->place);
     num_kept_ -= request->num_bytes;
     if (open_ == request) open_ = nullptr;
@@ -182,7 +243,10 @@ class Requests {
   mutable std::mutex mutex_;
   std::atomic<bool> has_any_ = false;
   int num_scopes_ = 0;
-  std::map<std::string, std::map<int64_t, RequestPointer>> by_place_;
+  ByPlace by_place_;
+  ByPlace pieces_;                        // of whole objects
+  std::map<std::string, int64_t> whole_;  // objects that are fetched as a whole, and their bytes
+  int64_t num_whole_bytes_ = 0;
   std::list<RequestPointer> in_order_;
   RequestPointer open_;  // may still grow; not sent
   int64_t num_kept_ = 0;
@@ -191,8 +255,13 @@ class Requests {
 }  // namespace
 
 void announce(const std::string& address, int64_t offset, int64_t num_bytes,
-              const std::string& version) {
-  Requests::of_process().announce(address, offset, num_bytes, version);
+              const ObjectFacts& known) {
+  Requests::of_process().announce(address, offset, num_bytes, known);
+}
+
+bool fetch_pieces(const std::string& address, int64_t offset, int64_t num_bytes,
+                  const ObjectFacts& known) {
+  return Requests::of_process().fetch_pieces(address, offset, num_bytes, known);
 }
 
 size_t take(const std::string& address, int64_t offset, std::span<std::byte> out,

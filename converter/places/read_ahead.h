@@ -5,8 +5,11 @@
 //   announce(a) announce(b) ...   neighbours are joined to requests of about 4 MiB
 //   take(a)                       waits for its request, and forgets the range
 //
-// Thread-safe, one a process. At most 128 MiB are kept: the oldest are forgotten, and are then read
-// when they are needed.
+// Objects that have 256 MiB together are fetched as a whole, in pieces of 4 MiB: their records may
+// be small, and be wanted in any order.
+//
+// Thread-safe, one a process. At most 128 MiB of ranges are kept: the oldest are forgotten, and are
+// then read when they are needed.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +17,17 @@
 #include <span>
 #include <string>
 
+#include "storage/requests/object_facts.h"
+
 namespace ffkit::read_ahead {
 
-// Has the range fetched. With a version the object must still have it.
+// Has the range fetched. What is known of the object, it must still have.
 void announce(const std::string& address, int64_t offset, int64_t num_bytes,
-              const std::string& version);
+              const ObjectFacts& known);
+
+// Has the pieces fetched that hold the range. False: the object is not fetched as a whole.
+bool fetch_pieces(const std::string& address, int64_t offset, int64_t num_bytes,
+                  const ObjectFacts& known);
 
 // Copies what begins at `offset` to `out`, as far as it was announced in one request, and returns
 // how many bytes that were; 0 where nothing was, or what was asked for failed, which a new request

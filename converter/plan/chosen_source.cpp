@@ -1,21 +1,18 @@
 #include "plan/chosen_source.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <numeric>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include <ffkit/base/option_names.h>
 
-#include "base/make_error.h"
+#include "base/printable.h"
 #include "input/cancel.h"
+#include "input/input_file.h"
 #include "input/row_values.h"
+#include "input/source_error.h"
 #include "pack/packer.h"
+#include "places/place.h"
+#include "plan/split_plan.h"
 
 namespace ffkit {
 namespace {
@@ -361,12 +358,106 @@ class Choice {
   std::string example_;               // an id of the source
 };
 
+// The lines of a file, without their ends and without those that are empty.
+std::vector<std::string> lines_of(std::string_view text, IdList& list) {
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (text.starts_with(kByteOrderMark)) {
+    text.remove_prefix(kByteOrderMark.size());
+    list.notes.push_back(
+        fmt::format("{}: begins with a byte order mark, which is left out", list.name));
+  }
+  std::vector<std::string> lines;
+  int64_t num_returns = 0;
+  while (!text.empty()) {
+    std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    if (line.ends_with('\r')) {
+      line.remove_suffix(1);
+      ++num_returns;
+    }
+    if (!line.empty()) lines.emplace_back(line);
+  }
+  if (num_returns > 0) {
+    list.notes.push_back(
+        fmt::format("{}: {} with \\r\\n; the \\r is no part of the ids", list.name,
+                    num_returns == 1 ? "1 line ends" : fmt::format("{} lines end", num_returns)));
+  }
+  return lines;
+}
+
+std::vector<std::string> ids_in_file(const fs::path& path, IdList& list) {
+  constexpr int64_t kMaxBytes = 1LL << 30;
+  const std::string text = read_source_text(path, kMaxBytes);
+  if (!is_utf8(text)) {
+    throw source_error(path, ErrorCode::invalid_argument,
+                       "is no UTF-8 text; it must have one id on each line");
+  }
+  return lines_of(text, list);
+}
+
+void sort_ids(IdList& list) {
+  std::ranges::sort(list.ids);
+  std::vector<std::string_view> repeated;
+  for (size_t i = 1; i < list.ids.size(); ++i) {
+    if (list.ids[i] != list.ids[i - 1]) continue;
+    if (repeated.empty() || repeated.back() != list.ids[i]) repeated.emplace_back(list.ids[i]);
+  }
+  if (!repeated.empty()) {
+    list.notes.push_back(fmt::format(
+        "{}: {} more than once, and {}: {}", list.name,
+        repeated.size() == 1 ? "1 id is there" : fmt::format("{} ids are there", repeated.size()),
+        repeated.size() == 1 ? "counts once" : "count once", some_ids(repeated)));
+  }
+  list.ids.erase(std::unique(list.ids.begin(), list.ids.end()), list.ids.end());
+}
+
 }  // namespace
 
 std::unique_ptr<Source> choose_samples(const Source& source, const ConvertOptions& options) {
   std::optional<IdList> list = read_id_list(options);
   if (!list) return nullptr;
   return Choice(source, options, *std::move(list)).make();
+}
+
+std::string IdList::summary() const {
+  PlanHash hash;
+  for (const std::string& id : ids) hash.add(id);
+  return fmt::format("{} {}, {}", ids.size(), ids.size() == 1 ? "id" : "ids", hash.digits());
+}
+
+std::optional<size_t> IdList::find(std::string_view id) const {
+  const auto found = std::ranges::lower_bound(ids, id);
+  if (found == ids.end() || *found != id) return std::nullopt;
+  return static_cast<size_t>(found - ids.begin());
+}
+
+IdList read_ids(const fs::path& file, const std::optional<std::vector<std::string>>& given,
+                const char* option) {
+  IdList list{.name = given ? "the ids given" : shown_place(file)};
+  list.ids = given ? *given : ids_in_file(file, list);
+  if (list.ids.empty()) {
+    throw argument_error(option, list.name + ": there are no ids; name one sample at least");
+  }
+  sort_ids(list);
+  return list;
+}
+
+std::optional<IdList> read_id_list(const ConvertOptions& options) {
+  if (options.only.empty() && !options.only_ids) return std::nullopt;
+  return read_ids(options.only, options.only_ids, "only");
+}
+
+std::string some_ids(std::span<const std::string_view> ids) {
+  constexpr size_t kMaxNamed = 3;
+  constexpr size_t kMaxBytes = 100;
+  std::string text;
+  for (size_t i = 0; i < std::min(ids.size(), kMaxNamed); ++i) {
+    const bool is_long = ids[i].size() > kMaxBytes;
+    text += fmt::format("{}'{}{}'", i == 0 ? "" : ", ", printable(ids[i].substr(0, kMaxBytes)),
+                        is_long ? "..." : "");
+  }
+  if (ids.size() > kMaxNamed) text += fmt::format(" and {} more", ids.size() - kMaxNamed);
+  return text;
 }
 
 }  // namespace ffkit

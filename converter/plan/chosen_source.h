@@ -2,7 +2,6 @@
 // their own: so whatever plans, reads and compares sees these alone.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -18,7 +17,7 @@ namespace ffkit {
 // Of Manifest::options: IdList::summary() of the choice that the samples were taken by.
 inline constexpr const char* kOnly = "only";
 
-// The ids that a conversion was asked for (ConvertOptions::only, only_ids): id_list.cpp.
+// The ids that a conversion was asked for (ConvertOptions::only, only_ids).
 struct IdList {
   std::string name;                // of the file, or what stands for it in messages
   std::vector<std::string> ids;    // sorted, each once
@@ -30,6 +29,11 @@ struct IdList {
   // The number of `id` among `ids`; nothing where it is none of them.
   std::optional<size_t> find(std::string_view id) const;
 };
+
+// Those in `file`, or those given. Throws Error(invalid_argument), about `option`, for a list
+// without ids and for a file that is no UTF-8 text, and what opening a file throws.
+IdList read_ids(const std::filesystem::path& file,
+                const std::optional<std::vector<std::string>>& given, const char* option);
 
 // Nothing where all samples are asked for. Reads the file. Throws Error(invalid_argument) for a
 // list without ids and for a file that is no UTF-8 text, and what opening a file throws.

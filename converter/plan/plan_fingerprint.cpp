@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 #include <limits>
 #include <map>
 
@@ -10,7 +12,6 @@
 
 #include "base/json_text.h"
 #include "format/schema/schema_json.h"
-#include "plan/listing.h"
 
 namespace ffkit {
 namespace {
@@ -103,7 +104,7 @@ Json describe(const std::vector<SplitPlan>& plans, Times times,
   Json splits = Json::object();
   for (const SplitPlan& plan : plans) {
     for (const auto& [key, value] : plan.manifest.source) {
-      if (value.starts_with('/')) continue;
+      if (value.starts_with('/') || is_beside_the_data(key)) continue;
       facts[plan.manifest.split + "'s " + key] =
           value.size() <= kMaxWordBytes ? value : hash_of(value);
     }
@@ -243,6 +244,10 @@ std::string describe_plan(const std::vector<SplitPlan>& plans, const ConvertOpti
   return text(plan);
 }
 
+bool is_beside_the_data(std::string_view fact) {
+  return fact == "license" || fact == "data_source" || fact == "note" || fact == "samples";
+}
+
 std::string describe_split(const SplitPlan& plan) {
   return text_of(split_of(plan, Times::counted, kMaxNamedInputs));
 }
@@ -298,6 +303,39 @@ bool differ_in_times_alone(std::string_view found, std::string_view planned) {
 
 std::string plan_fingerprint(const std::vector<SplitPlan>& plans) {
   return hash_of(text_of(describe(plans, Times::left_out)));
+}
+
+std::string PartRange::text() const {
+  return fmt::format("{}/{}: {} {} to {} of {}", part.index, part.count, noun(), begin_shard,
+                     end_shard - 1, num_shards);
+}
+
+std::optional<PartRange> parse_part_range(std::string_view text) {
+  std::array<int64_t, 5> numbers{};
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  for (int64_t& number : numbers) {
+    at = std::find_if(at, end, [](char c) { return c >= '0' && c <= '9'; });
+    const auto [behind, error] = std::from_chars(at, end, number);
+    if (error != std::errc()) return std::nullopt;
+    at = behind;
+  }
+  const auto [index, count, first, last, num_shards] = numbers;
+  if (last == std::numeric_limits<int64_t>::max()) return std::nullopt;
+  const PartRange range{.part = {.index = index, .count = count},
+                        .begin_shard = first,
+                        .end_shard = last + 1,
+                        .num_shards = num_shards,
+                        .are_groups = text.find("groups") != std::string_view::npos};
+  // The words between the numbers are the same as well.
+  if (range.text() != text) return std::nullopt;
+  return range;
+}
+
+void note_found_part(const ConvertOptions& options) {
+  const ConvertPart& part = options.part;
+  if (part.found_by.empty() || !options.note) return;
+  options.note(fmt::format("part {} of {}, by {}", part.index, part.count, part.found_by));
 }
 
 }  // namespace ffkit

@@ -8,6 +8,8 @@
 //              it would make
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,9 +36,9 @@ std::string plan_difference(std::string_view found, std::string_view planned);
 
 // Of Manifest::source, in a split that was converted: describe_split().
 inline constexpr const char* kListing = "listing";
-// The same: SampleListing::samples, also of a data set that was transcoded; with _1, _2, ... behind
-// it, those of the sets that were merged or appended.
-inline constexpr const char* kSamples = "samples";
+// Whether a fact of Manifest::source does not say what the records are: its license, where it comes
+// from and a note (Attribution), and what earlier programs have put down of the samples.
+bool is_beside_the_data(std::string_view fact);
 
 // What describe_plan() says of one split, without options and facts, which its manifest has: a JSON
 // object.
@@ -48,12 +50,43 @@ std::string split_difference(const std::string& name, std::string_view found,
                              std::string_view planned);
 
 // Whether two descriptions, both by describe_plan() or both by describe_split(), differ in nothing
-// but times of modification: then the contents decide (output/record_comparison.h). False for
+// but times of modification: then the contents decide (conversion.h). False for
 // texts that are no descriptions.
 bool differ_in_times_alone(std::string_view found, std::string_view planned);
 
 // 16 hex digits for the plans of all splits, the same on every machine that lists the same data
 // with the same options, whatever its part, --on-error and the folder that the source lies in.
 std::string plan_fingerprint(const std::vector<SplitPlan>& plans);
+
+// PartRange: which shards of a split one part of a conversion has (ConvertOptions::part), as the
+// part's manifest says it: "2/8: shards 10 to 19 of 80". Where shards are made by groups of files
+// (ConvertOptions::by_files), the same of groups: "2/8: groups 10 to 19 of 80".
+
+// Of Manifest::options, in a part of a conversion: a PartRange.
+inline constexpr const char* kPart = "part";
+// The same: plan_fingerprint() of the conversion, equal for parts made from the same data, and how
+// bad samples were dealt with.
+inline constexpr const char* kPartPlan = "part_plan";
+inline constexpr const char* kPartOnError = "part_on_error";
+// Of a source whose records refer to each other by number: only parts of one conversion may be
+// joined.
+inline constexpr const char* kReferences = "record_references";
+
+struct PartRange {
+  ConvertPart part;
+  int64_t begin_shard = 0;
+  int64_t end_shard = 0;   // behind the part's last one
+  int64_t num_shards = 0;  // of all parts
+  bool are_groups = false;
+
+  const char* noun() const { return are_groups ? "groups" : "shards"; }
+  std::string text() const;
+};
+
+// Inverse of text(); nothing for any other text.
+std::optional<PartRange> parse_part_range(std::string_view text);
+
+// Sends `options.note` a sentence where the part was found in the environment.
+void note_found_part(const ConvertOptions& options);
 
 }  // namespace ffkit

@@ -6,8 +6,8 @@
 #include <map>
 #include <numeric>
 #include <set>
-#include <utility>
 
+#include <ffkit/base/option_names.h>
 #include <ffkit/base/version.h>
 #include <ffkit/format/dataset_writer.h>
 
@@ -15,9 +15,8 @@
 #include "base/printable.h"
 #include "format/dataset/manifest_text.h"
 #include "input/cancel.h"
+#include "input/grouped_source.h"
 #include "input/splitmix.h"
-#include "pack/packer.h"
-#include "plan/part_range.h"
 #include "plan/plan_fingerprint.h"
 
 namespace ffkit {
@@ -83,34 +82,6 @@ std::vector<int64_t> given_shard_ends(const Source& source, size_t split) {
   return ends;
 }
 
-}  // namespace
-
-void cut_into_shards(const Source& source, const ConvertOptions& options, bool are_even,
-                     SplitPlan& plan) {
-  const SizeEstimate estimate(source, plan, options);
-  const std::vector<int64_t> ends = given_shard_ends(source, plan.split);
-  auto full = static_cast<double>(options.shard_bytes);
-  if (are_even) {
-    double all = 0;
-    for (const int64_t sample : plan.order) all += estimate.of(sample);
-    full = all / std::max(1.0, std::round(all / full));
-  }
-  plan.first = {0};
-  double num_bytes = 0;
-  for (size_t i = 0; i < plan.order.size(); ++i) {
-    num_bytes += estimate.of(plan.order[i]);
-    const bool is_full = ends.empty()
-                             ? num_bytes >= full
-                             : ends.at(plan.shard_bytes.size()) == static_cast<int64_t>(i) + 1;
-    if (!is_full && i + 1 < plan.order.size()) continue;
-    plan.first.push_back(static_cast<int64_t>(i) + 1);
-    plan.shard_bytes.push_back(static_cast<int64_t>(num_bytes));
-    num_bytes = 0;
-  }
-}
-
-namespace {
-
 void note_compression(Manifest& manifest, const ConvertOptions& options) {
   if (options.zstd_level == 0) return;
   manifest.options["zstd_level"] = std::to_string(options.zstd_level);
@@ -118,9 +89,9 @@ void note_compression(Manifest& manifest, const ConvertOptions& options) {
 }
 
 // Facts and options say where a data set comes from: a path that is no UTF-8 text is told as far as
-// a manifest can hold it.
+// a manifest can hold it, and an address without the mark of its options.
 void make_utf8(std::map<std::string, std::string>& words) {
-  for (auto& [key, value] : words) value = utf8_of(value);
+  for (auto& [key, value] : words) value = utf8_of(without_marks(value));
 }
 
 // The source's, of which all but the shards and their compression is taken over.
@@ -154,7 +125,117 @@ Manifest make_manifest(const Source& source, size_t split, const ConvertOptions&
   return manifest;
 }
 
+// The names become folders of the destination, whoever made them up.
+void require_split_names(const Source& source) {
+  std::set<std::string> names;
+  for (const SourceSplit& split : source.splits()) {
+    std::string fault = fault_of_split_name(split.name);
+    if (!names.insert(split.name).second) fault = "is that of another split as well";
+    if (fault.empty()) continue;
+    throw error_of(
+        ErrorCode::invalid_argument,
+        "the split '{}' cannot have a folder of that name, which {}; rename what it is named after",
+        split.name, fault);
+  }
+}
+
+// Classes are data: unlike a path, no other text may stand for one.
+void require_class_names(const Source& source) {
+  for (const std::vector<std::string>* names : {&source.classes(), &source.class_names()}) {
+    for (const std::string& name : *names) {
+      if (is_utf8(name)) continue;
+      throw error_of(
+          ErrorCode::invalid_argument,
+          "the class '{}' has a name that is no UTF-8 text; rename what it is named after",
+          printable(name));
+    }
+  }
+}
+
+constexpr size_t kMaxTrainingRecords = 1000;
+constexpr int64_t kMaxTrainingBytes = 256LL << 20;  // zstd wants them in one piece, beside our own
+
+std::vector<std::vector<std::byte>> first_records(const Source& source, size_t split,
+                                                  const ConvertOptions& options) {
+  const int64_t enough = std::min(100 * options.zstd_dictionary_bytes, kMaxTrainingBytes);
+  SampleEncoder encoder(source.split_schema(split), {}, OnError::skip, options.seed);
+  EncodedSample encoded;
+  std::vector<std::vector<std::byte>> records;
+  int64_t num_bytes = 0;
+  for (const int64_t sample : record_order(source.splits()[split], options)) {
+    if (records.size() == kMaxTrainingRecords || num_bytes >= enough) break;
+    throw_if_cancelled(options.cancel);
+    encoder.encode(fields_of(source, split, sample), encoded);
+    if (!encoded.error) {
+      num_bytes += static_cast<int64_t>(encoded.record.size());
+      records.push_back(encoded.record);
+    } else if (options.on_error == OnError::fail) {
+      throw Error(*encoded.error);
+    }  // else packing will name it
+  }
+  return records;
+}
+
+void cut_into_groups(const GroupedSource& source, const ConvertOptions& options, SplitPlan& plan) {
+  const GroupSize size(options);
+  plan.first = {0};
+  int64_t num_bytes = 0;
+  for (int64_t i = 0; i < std::ssize(plan.order); ++i) {
+    num_bytes += source.sample_bytes(plan.split, plan.order[static_cast<size_t>(i)]);
+    const bool is_last = i + 1 == std::ssize(plan.order);
+    if (!is_last && !size.is_full(i + 1 - plan.first.back(), num_bytes)) continue;
+    plan.first.push_back(i + 1);
+    plan.shard_bytes.push_back(num_bytes);
+    num_bytes = 0;
+  }
+}
+
+// Trained on the first group of the split that has samples.
+CompressionOptions compression_of(const GroupedSource& source, const SplitPlan& plan,
+                                  const ConvertOptions& options) {
+  CompressionOptions compression{.level = options.zstd_level};
+  if (options.zstd_dictionary_bytes == 0) return compression;
+  for (int64_t group = 0; group < plan.num_shards(); ++group) {
+    throw_if_cancelled(options.cancel);
+    const auto samples = source.open_group(plan.split, plan.samples(group));
+    if (samples) return split_compression(*samples, 0, options);
+  }
+  return compression;
+}
+
+// The same permutation of each group would be one that is seen.
+ConvertOptions options_of_group(const ConvertOptions& options, int64_t group) {
+  ConvertOptions of_group = options;
+  SplitMix random(options.seed ^ (static_cast<uint64_t>(group) + 1) * 0x9E3779B97F4A7C15U);
+  of_group.seed = random.next();
+  return of_group;
+}
+
 }  // namespace
+
+void cut_into_shards(const Source& source, const ConvertOptions& options, bool are_even,
+                     SplitPlan& plan) {
+  const SizeEstimate estimate(source, plan, options);
+  const std::vector<int64_t> ends = given_shard_ends(source, plan.split);
+  auto full = static_cast<double>(options.shard_bytes);
+  if (are_even) {
+    double all = 0;
+    for (const int64_t sample : plan.order) all += estimate.of(sample);
+    full = all / std::max(1.0, std::round(all / full));
+  }
+  plan.first = {0};
+  double num_bytes = 0;
+  for (size_t i = 0; i < plan.order.size(); ++i) {
+    num_bytes += estimate.of(plan.order[i]);
+    const bool is_full = ends.empty()
+                             ? num_bytes >= full
+                             : ends.at(plan.shard_bytes.size()) == static_cast<int64_t>(i) + 1;
+    if (!is_full && i + 1 < plan.order.size()) continue;
+    plan.first.push_back(static_cast<int64_t>(i) + 1);
+    plan.shard_bytes.push_back(static_cast<int64_t>(num_bytes));
+    num_bytes = 0;
+  }
+}
 
 Manifest planned_manifest(const Source& source, size_t split, const ConvertOptions& options,
                           const CompressionOptions& compression) {
@@ -179,14 +260,16 @@ int64_t SplitPlan::bytes_of(int64_t shard) const {
   return shard_bytes.at(static_cast<size_t>(shard - base));
 }
 
-Manifest SplitPlan::finished(const Source& source, std::vector<ManifestShard> shards,
+Manifest SplitPlan::finished(std::vector<ManifestShard> shards,
                              const ConvertOptions& options) const {
   Manifest finished = manifest;
   finished.shards = std::move(shards);
   finished.source[kListing] = describe_split(*this);
-  // A set that is transcoded has those of its own source, if any.
-  if (source.manifest(split) == nullptr && !listing.samples.empty()) {
-    finished.source[kSamples] = listing.samples;
+  const Attribution& given = options.attribution;
+  for (const auto& [key, text] :
+       {std::pair("license", given.license), std::pair("data_source", given.source),
+        std::pair("note", given.note)}) {
+    if (!text.empty()) finished.source[key] = utf8_of(text);
   }
   if (options.part.count > 1) {
     const PartRange range{.part = options.part,
@@ -218,37 +301,6 @@ int64_t SplitPlan::estimated_bytes() const {
   return std::accumulate(shard_bytes.begin() + (begin_shard - base),
                          shard_bytes.begin() + (end_shard - base), int64_t{0});
 }
-
-namespace {
-
-// The names become folders of the destination, whoever made them up.
-void require_split_names(const Source& source) {
-  std::set<std::string> names;
-  for (const SourceSplit& split : source.splits()) {
-    std::string fault = fault_of_split_name(split.name);
-    if (!names.insert(split.name).second) fault = "is that of another split as well";
-    if (fault.empty()) continue;
-    throw error_of(
-        ErrorCode::invalid_argument,
-        "the split '{}' cannot have a folder of that name, which {}; rename what it is named after",
-        split.name, fault);
-  }
-}
-
-// Classes are data: unlike a path, no other text may stand for one.
-void require_class_names(const Source& source) {
-  for (const std::vector<std::string>* names : {&source.classes(), &source.class_names()}) {
-    for (const std::string& name : *names) {
-      if (is_utf8(name)) continue;
-      throw error_of(
-          ErrorCode::invalid_argument,
-          "the class '{}' has a name that is no UTF-8 text; rename what it is named after",
-          printable(name));
-    }
-  }
-}
-
-}  // namespace
 
 void SplitPlan::take_part(const ConvertPart& part) {
   begin_shard = num_shards() * (part.index - 1) / part.count;
@@ -319,6 +371,92 @@ std::vector<SplitPlan> plan_splits(const Source& source, const ConvertOptions& o
     throw Error(*nothing);
   }
   return plans;
+}
+
+SampleListing list_samples(const Source& source, size_t split, std::span<const int64_t> order) {
+  PlanHash names;
+  PlanHash sizes;
+  PlanHash contents;
+  PlanHash times;
+  for (const int64_t sample : order) {
+    const SampleIdentity identity = source.identity(split, sample);
+    names.add(identity.name);
+    sizes.add(static_cast<uint64_t>(identity.num_bytes));
+    contents.add(identity.content);
+    times.add(identity.modified);
+  }
+  return {.names = names.digits(),
+          .sizes = sizes.digits(),
+          .contents = contents.digits(),
+          .times = times.digits(),
+          .inputs = source.inputs(split)};
+}
+
+CompressionOptions split_compression(const Source& source, size_t split,
+                                     const ConvertOptions& options) {
+  validate(options);
+  CompressionOptions compression{.level = options.zstd_level};
+  if (options.zstd_dictionary_bytes == 0) return compression;
+  const std::vector<std::vector<std::byte>> records = first_records(source, split, options);
+  try {
+    compression.dictionary = train_dictionary(records, options.zstd_dictionary_bytes);
+  } catch (const Error& error) {
+    // Few records, or such as do not resemble each other: a dictionary is a means, not what was
+    // asked for.
+    if (options.note) {
+      options.note(fmt::format("split '{}' is compressed without a dictionary: {}",
+                               source.splits()[split].name, error.what()));
+    }
+  }
+  return compression;
+}
+
+const GroupedSource* as_grouped(const Source& source) {
+  return dynamic_cast<const GroupedSource*>(&source);
+}
+
+std::vector<SplitPlan> plan_groups(const Source& source, const ConvertOptions& options) {
+  std::vector<SplitPlan> plans;
+  const GroupedSource* const grouped = as_grouped(source);
+  if (grouped == nullptr) {
+    if (!options.by_files) return plans;
+    throw argument_error("by_files", fmt::format("{}: this source does not list files that can be "
+                                                 "converted group by group; leave it out",
+                                                 option_name("by_files")));
+  }
+  for (size_t split = 0; split < grouped->num_splits_of_files(); ++split) {
+    SplitPlan plan{.split = split,
+                   .order = record_order(source.splits()[split], options),
+                   .is_of_files = true};
+    cut_into_groups(*grouped, options, plan);
+    plan.compression = compression_of(*grouped, plan, options);
+    plan.manifest = planned_manifest(source, split, options, plan.compression);
+    plan.manifest.options["by_files"] = by_files_text(options.by_files.value_or(0));
+    plan.listing = list_samples(source, split, plan.order);
+    plan.take_part(options.part);
+    plans.push_back(std::move(plan));
+  }
+  return plans;
+}
+
+SplitPlan plan_group(const Source& source, const SplitPlan& files, int64_t group,
+                     const ConvertOptions& options) {
+  SplitPlan plan{.manifest = files.manifest,
+                 .compression = files.compression,
+                 .order = record_order(source.splits().at(0), options_of_group(options, group)),
+                 .base = group * kShardsOfGroup};
+  plan.listing = list_samples(source, 0, plan.order);
+  cut_into_shards(source, options, /*are_even=*/true, plan);
+  if (plan.num_shards() > kShardsOfGroup) {
+    throw error_of(
+        ErrorCode::unsupported,
+        "a group of {} files would have {} shards, and may have {}; give fewer files to a "
+        "group with {}, or take larger shards",
+        files.samples(group).size(), plan.num_shards(), kShardsOfGroup, option_name("by_files"));
+  }
+  plan.begin_shard = plan.base;
+  plan.end_shard = plan.base + plan.num_shards();
+  return plan;
 }
 
 }  // namespace ffkit

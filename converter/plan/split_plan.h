@@ -3,11 +3,15 @@
 // options, so that shards can be made on several machines, or some of them later.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <ffkit/base/compression.h>
@@ -16,10 +20,46 @@
 #include <ffkit/converter/source.h>
 #include <ffkit/format/manifest.h>
 
+#include "base/fnv.h"
 #include "pack/packer.h"
-#include "plan/listing.h"
 
 namespace ffkit {
+
+// SampleListing: what a source has listed of a split, as a few hashes. Whoever lists the same data
+// with the same options gets the same ones, on any machine and below any folder, but for times of
+// modification.
+
+// FNV-1a over numbers and texts, one after the other; each text with its length, so that two texts
+// are not taken for another two.
+class PlanHash {
+ public:
+  void add(uint64_t number) { hash_ = fnv1a64(std::as_bytes(std::span(&number, 1)), hash_); }
+  void add(std::span<const std::byte> bytes) {
+    add(bytes.size());
+    hash_ = fnv1a64(bytes, hash_);
+  }
+  void add(std::string_view text) { add(std::as_bytes(std::span(text))); }
+  uint64_t value() const { return hash_; }
+  // 16 hex digits.
+  std::string digits() const { return fmt::format("{:016x}", hash_); }
+
+ private:
+  uint64_t hash_ = kFnvBasis;
+};
+
+struct SampleListing {
+  // Of all samples in record order, 16 hex digits each.
+  std::string names;
+  std::string sizes;
+  std::string contents;
+  std::string times;  // of modification
+  // Files beside the samples' own.
+  std::vector<SourceInput> inputs;
+};
+
+// Asks the source for the identity of each sample, once: for a million files that is a million
+// texts.
+SampleListing list_samples(const Source& source, size_t split, std::span<const int64_t> order);
 
 class GroupedSource;
 
@@ -62,10 +102,10 @@ struct SplitPlan {
   std::array<uint8_t, 16> uuid(int64_t shard) const;
   int64_t bytes_of(int64_t shard) const;
   // What the split's manifest says when `shards` are written: `manifest`, what the source listed
-  // (kListing, kSamples), and which part of the conversion it is. uuids are made without these: the
-  // shards are those that one machine would make, from any copy of the source.
-  Manifest finished(const Source& source, std::vector<ManifestShard> shards,
-                    const ConvertOptions& options) const;
+  // (kListing), what the user says of the data, and which part of the conversion it is. uuids are
+  // made without these: the shards are those that one machine would make, from any copy of the
+  // source.
+  Manifest finished(std::vector<ManifestShard> shards, const ConvertOptions& options) const;
   // Of the shards to be made.
   std::vector<PackUnit> units() const;
   int64_t num_samples() const;
@@ -104,8 +144,6 @@ std::vector<SplitPlan> plan_splits(const Source& source, const ConvertOptions& o
 //
 // Each group's shards are a function of the group and the options alone: so a group can be made at
 // any time, on any machine.
-//
-// group_plan.cpp
 
 // Numbers of shards that each group has: those of group g begin at g times this.
 inline constexpr int64_t kShardsOfGroup = 100'000;
@@ -113,7 +151,7 @@ inline constexpr int64_t kShardsOfGroup = 100'000;
 // `source` as a GroupedSource; null where it is another one.
 const GroupedSource* as_grouped(const Source& source);
 
-// Of the splits of files: SplitPlan::is_of_files, without `listing.samples`. Nothing for a source
+// Of the splits of files: SplitPlan::is_of_files. Nothing for a source
 // that is no GroupedSource. Opens a group only where a dictionary is to be trained.
 std::vector<SplitPlan> plan_groups(const Source& source, const ConvertOptions& options);
 

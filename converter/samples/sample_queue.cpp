@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <optional>
-#include <utility>
 
 #include <ffkit/base/compression.h>
 #include <ffkit/base/machine.h>

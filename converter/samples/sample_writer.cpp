@@ -1,4 +1,3 @@
-#include <memory>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -9,7 +8,7 @@
 
 #include "output/destination.h"
 #include "output/destination_checks.h"
-#include "output/split_summary.h"
+#include "pack/report.h"
 #include "samples/sample_queue.h"
 #include "storage/addresses/place.h"
 
@@ -26,8 +25,9 @@ struct SampleWriter::Impl {
                    DatasetWriterOptions{.shard_bytes = options.shard_bytes,
                                         .compression = {.level = options.zstd_level}});
     queue = std::make_unique<SampleQueue>(
-        std::move(schema), options,
-        [this](const EncodedSample& sample) { writer->append(sample.record, sample.stored); });
+        std::move(schema), options, [this](const EncodedSample& sample) {
+          writer->append(sample.record, sample.stored, sample.content);
+        });
   }
 
   const std::unique_ptr<Destination> claimed;

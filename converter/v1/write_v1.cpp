@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -67,12 +65,48 @@ class V1Payloads {
  public:
   // `content` is not automatic; `field` as in V1Options. Throws Error(invalid_argument) or
   // Error(not_found) when the schema lacks what is needed.
-  V1Payloads(const Schema& schema, V1Content content, const std::string& field);
+  V1Payloads(const Schema& schema, V1Content content, const std::string& field)
+      : schema_(schema), content_(content) {
+    if (content_ == V1Content::imagenet) {
+      if (!fits_imagenet(schema_, field)) {
+        throw error_of(ErrorCode::invalid_argument,
+                       "ImageNet's payload needs {} and an integer field 'label'; give {} to write "
+                       "one field's bytes",
+                       field.empty() ? "a field of pictures"
+                                     : fmt::format("a field '{}' of pictures or bytes", field),
+                       option_set("payload", "raw"));
+      }
+      data_ = field.empty() ? *first_of(schema_, {FieldType::image}) : schema_.require(field);
+      label_ = *find_label_field(schema_);
+    } else if (!field.empty()) {
+      data_ = schema_.require(field);
+    } else if (const auto found = first_of(schema_, {FieldType::image, FieldType::bytes})) {
+      data_ = *found;
+    } else {
+      throw Error(
+          ErrorCode::invalid_argument,
+          "there is no field of pictures or bytes; name the one whose bytes are wanted with " +
+              option_name("field"));
+    }
+  }
 
   // Whether V1Content::imagenet fits the schema.
-  static bool fits_imagenet(const Schema& schema, const std::string& field);
+  static bool fits_imagenet(const Schema& schema, const std::string& field) {
+    if (!find_label_field(schema)) return false;
+    if (field.empty()) return first_of(schema, {FieldType::image}).has_value();
+    const int index = schema.index_of(field);
+    return index >= 0 && holds_bytes(schema.fields[static_cast<size_t>(index)]);
+  }
+
   // Fields that the v1 records lack.
-  std::vector<std::string> left_out() const;
+  std::vector<std::string> left_out() const {
+    std::vector<std::string> names;
+    for (size_t i = 0; i < schema_.fields.size(); ++i) {
+      if (i == data_ || (content_ == V1Content::imagenet && i == label_)) continue;
+      names.push_back(schema_.fields[i].name);
+    }
+    return names;
+  }
 
   struct Payload {
     std::span<const std::byte> bytes;  // into the record, or into this object until the next make()
@@ -80,7 +114,26 @@ class V1Payloads {
   };
   // A picture in the dct code becomes the JPEG that it was made from. Throws
   // Error(invalid_argument) when a field is null, and as decode_dct_to_jpeg() does.
-  Payload make(const RecordView& record);
+  Payload make(const RecordView& record) {
+    const auto required = [&](size_t field) {
+      const FieldView value = record.field(field);
+      if (value.is_null()) {
+        throw error_of(ErrorCode::invalid_argument,
+                       "field '{}' is null, which FFRecord v1 cannot say",
+                       schema_.fields[field].name);
+      }
+      return value;
+    };
+    std::span<const std::byte> data = required(data_).raw();
+    if (schema_.fields[data_].type == FieldType::image && is_dct_picture(data)) {
+      transcoder_.decode_to_jpeg(data, jpeg_);
+      data = jpeg_;
+    }
+    if (content_ != V1Content::imagenet) return {.bytes = data};
+    const int64_t label = integer(required(label_), schema_.fields[label_].dtype);
+    pickle_bytes_and_label(data, label, buffer_);
+    return {.bytes = buffer_, .label = label};
+  }
 
  private:
   const Schema schema_;
@@ -91,68 +144,6 @@ class V1Payloads {
   std::vector<std::byte> jpeg_;
   DctTranscoder transcoder_;
 };
-
-V1Payloads::V1Payloads(const Schema& schema, V1Content content, const std::string& field)
-    : schema_(schema), content_(content) {
-  if (content_ == V1Content::imagenet) {
-    if (!fits_imagenet(schema_, field)) {
-      throw error_of(ErrorCode::invalid_argument,
-                     "ImageNet's payload needs {} and an integer field 'label'; give {} to write "
-                     "one field's bytes",
-                     field.empty() ? "a field of pictures"
-                                   : fmt::format("a field '{}' of pictures or bytes", field),
-                     option_set("payload", "raw"));
-    }
-    data_ = field.empty() ? *first_of(schema_, {FieldType::image}) : schema_.require(field);
-    label_ = *find_label_field(schema_);
-  } else if (!field.empty()) {
-    data_ = schema_.require(field);
-  } else if (const auto found = first_of(schema_, {FieldType::image, FieldType::bytes})) {
-    data_ = *found;
-  } else {
-    throw Error(
-        ErrorCode::invalid_argument,
-        "there is no field of pictures or bytes; name the one whose bytes are wanted with " +
-            option_name("field"));
-  }
-}
-
-bool V1Payloads::fits_imagenet(const Schema& schema, const std::string& field) {
-  if (!find_label_field(schema)) return false;
-  if (field.empty()) return first_of(schema, {FieldType::image}).has_value();
-  const int index = schema.index_of(field);
-  return index >= 0 && holds_bytes(schema.fields[static_cast<size_t>(index)]);
-}
-
-std::vector<std::string> V1Payloads::left_out() const {
-  std::vector<std::string> names;
-  for (size_t i = 0; i < schema_.fields.size(); ++i) {
-    if (i == data_ || (content_ == V1Content::imagenet && i == label_)) continue;
-    names.push_back(schema_.fields[i].name);
-  }
-  return names;
-}
-
-V1Payloads::Payload V1Payloads::make(const RecordView& record) {
-  const auto required = [&](size_t field) {
-    const FieldView value = record.field(field);
-    if (value.is_null()) {
-      throw error_of(ErrorCode::invalid_argument,
-                     "field '{}' is null, which FFRecord v1 cannot say",
-                     schema_.fields[field].name);
-    }
-    return value;
-  };
-  std::span<const std::byte> data = required(data_).raw();
-  if (schema_.fields[data_].type == FieldType::image && is_dct_picture(data)) {
-    transcoder_.decode_to_jpeg(data, jpeg_);
-    data = jpeg_;
-  }
-  if (content_ != V1Content::imagenet) return {.bytes = data};
-  const int64_t label = integer(required(label_), schema_.fields[label_].dtype);
-  pickle_bytes_and_label(data, label, buffer_);
-  return {.bytes = buffer_, .label = label};
-}
 
 struct Range {
   int64_t begin = 0;
@@ -408,7 +399,8 @@ bool are_v1(const std::vector<Dataset>& splits, const fs::path& path) {
 
 void take_over(V1Options& options, const ConvertOptions& conversion, const OptionTable& table) {
   table.refuse({"threads", "order", "seed", "on-error", "zstd", "zstd-dictionary", "part",
-                "merge-when-complete", "read", "resume", "only", "by-files"},
+                "merge-when-complete", "read", "resume", "only", "by-files", "license",
+                "data-source", "note"},
                "is for reading FFRecord v1; SRC is a data set of ffkit");
   if (conversion.only_ids) {
     throw argument_error(

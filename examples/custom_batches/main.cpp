@@ -70,7 +70,7 @@ void run(const char* path) {
 
   ffkit::LoaderOptions options;
   options.batch_size = 16;
-  options.image.transform = ffkit::RandomResizedCrop{.size = 96};
+  options.image.transform = ffkit::RandomResizedCrop{.size = 96, .flip_probability = 0.5};
   options.image.augmentations = {ffkit::ColorJitter{.brightness = 0.4, .contrast = 0.4},
                                  std::make_shared<RandomGrayscale>(0.2)};
   options.fields = {

@@ -26,7 +26,7 @@ def main(data, model=None, size=224, work_dir="run", **options):
         fields = {"pixel_values": ffkit.ImageField("image", ffkit.ImageOptions(transform)), "labels": ffkit.IntegerField("label")}
         return ffkit.hf.Dataset(data, split, fields=fields)
 
-    train, val = view("train", ffkit.RandomResizedCrop(size)), view("val", ffkit.ResizeCenterCrop(size * 256 // 224, size))
+    train, val = view("train", ffkit.RandomResizedCrop(size, flip_probability=0.5)), view("val", ffkit.ResizeCenterCrop(size * 256 // 224, size))
     names = train.features["label"].names
     config = transformers.ResNetConfig(num_labels=len(names), id2label=dict(enumerate(names)), label2id={name: i for i, name in enumerate(names)})
     options = {"num_train_epochs": 90, "per_device_train_batch_size": 256, "learning_rate": 1e-3, "eval_strategy": "epoch", "remove_unused_columns": False} | options

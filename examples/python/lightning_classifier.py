@@ -32,7 +32,7 @@ class Classifier(lightning.LightningModule):
 
 
 def main(data, model="resnet50", epochs=90, batch_size=256, size=224, ckpt=None, work_dir="run", **options):
-    module = ffkit.lightning.DataModule(data, batch_size, train_image=ffkit.RandomResizedCrop(size), eval_image=ffkit.ResizeCenterCrop(size * 256 // 224, size))
+    module = ffkit.lightning.DataModule(data, batch_size, train_image=ffkit.RandomResizedCrop(size, flip_probability=0.5), eval_image=ffkit.ResizeCenterCrop(size * 256 // 224, size))
     # A checkpoint holds the place in the epoch: Lightning saves the states of loaders that have
     # one.
     checkpoints = ModelCheckpoint(work_dir, save_last=True, every_n_train_steps=1000, enable_version_counter=False)

@@ -17,14 +17,14 @@ IGNORED = 255  # a class that does not count: the padding of small pictures
 
 
 def training_loader(data, batch_size, size, crop=None, **options):
-    crop = crop or ffkit.RandomResizedCrop(size, scale=(0.25, 1.0))
+    crop = crop or ffkit.RandomResizedCrop(size, scale=(0.25, 1.0), flip_probability=0.5)
     fields = {"mask": ffkit.MaskField("mask", fill=IGNORED)}
     return ffkit.Loader(ffkit.Dataset(data, "train"), batch_size, image=crop, label_field=None, fields=fields, arrays="torch", **options)
 
 
 def evaluation_loader(data, batch_size, size, **options):
     options = {"order": "sequential", "tail": "exact", "arrays": "torch"} | options
-    return ffkit.Loader(ffkit.Dataset(data, "val"), batch_size, image=ffkit.Resize(size), label_field=None, fields={"mask": ffkit.MaskField("mask")}, **options)
+    return ffkit.Loader(ffkit.Dataset(data, "val"), batch_size, image=ffkit.Resize((size, size)), label_field=None, fields={"mask": ffkit.MaskField("mask")}, **options)
 
 
 def main(data, num_classes=19, epochs=100, batch_size=16, size=512, network=None):

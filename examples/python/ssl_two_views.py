@@ -15,7 +15,7 @@ import ffkit.torch
 def make_loader(data, batch_size, size, **options):
     colours = ffkit.ColorJitter(brightness=0.8, contrast=0.8, saturation=0.8, hue=0.2)
     augment = [ffkit.Apply(0.8, colours), ffkit.RandomGrayscale(0.2), ffkit.Apply(0.5, ffkit.GaussianBlur())]
-    view = ffkit.ImageOptions(ffkit.RandomResizedCrop(size), augment=augment)
+    view = ffkit.ImageOptions(ffkit.RandomResizedCrop(size, flip_probability=0.5), augment=augment)
     # Two copies of one view: each draws its own random numbers, which follow from seed, epoch and
     # record alone. The picture is read and decoded once.
     return ffkit.Loader(ffkit.Dataset(data, "train"), batch_size, views={"views": (view, 2)}, label_field=None, arrays="torch", **options)

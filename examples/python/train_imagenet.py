@@ -75,7 +75,7 @@ def make_loaders(args, ranks):
         "batch_size": args.batch_size, "dtype": "u8", "layout": "nhwc", "seed": args.seed, "rank": ranks.rank, "world_size": ranks.world_size,
         "num_threads": args.num_threads, "arrays": "torch",
     }  # fmt: skip
-    train = ffkit.Loader(ffkit.Dataset(args.data, "train"), image=ffkit.RandomResizedCrop(args.image_size), **shared)
+    train = ffkit.Loader(ffkit.Dataset(args.data, "train"), image=ffkit.RandomResizedCrop(args.image_size, flip_probability=0.5), **shared)
     # "exact": each picture is evaluated once, by one rank.
     resize = ffkit.ResizeCenterCrop(args.image_size * 256 // 224, args.image_size)
     val = ffkit.Loader(ffkit.Dataset(args.data, "val"), image=resize, order="sequential", tail="exact", **shared)

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -207,15 +205,17 @@ Dataset::Dataset(std::shared_ptr<const Impl> impl, std::shared_ptr<const Choice>
 
 Dataset Dataset::open(const std::filesystem::path& path, const std::string& split,
                       const ShardReaderOptions& options) {
-  return errors_only(path, [&]() -> Dataset {
+  return errors_only(kept_path(path), [&]() -> Dataset {
     return {std::make_shared<const Impl>(open_dataset_files(path, split, options)), nullptr};
   });
 }
 
 Dataset Dataset::open_files(const std::vector<std::filesystem::path>& files,
                             const ShardReaderOptions& options) {
-  return errors_only(files.empty() ? "" : files.front(), [&]() -> Dataset {
-    return {std::make_shared<const Impl>(open_listed_files(files, options)), nullptr};
+  std::vector<std::filesystem::path> kept = files;
+  for (std::filesystem::path& file : kept) file = kept_path(file);
+  return errors_only(kept.empty() ? "" : kept.front(), [&]() -> Dataset {
+    return {std::make_shared<const Impl>(open_listed_files(kept, options)), nullptr};
   });
 }
 
@@ -465,6 +465,9 @@ std::vector<T> Dataset::joined(std::vector<T> (ShardReader::*read_column)(const 
 
 std::vector<int64_t> Dataset::int_column(const std::string& field) const {
   return column(&ShardReader::int_column, field);
+}
+std::vector<uint64_t> Dataset::uint_column(const std::string& field) const {
+  return column(&ShardReader::uint_column, field);
 }
 std::vector<double> Dataset::float_column(const std::string& field) const {
   return column(&ShardReader::float_column, field);

@@ -1,8 +1,5 @@
 #include "dataset/dataset_files.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 
 #include <ffkit/format/dataset.h>
@@ -10,9 +7,9 @@
 
 #include "base/file/file.h"
 #include "base/make_error.h"
+#include "base/printable.h"
 #include "reader/open_shards.h"
 #include "shard/shard_file.h"
-#include "storage/addresses/place.h"
 #include "storage/reader/random_reader.h"
 #include "v1/v1_file.h"
 
@@ -186,7 +183,7 @@ DatasetFiles open_address(const fs::path& address, const std::string& split,
     return files;
   } catch (const Error& error) {
     if (error.code() != ErrorCode::not_found ||
-        error.context().path != (folder / kManifestName).string()) {
+        error.context().path != without_marks((folder / kManifestName).native())) {
       throw;
     }
   }
@@ -202,6 +199,36 @@ DatasetFiles open_address(const fs::path& address, const std::string& split,
   }
   if (auto files = open_own_split(path, split, options)) return std::move(*files);
   not_found(path, split);
+}
+
+std::vector<std::string> find_splits(const fs::path& folder) {
+  std::vector<std::string> splits;
+  if (Place(folder).is_in_store()) {
+    for (const std::string& name : names_in_folder(folder).folders) {
+      if (has_object(folder / name / kManifestName)) {
+        splits.push_back(name);
+      } else if (name.ends_with(".ffr") && !v1_files_at(folder / name).empty()) {
+        splits.push_back(fs::path(name).stem().string());
+      }
+    }
+    return splits;
+  }
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const fs::path& path = entry.path();
+    if (fs::exists(path / kManifestName)) {
+      splits.push_back(path.filename().string());
+    } else if (path.extension() == ".ffr" && fs::is_directory(path) && find_v1_files(path, "")) {
+      const std::string split = path.stem().string();
+      if (split == "." || split == "..") {
+        throw dataset_error(
+            path, ErrorCode::unsupported,
+            "would be the split '{}', which leads out of the data set; rename the folder", split);
+      }
+      splits.push_back(split);
+    }
+  }
+  std::ranges::sort(splits);
+  return splits;
 }
 
 }  // namespace
@@ -292,42 +319,12 @@ DatasetFiles open_listed_files(const std::vector<fs::path>& paths,
   return files;
 }
 
-namespace {
-
-std::vector<std::string> find_splits(const fs::path& folder) {
-  std::vector<std::string> splits;
-  if (Place(folder).is_in_store()) {
-    for (const std::string& name : names_in_folder(folder).folders) {
-      if (has_object(folder / name / kManifestName)) {
-        splits.push_back(name);
-      } else if (name.ends_with(".ffr") && !v1_files_at(folder / name).empty()) {
-        splits.push_back(fs::path(name).stem().string());
-      }
-    }
-    return splits;
-  }
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    const fs::path& path = entry.path();
-    if (fs::exists(path / kManifestName)) {
-      splits.push_back(path.filename().string());
-    } else if (path.extension() == ".ffr" && fs::is_directory(path) && find_v1_files(path, "")) {
-      const std::string split = path.stem().string();
-      if (split == "." || split == "..") {
-        throw dataset_error(
-            path, ErrorCode::unsupported,
-            "would be the split '{}', which leads out of the data set; rename the folder", split);
-      }
-      splits.push_back(split);
-    }
-  }
-  std::ranges::sort(splits);
-  return splits;
-}
-
-}  // namespace
-
 bool is_local(const fs::path& path) {
   return !Place(path).is_in_store();
+}
+
+fs::path kept_path(const fs::path& path) {
+  return Place(path).path();
 }
 
 bool is_split_folder(const fs::path& folder) {

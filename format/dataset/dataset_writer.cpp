@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <cstring>
 
 #include <ffkit/format/dataset_writer.h>
@@ -155,8 +153,9 @@ int64_t DatasetWriter::append(std::span<const std::byte> record) {
   return impl_->append([&](ShardWriter& shard) { shard.append(record); });
 }
 
-int64_t DatasetWriter::append(std::span<const std::byte> record, const StoredRecord& stored) {
-  return impl_->append([&](ShardWriter& shard) { shard.append(record, stored); });
+int64_t DatasetWriter::append(std::span<const std::byte> record, const StoredRecord& stored,
+                              const ContentSum& content) {
+  return impl_->append([&](ShardWriter& shard) { shard.append(record, stored, content); });
 }
 
 Manifest DatasetWriter::finish() {

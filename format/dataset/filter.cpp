@@ -1,15 +1,12 @@
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <fstream>
+#include <cmath>
+#include <functional>
 #include <map>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
+#include <optional>
+#include <variant>
 
 #include <ffkit/format/dtype_visitor.h>
 #include <ffkit/format/filter.h>
@@ -24,131 +21,6 @@ namespace {
 
 using Op = FilterCondition::Op;
 
-constexpr bool is_blank(char c) {
-  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-// What ends a word.
-constexpr bool is_special(char c) {
-  return is_blank(c) || std::string_view("{},=!<>\"'").find(c) != std::string_view::npos;
-}
-
-class Parser {
- public:
-  explicit Parser(std::string_view text) : text_(text) {}
-
-  Filter run() {
-    Filter filter;
-    do {
-      filter.conditions.push_back(condition());
-    } while (accept_word("and"));
-    if (at_ < text_.size()) fail("'and' or the end");
-    return filter;
-  }
-
- private:
-  FilterCondition condition() {
-    FilterCondition condition;
-    condition.field = word("the name of a field");
-    if (accept_word("in")) {
-      condition.op = Op::in;
-    } else if (accept_word("not")) {
-      if (!accept_word("in")) fail("'in'");
-      condition.op = Op::not_in;
-    } else {
-      condition.op = comparison();
-      const std::string single = value();
-      condition.values.push_back({single, single});
-      return condition;
-    }
-    expect('{');
-    do {
-      condition.values.push_back(range());
-    } while (accept(','));
-    expect('}');
-    return condition;
-  }
-
-  Op comparison() {
-    constexpr std::array<std::pair<std::string_view, Op>, 7> kOps = {{{"==", Op::equal},
-                                                                      {"!=", Op::not_equal},
-                                                                      {"<=", Op::less_equal},
-                                                                      {">=", Op::greater_equal},
-                                                                      {"<", Op::less},
-                                                                      {">", Op::greater},
-                                                                      {"=", Op::equal}}};
-    skip_blanks();
-    for (const auto& [name, op] : kOps) {
-      if (text_.substr(at_).starts_with(name)) {
-        at_ += name.size();
-        return op;
-      }
-    }
-    fail("'in', 'not in' or one of == != < <= > >=");
-  }
-
-  FilterCondition::Range range() {
-    skip_blanks();
-    const bool is_quoted = at_ < text_.size() && (text_[at_] == '"' || text_[at_] == '\'');
-    const std::string first = value();
-    const size_t dots = is_quoted ? std::string::npos : first.find("..");
-    if (dots == std::string::npos) return {first, first};
-    FilterCondition::Range parsed{first.substr(0, dots), first.substr(dots + 2)};
-    if (parsed.first.empty() || parsed.last.empty()) fail("a range FIRST..LAST with both ends");
-    return parsed;
-  }
-
-  std::string value() {
-    skip_blanks();
-    if (at_ < text_.size() && (text_[at_] == '"' || text_[at_] == '\'')) {
-      const size_t end = text_.find(text_[at_], at_ + 1);
-      if (end == std::string_view::npos) fail("a closing quote");
-      const std::string_view quoted = text_.substr(at_ + 1, end - at_ - 1);
-      at_ = end + 1;
-      return std::string(quoted);
-    }
-    return word("a value");
-  }
-
-  std::string word(const char* what) {
-    skip_blanks();
-    const size_t begin = at_;
-    while (at_ < text_.size() && !is_special(text_[at_])) ++at_;
-    if (at_ == begin) fail(what);
-    return std::string(text_.substr(begin, at_ - begin));
-  }
-
-  bool accept_word(std::string_view wanted) {
-    skip_blanks();
-    const std::string_view rest = text_.substr(at_);
-    if (!rest.starts_with(wanted)) return false;
-    if (rest.size() > wanted.size() && !is_special(rest[wanted.size()])) return false;
-    at_ += wanted.size();
-    return true;
-  }
-  bool accept(char wanted) {
-    skip_blanks();
-    if (at_ == text_.size() || text_[at_] != wanted) return false;
-    ++at_;
-    return true;
-  }
-  void expect(char wanted) {
-    if (!accept(wanted)) fail(fmt::format("'{}'", wanted).c_str());
-  }
-  void skip_blanks() {
-    while (at_ < text_.size() && is_blank(text_[at_])) ++at_;
-  }
-
-  [[noreturn]] void fail(const char* expected) const {
-    const std::string_view rest = text_.substr(std::min(at_, text_.size()));
-    throw error_of(ErrorCode::invalid_argument,
-                   "the filter '{}' lacks {} {}; an example: label in {{1, 5..9}} and id != 'x'",
-                   text_, expected, rest.empty() ? "at its end" : fmt::format("before '{}'", rest));
-  }
-
-  std::string_view text_;
-  size_t at_ = 0;
-};
-
 [[noreturn]] void refuse_condition(const FilterCondition& condition, const std::string& text,
                                    const char* wanted) {
   throw error_of(ErrorCode::invalid_argument,
@@ -156,19 +28,47 @@ class Parser {
                  wanted);
 }
 
+// The number of the type that is nearest to `value`; `value` itself beyond the type's largest.
+double nearest_of(DType dtype, double value) {
+  struct Precision {
+    int num_digits;  // binary ones
+    int smallest;    // the exponent of the smallest number above 0
+    double largest;
+  };
+  const Precision to = dtype == DType::f16    ? Precision{11, -24, 65504}
+                       : dtype == DType::bf16 ? Precision{8, -133, 0x1.FEp127}
+                                              : Precision{24, -149, 0x1.FFFFFEp127};
+  if (dtype == DType::f64 || !std::isfinite(value)) return value;
+  int exponent = 0;
+  std::frexp(value, &exponent);
+  const int unit = std::max(exponent - to.num_digits, to.smallest);
+  const double rounded = std::ldexp(std::nearbyint(std::ldexp(value, -unit)), unit);
+  return std::abs(rounded) > to.largest ? value : rounded;
+}
+
+// What a column's values are compared with. Nothing stands below every number: the place of a
+// negative one beside unsigned integers.
 template <typename T>
-T parse_value(const FilterCondition& condition, const std::string& text) {
+using Bound = std::conditional_t<std::is_same_v<T, uint64_t>, std::optional<uint64_t>, T>;
+
+template <typename T>
+Bound<T> parse_value(const FilterCondition& condition, const std::string& text, DType dtype) {
   if constexpr (std::is_same_v<T, std::string>) {
     return text;
   } else {
+    if constexpr (std::is_same_v<T, uint64_t>) {
+      if (text.starts_with('-')) {
+        const auto below = parse_value<int64_t>(condition, text, dtype);
+        return below < 0 ? Bound<T>() : Bound<T>(0);
+      }
+    }
     T value{};
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc{} || end != text.data() + text.size()) {
       refuse_condition(condition, text,
-                       std::is_same_v<T, int64_t> ? "an integer of 64 bits" : "a number");
+                       std::is_integral_v<T> ? "an integer of 64 bits" : "a number");
     }
-    // NaN has no place in an order, which the ranges need.
-    if (value != value) refuse_condition(condition, text, "a number");
+    if constexpr (std::is_same_v<T, double>) value = nearest_of(dtype, value);
     return value;
   }
 }
@@ -177,8 +77,10 @@ T parse_value(const FilterCondition& condition, const std::string& text) {
 // search.
 template <typename T>
 class Matcher {
+  using Range = std::pair<Bound<T>, Bound<T>>;
+
  public:
-  explicit Matcher(const FilterCondition& condition) : op_(condition.op) {
+  Matcher(const FilterCondition& condition, DType dtype) : op_(condition.op) {
     const bool takes_ranges = op_ == Op::in || op_ == Op::not_in;
     if (condition.values.empty() ||
         (!takes_ranges &&
@@ -186,8 +88,17 @@ class Matcher {
       throw error_of(ErrorCode::invalid_argument, "the filter must compare field '{}' with {}",
                      condition.field, takes_ranges ? "one value or more" : "one value");
     }
+    const bool is_order = !takes_ranges && op_ != Op::equal && op_ != Op::not_equal;
     for (const auto& [first, last] : condition.values) {
-      ranges_.emplace_back(parse_value<T>(condition, first), parse_value<T>(condition, last));
+      ranges_.emplace_back(parse_value<T>(condition, first, dtype),
+                           parse_value<T>(condition, last, dtype));
+      if constexpr (std::is_same_v<T, double>) {
+        const auto [low, high] = ranges_.back();
+        if (!std::isnan(low) && !std::isnan(high)) continue;
+        if (is_order || first != last) refuse_condition(condition, "nan", "in any order");
+        has_nan_ = true;
+        ranges_.pop_back();
+      }
     }
     std::erase_if(ranges_, [](const auto& range) { return range.second < range.first; });
     std::ranges::sort(ranges_);
@@ -222,21 +133,70 @@ class Matcher {
 
  private:
   bool contains(const T& value) const {
-    const auto after = std::ranges::upper_bound(ranges_, value, {}, &std::pair<T, T>::first);
+    if constexpr (std::is_same_v<T, double>) {
+      if (std::isnan(value)) return has_nan_;
+    }
+    const Bound<T>& bound = value;
+    const auto after = std::ranges::upper_bound(ranges_, bound, {}, &Range::first);
     return after != ranges_.begin() && value <= std::prev(after)->second;
   }
 
   Op op_;
-  std::vector<std::pair<T, T>> ranges_;
+  bool has_nan_ = false;
+  std::vector<Range> ranges_;
 };
 
-template <typename T>
-void keep_matching(const FilterCondition& condition, const std::vector<T>& column,
-                   std::vector<int64_t>& records) {
-  const Matcher<T> matches(condition);
-  std::erase_if(records,
-                [&](int64_t record) { return !matches(column[static_cast<size_t>(record)]); });
+using ColumnValues = std::variant<std::vector<int64_t>, std::vector<uint64_t>, std::vector<double>,
+                                  std::vector<std::string>>;
+
+ColumnValues read_column(const ShardReader& shard, const Field& field) {
+  if (field.type == FieldType::string) return shard.string_column(field.name);
+  if (field.dtype == DType::u64) return shard.uint_column(field.name);
+  if (is_integer(field.dtype)) return shard.int_column(field.name);
+  return shard.float_column(field.name);
 }
+
+// Whether a record is wanted.
+using RecordTest = std::function<bool(size_t record)>;
+
+// A column is read once for any number of conditions. The tests live as long as this.
+class RecordTests {
+ public:
+  explicit RecordTests(const ShardReader& shard) : shard_(shard) {}
+
+  RecordTest of(const Filter& filter) {
+    std::vector<RecordTest> tests;
+    for (const FilterCondition& condition : filter.conditions) tests.push_back(of(condition));
+    for (const Filter& part : filter.parts) tests.push_back(of(part));
+    // One of all is enough, or one that does not hold is.
+    const bool is_any = filter.is_any;
+    const bool found = is_any != filter.is_negated;
+    if (tests.empty()) return [wanted = !filter.is_negated](size_t) { return wanted; };
+    return [tests = std::move(tests), is_any, found](size_t record) {
+      for (const RecordTest& test : tests) {
+        if (test(record) == is_any) return found;
+      }
+      return !found;
+    };
+  }
+
+ private:
+  RecordTest of(const FilterCondition& condition) {
+    const Field& field = shard_.schema().fields[shard_.schema().require(condition.field)];
+    auto at = columns_.find(field.name);
+    if (at == columns_.end()) at = columns_.emplace(field.name, read_column(shard_, field)).first;
+    return std::visit(
+        [&]<typename T>(const std::vector<T>& column) -> RecordTest {
+          return [&column, matches = Matcher<T>(condition, field.dtype)](size_t record) {
+            return matches(column[record]);
+          };
+        },
+        at->second);
+  }
+
+  const ShardReader& shard_;
+  std::map<std::string, ColumnValues> columns_;
+};
 
 constexpr std::string_view kClassField = "class";
 constexpr std::string_view kNamesApart = ", ";
@@ -317,89 +277,41 @@ FilterCondition on_label(const FilterCondition& condition, const ClassNumbers& n
   return result;
 }
 
+bool is_on_class(const FilterCondition& condition) {
+  return condition.field == kClassField;
+}
+bool has_class(const Filter& filter) {
+  return std::ranges::any_of(filter.conditions, is_on_class) ||
+         std::ranges::any_of(filter.parts, has_class);
+}
+
+Filter on_labels(Filter filter, const ClassNumbers& numbers) {
+  for (FilterCondition& condition : filter.conditions) {
+    if (is_on_class(condition)) condition = on_label(condition, numbers);
+  }
+  for (Filter& part : filter.parts) part = on_labels(std::move(part), numbers);
+  return filter;
+}
+
 }  // namespace
 
-Filter parse_filter(std::string_view text) {
-  return Parser(text).run();
-}
-
-std::vector<int64_t> read_index_file(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  if (!file) {
-    throw Error(ErrorCode::not_found, "cannot open the index file",
-                {.path = path.string(), .errno_value = errno});
-  }
-  std::vector<int64_t> indices;
-  std::string line;
-  for (int64_t number = 1; std::getline(file, line); ++number) {
-    std::string_view rest = std::string_view(line).substr(0, line.find('#'));
-    for (;;) {
-      const auto begin =
-          std::ranges::find_if(rest, [](char c) { return !is_blank(c) && c != ','; });
-      rest.remove_prefix(static_cast<size_t>(begin - rest.begin()));
-      if (rest.empty()) break;
-      int64_t index = 0;
-      const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), index);
-      const auto used = static_cast<size_t>(end - rest.data());
-      const bool ends_well = used == rest.size() || is_blank(rest[used]) || rest[used] == ',';
-      if (error != std::errc{} || !ends_well || index < 0) {
-        throw error_at(path, ErrorCode::invalid_argument,
-                       "line {}: '{}' is not a record number (0 or more)", number, rest);
-      }
-      indices.push_back(index);
-      rest.remove_prefix(used);
-    }
-  }
-  if (file.bad()) throw error_at(path, ErrorCode::io, "cannot read");
-  return indices;
-}
-
 std::vector<int64_t> matching_records(const ShardReader& shard, const Filter& filter) {
+  RecordTests tests(shard);
+  const RecordTest is_wanted = tests.of(filter);
+  // The columns have been read: a sparse file may claim any number of records.
   std::vector<int64_t> records;
-  const auto take_all = [&] {
-    records.resize(static_cast<size_t>(shard.num_records()));
-    for (size_t i = 0; i < records.size(); ++i) records[i] = static_cast<int64_t>(i);
-  };
-  bool is_first = true;
-  // Field by field, so that a column is read once for any number of conditions.
-  std::vector<const FilterCondition*> left;
-  for (const FilterCondition& condition : filter.conditions) left.push_back(&condition);
-  while (!left.empty()) {
-    const std::string& name = left.front()->field;
-    const Field& field = shard.schema().fields[shard.schema().require(name)];
-    // After the column was read: a sparse file may claim any number of records.
-    const auto keep = [&](const auto& column) {
-      if (std::exchange(is_first, false)) take_all();
-      for (const FilterCondition* condition : left) {
-        if (condition->field == name) keep_matching(*condition, column, records);
-      }
-    };
-    if (field.type == FieldType::string) {
-      keep(shard.string_column(field.name));
-    } else if (is_integer(field.dtype)) {
-      keep(shard.int_column(field.name));
-    } else {
-      keep(shard.float_column(field.name));
-    }
-    std::erase_if(left, [&](const FilterCondition* c) { return c->field == name; });
+  for (int64_t i = 0; i < shard.num_records(); ++i) {
+    if (is_wanted(static_cast<size_t>(i))) records.push_back(i);
   }
-  if (is_first) take_all();
   return records;
 }
 
 Filter with_labels_for_classes(const Filter& filter, const Manifest& manifest) {
-  const auto is_on_class = [](const FilterCondition& c) { return c.field == kClassField; };
   if (manifest.classes.empty() || manifest.schema.index_of(kClassField) >= 0 ||
-      !find_label_field(manifest.schema) || std::ranges::none_of(filter.conditions, is_on_class)) {
+      !find_label_field(manifest.schema) || !has_class(filter)) {
     return filter;
   }
-  const ClassNumbers numbers(manifest);
-  Filter result;
-  result.conditions.reserve(filter.conditions.size());
-  for (const FilterCondition& condition : filter.conditions) {
-    result.conditions.push_back(is_on_class(condition) ? on_label(condition, numbers) : condition);
-  }
-  return result;
+  return on_labels(filter, ClassNumbers(manifest));
 }
 
 }  // namespace ffkit

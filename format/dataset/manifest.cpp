@@ -1,10 +1,8 @@
-#include <fmt/format.h>
 #include <simdjson.h>
 
 #include <algorithm>
 #include <limits>
 #include <string_view>
-#include <utility>
 
 #include <ffkit/format/manifest.h>
 

@@ -1,6 +1,5 @@
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <numeric>
 
 #include <ffkit/format/record.h>
 
@@ -82,7 +81,7 @@ bool agrees(const std::vector<ShardReader>& shards, const std::vector<int64_t>& 
 
 // Opens the files of `shards` again, one after another, now with this payload and, unless there are
 // none, with these labels.
-void reopen(std::vector<ShardReader>& shards, V1Payload payload,
+void reopen(std::vector<ShardReader>& shards, const V1Payload& payload,
             const std::vector<int64_t>& targets) {
   auto next = targets.begin();
   for (ShardReader& shard : shards) {
@@ -94,6 +93,47 @@ void reopen(std::vector<ShardReader>& shards, V1Payload payload,
     shard = reader_of(open_v1_file(open_random_reader(shard.path()), std::move(options)),
                       shard.options());
   }
+}
+
+// That of more than half of the files, else bytes. What is in the others is a bad record each then,
+// and said.
+V1Payload payload_of_all(DatasetFiles& files) {
+  std::vector<V1Payload> payloads;
+  std::vector<int64_t> counts;
+  std::vector<const ShardReader*> first_of;
+  for (const ShardReader& shard : files.shards) {
+    if (shard.facts().version != 1) {
+      throw dataset_error(shard.path(), ErrorCode::invalid_argument,
+                          "is an ffkit shard among FFRecord v1 files; open them apart");
+    }
+    if (shard.num_records() == 0) continue;
+    V1Payload payload = v1_payload_of(shard.path(), shard.options());
+    const auto known = std::ranges::find(payloads, payload);
+    if (known != payloads.end()) {
+      ++counts[static_cast<size_t>(known - payloads.begin())];
+      continue;
+    }
+    payloads.push_back(std::move(payload));
+    counts.push_back(1);
+    first_of.push_back(&shard);
+  }
+  if (payloads.empty()) return raw_v1_payload();
+  const auto most = static_cast<size_t>(std::ranges::max_element(counts) - counts.begin());
+  const int64_t num_files = std::accumulate(counts.begin(), counts.end(), int64_t{0});
+  V1Payload chosen = 2 * counts[most] > num_files ? payloads[most] : raw_v1_payload();
+  for (size_t i = 0; i < payloads.size(); ++i) {
+    const std::string file = first_of[i]->path().string();
+    if (!(payloads[i] == chosen)) {
+      files.warnings.push_back(
+          fmt::format("{}: its records are {}, as in {} of {} files; all files are read as {}",
+                      file, payloads[i].text(), counts[i], num_files, chosen.text()));
+    }
+    if (!payloads[i].why_raw.empty()) {
+      files.warnings.push_back(
+          fmt::format("{}: its records are read as bytes: {}", file, payloads[i].why_raw));
+    }
+  }
+  return chosen;
 }
 
 }  // namespace
@@ -118,37 +158,24 @@ DatasetFiles open_v1_dataset(const std::vector<fs::path>& paths,
   files.format_version = 1;
   for (const fs::path& path : paths) files.shards.emplace_back(path, options);
 
-  // One payload for all: ImageNet's only if every file that has records has it.
-  const Schema imagenet = v1_schema(V1Payload::imagenet);
-  bool is_imagenet = false;
-  bool is_mixed = false;
-  for (const ShardReader& shard : files.shards) {
-    if (shard.facts().version != 1) {
-      throw dataset_error(shard.path(), ErrorCode::invalid_argument,
-                          "is an ffkit shard among FFRecord v1 files; open them apart");
-    }
-    if (shard.num_records() == 0) continue;
-    (shard.schema() == imagenet ? is_imagenet : is_mixed) = true;
-  }
-  const V1Payload payload = is_imagenet && !is_mixed ? V1Payload::imagenet : V1Payload::raw;
-  if (payload == V1Payload::imagenet) {
-    std::vector<int64_t> targets;
+  const V1Payload payload = payload_of_all(files);
+  std::vector<int64_t> targets;
+  if (payload == imagenet_v1_payload()) {
     if (const auto meta_path = find_meta(paths.front())) {
       Meta meta = read_meta(*meta_path);
       files.manifest.classes = std::move(meta.classes);
+      reopen(files.shards, payload, {});
       if (agrees(files.shards, meta.targets)) targets = std::move(meta.targets);
     }
-    reopen(files.shards, payload, targets);
-  } else if (is_imagenet) {
-    reopen(files.shards, payload, {});
   }
+  reopen(files.shards, payload, targets);
 
   // "train.ffr/PART_00000.ffr" is the split "train", and "parts/PART_00000.ffr" with others the
   // split "parts".
   const fs::path folder = folder_of(paths.front());
   const fs::path named = folder.extension() == ".ffr" || paths.size() > 1 ? folder : paths.front();
   files.manifest.split = named.stem().string();
-  files.manifest.schema = v1_schema(payload);
+  files.manifest.schema = payload.schema;
   files.manifest.source = {{"format", "FFRecord v1"}};
   for (const ShardReader& shard : files.shards) {
     const ShardFacts facts = shard.facts();

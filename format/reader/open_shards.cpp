@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 #include "base/enum_names.h"
@@ -83,6 +82,9 @@ class OpenShards::Shard final : public ShardFile {
   }
   std::vector<std::string> string_column(size_t field) const override {
     return all_.get(*this)->string_column(field);
+  }
+  std::vector<std::byte> stream(const std::string& name) const override {
+    return all_.get(*this)->stream(name);
   }
   std::vector<ShardProblem> verify_index() const override {
     return all_.get(*this)->verify_index();

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -95,8 +93,8 @@ ShardReader open_raw(const std::filesystem::path& path, ShardReaderOptions optio
     throw error_at(path, ErrorCode::corrupt, "is not an FFRecord v1 file");
   }
   return errors_only(path, [&] {
-    return reader_of(open_v1_file(std::move(file), {.reader = options, .payload = V1Payload::raw}),
-                     options);
+    return reader_of(
+        open_v1_file(std::move(file), {.reader = options, .payload = raw_v1_payload()}), options);
   });
 }
 

@@ -1,18 +1,15 @@
-#include <fmt/format.h>
-
-#include <algorithm>
-
-#include <ffkit/base/error.h>
+#include <ffkit/format/content_sum.h>
 #include <ffkit/format/dtype_visitor.h>
 #include <ffkit/format/record.h>
 #include <ffkit/format/record_unpacker.h>
 #include <ffkit/format/shard_reader.h>
 
+#include "base/little_endian.h"
 #include "base/make_error.h"
 #include "reader/open_shards.h"
 #include "record/record_layout.h"
 #include "shard/shard_file.h"
-#include "shard/unpack_buffers.h"
+#include "shard/shard_layout.h"
 #include "v1/v1_file.h"
 
 namespace ffkit {
@@ -26,6 +23,20 @@ std::unique_ptr<ShardFile> open_shard_file(std::shared_ptr<const RandomReader> f
                                            const ShardReaderOptions& options) {
   if (looks_like_v1(*file)) return open_v1_file(std::move(file), {.reader = options});
   return open_v2_file(std::move(file), options);
+}
+
+std::vector<std::byte> ShardReader::stream(const std::string& name) const {
+  return shard_errors_only(path(), -1, [&] { return file_->stream(name); });
+}
+
+std::vector<ContentSum> kept_contents(const ShardReader& shard) {
+  const std::vector<std::byte> bytes = shard.stream(kContentsStream);
+  std::vector<ContentSum> contents(bytes.size() / kContentBytes);
+  for (size_t i = 0; i < contents.size(); ++i) {
+    const std::byte* const at = bytes.data() + i * kContentBytes;
+    contents[i] = {.num_bytes = load_le<uint64_t>(at), .hash = load_le<uint64_t>(at + 8)};
+  }
+  return contents;
 }
 
 namespace {
@@ -55,6 +66,14 @@ std::vector<T> convert_column(std::span<const std::byte> bytes, DType dtype) {
     std::vector<T> values(bytes.size() / sizeof(Stored));
     for (size_t i = 0; i < values.size(); ++i) {
       const auto number = load_number<Stored>(bytes.data() + i * sizeof(Stored));
+      if constexpr (std::is_same_v<Stored, uint64_t> && std::is_same_v<T, int64_t>) {
+        if (!std::in_range<int64_t>(number)) {
+          throw error_of(ErrorCode::invalid_argument,
+                         "{} in a column of u64 is more than a signed integer of 64 bits can be; "
+                         "read it as unsigned ones (uint_column)",
+                         number);
+        }
+      }
       if constexpr (std::is_arithmetic_v<Stored>) {
         // NOLINTNEXTLINE(bugprone-signed-char-misuse): an i8 is a number.
         values[i] = static_cast<T>(number);
@@ -158,8 +177,10 @@ bool ShardReader::read_field(int64_t record, size_t field, std::vector<std::byte
     throw error_at(path(), ErrorCode::invalid_argument,
                    "field {} is out of range: the schema has {}", field, num_fields);
   }
-  return shard_errors_only(path(), record,
-                           [&] { return read_field_of_record(record, field, out); });
+  return shard_errors_only(path(), record, [&] {
+    return without_damaged_copy(*file_->reader(),
+                                [&] { return read_field_of_record(record, field, out); });
+  });
 }
 
 bool ShardReader::read_field_of_record(int64_t record, size_t field,
@@ -212,6 +233,19 @@ std::vector<int64_t> ShardReader::int_column(const std::string& name) const {
   }
   return shard_errors_only(path(), -1, [&] {
     return convert_column<int64_t>(file_->scalar_column(position), field.dtype);
+  });
+}
+
+std::vector<uint64_t> ShardReader::uint_column(const std::string& name) const {
+  size_t position = 0;
+  const Field& field = column_field(*this, name, position);
+  const bool is_unsigned = field.dtype == DType::u8 || field.dtype == DType::u16 ||
+                           field.dtype == DType::u32 || field.dtype == DType::u64;
+  if (field.type != FieldType::scalar || !is_unsigned) {
+    wrong_column_type(*this, field, "unsigned integers");
+  }
+  return shard_errors_only(path(), -1, [&] {
+    return convert_column<uint64_t>(file_->scalar_column(position), field.dtype);
   });
 }
 
@@ -272,7 +306,15 @@ std::span<const std::byte> RecordUnpacker::unpack(const ShardReader& shard, int6
                                                   std::span<const std::byte> stored,
                                                   bool verify_checksum) {
   return shard_errors_only(shard.path(), record, [&] {
-    if (verify_checksum && !has_checksum(where, stored)) {
+    const bool is_damaged = verify_checksum && !has_checksum(where, stored);
+    // What a damaged copy on this machine gave is read anew.
+    if (is_damaged && shard.file_->reader()->drop_damaged_copy(where.offset, where.stored_bytes)) {
+      std::vector<std::byte>& anew = buffers_->read_anew;
+      anew.resize(stored.size());
+      shard.file_->reader()->read_at(where.offset, anew, record);
+      stored = anew;
+    }
+    if (is_damaged && !has_checksum(where, stored)) {
       throw Error(
           ErrorCode::corrupt,
           fmt::format("the record is damaged: {} of its {} bytes is {:08x}, expected {:08x}; "

@@ -2,6 +2,8 @@
 // Implementations are immutable once made, and all functions are thread-safe.
 #pragma once
 
+#include <zstd.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -15,12 +17,20 @@
 #include <ffkit/format/schema.h>
 #include <ffkit/format/shard_facts.h>
 
+#include "base/bytes/pickle.h"
 #include "base/make_error.h"
 #include "storage/reader/random_reader.h"
 
 namespace ffkit {
 
-struct UnpackBuffers;
+// What RecordUnpacker keeps from record to record.
+struct UnpackBuffers {
+  std::vector<std::byte> record;
+  std::vector<std::byte> read_anew;  // in place of what was read and is damaged
+  Pickle pickle;
+  std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> zstd{nullptr,
+                                                            ZSTD_freeDCtx};  // made when needed
+};
 
 class ShardFile {
  public:
@@ -50,6 +60,8 @@ class ShardFile {
   // One number of the field's dtype a record, for a scalar field with column: true.
   virtual std::vector<std::byte> scalar_column(size_t field) const = 0;
   virtual std::vector<std::string> string_column(size_t field) const = 0;
+  // The payload of an index stream; empty where there is none of that name.
+  virtual std::vector<std::byte> stream(const std::string& /*name*/) const { return {}; }
   // Everything but the records.
   virtual std::vector<ShardProblem> verify_index() const = 0;
 };
@@ -81,5 +93,16 @@ auto shard_errors_only(const std::filesystem::path& path, int64_t record, Work&&
 
 std::unique_ptr<ShardFile> open_v2_file(std::shared_ptr<const RandomReader> file,
                                         const ShardReaderOptions& options);
+
+// Calls `work`, and once more where it finds damaged what a damaged copy on this machine gave it.
+template <typename Work>
+auto without_damaged_copy(const RandomReader& file, Work&& work) -> decltype(work()) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::corrupt || !file.drop_damaged_copy(0, file.size())) throw;
+  }
+  return work();
+}
 
 }  // namespace ffkit

@@ -1,7 +1,5 @@
 #include "shard/shard_layout.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 
@@ -206,6 +204,7 @@ Catalog decode_catalog(std::string_view text, const std::string& path, int64_t c
       require_stream("column/" + field.name + "/text", -1);
     }
   }
+  if (catalog.find_stream(kContentsStream) >= 0) require_stream(kContentsStream, n * kContentBytes);
   for (const StreamInfo& stream : catalog.streams) {
     if (stream.offset < kHeaderBytes || stream.offset % kPageBytes != 0 || stream.num_bytes < 0 ||
         stream.num_bytes > catalog_offset || stream.offset > catalog_offset ||

@@ -15,7 +15,6 @@
 #include "base/little_endian.h"
 #include "shard/shard_file.h"
 #include "shard/shard_layout.h"
-#include "shard/unpack_buffers.h"
 
 namespace ffkit {
 namespace {
@@ -76,8 +75,10 @@ StreamReader::StreamReader(const RandomReader& file, StreamInfo info, uint32_t n
       is_known_(static_cast<size_t>(std::min(info_.num_pages(), kMaxBits) / 64 + 1)) {}
 
 void StreamReader::load(int64_t page_number, Page& page) const {
-  file_.read_at(info_.offset + page_number * kPageBytes, page);
-  check_page(page, page_number, number_, info_, file_.path().string());
+  without_damaged_copy(file_, [&] {
+    file_.read_at(info_.offset + page_number * kPageBytes, page);
+    check_page(page, page_number, number_, info_, file_.path().string());
+  });
 }
 
 void StreamReader::read(int64_t position, std::span<std::byte> element) const {
@@ -129,10 +130,17 @@ std::vector<std::byte> StreamReader::read_all() const {
   for (int64_t first = 0; first < info_.num_pages(); first += kPagesPerRead) {
     const int64_t count = std::min(kPagesPerRead, info_.num_pages() - first);
     buffer.resize(static_cast<size_t>(count * kPageBytes));
-    file_.read_at(info_.offset + first * kPageBytes, buffer);
+    const auto page_of_buffer = [&](int64_t i) {
+      return std::span<const std::byte, kPageBytes>(buffer.data() + i * kPageBytes, kPageBytes);
+    };
+    without_damaged_copy(file_, [&] {
+      file_.read_at(info_.offset + first * kPageBytes, buffer);
+      for (int64_t i = 0; i < count; ++i) {
+        check_page(page_of_buffer(i), first + i, number_, info_, file_.path().string());
+      }
+    });
     for (int64_t i = 0; i < count; ++i) {
-      const std::span<const std::byte, kPageBytes> page(buffer.data() + i * kPageBytes, kPageBytes);
-      check_page(page, first + i, number_, info_, file_.path().string());
+      const std::span<const std::byte, kPageBytes> page = page_of_buffer(i);
       crc = crc32c(page.last(4), crc);
       const int64_t used = std::min(kPayloadBytes, info_.num_bytes - (first + i) * kPayloadBytes);
       payload.insert(payload.end(), page.begin(), page.begin() + used);
@@ -157,10 +165,12 @@ class ShardV2 final : public ShardFile {
     if (size < kHeaderBytes + kTrailerBytes) {
       corrupt(fmt::format("has {} bytes, too few for a shard", size), -1);
     }
-    std::array<std::byte, kHeaderBytes> head;
-    file_->read_at(0, head);
-    header_ = decode_header(head, name());
-    read_trailer_and_catalog(size);
+    without_damaged_copy(*file_, [&] {
+      std::array<std::byte, kHeaderBytes> head;
+      file_->read_at(0, head);
+      header_ = decode_header(head, name());
+      read_trailer_and_catalog(size);
+    });
     const int entries = catalog_.find_stream("entries");
     entries_ =
         std::make_unique<StreamReader>(*file_, catalog_.streams[static_cast<size_t>(entries)],
@@ -261,6 +271,11 @@ class ShardV2 final : public ShardFile {
       begin = end;
     }
     return values;
+  }
+
+  std::vector<std::byte> stream(const std::string& stream) const override {
+    if (catalog_.find_stream(stream) < 0) return {};
+    return read_stream(stream);
   }
 
   std::vector<ShardProblem> verify_index() const override {

@@ -1,11 +1,7 @@
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
 #include <new>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <ffkit/base/crc32c.h>
@@ -29,33 +25,33 @@ class StreamWriter {
     payload_.insert(payload_.end(), bytes.begin(), bytes.end());
   }
   int64_t num_bytes() const { return std::ssize(payload_); }
+
   // Writes the pages at the file's end, which is at `offset`, and returns where they are.
-  StreamInfo write(FileSink& file, int64_t offset, uint32_t stream_number) const;
+  StreamInfo write(FileSink& file, int64_t offset, uint32_t stream_number) const {
+    StreamInfo info{.name = name_, .offset = offset, .num_bytes = num_bytes()};
+    constexpr int64_t kPagesPerWrite = 256;
+    std::vector<std::byte> buffer;
+    for (int64_t page = 0; page < info.num_pages(); ++page) {
+      const auto remaining = std::span(payload_).subspan(static_cast<size_t>(page * kPayloadBytes));
+      const auto used = remaining.first(std::min<size_t>(remaining.size(), kPayloadBytes));
+      std::array<std::byte, kPageBytes> bytes{};
+      std::ranges::copy(used, bytes.begin());
+      const uint32_t crc =
+          seal_page(bytes, page, stream_number, static_cast<uint32_t>(used.size()));
+      info.crc32c = crc32c(std::as_bytes(std::span(&crc, 1)), info.crc32c);
+      buffer.insert(buffer.end(), bytes.begin(), bytes.end());
+      if ((page + 1) % kPagesPerWrite == 0 || page + 1 == info.num_pages()) {
+        file.write(buffer);
+        buffer.clear();
+      }
+    }
+    return info;
+  }
 
  private:
   std::string name_;
   std::vector<std::byte> payload_;
 };
-
-StreamInfo StreamWriter::write(FileSink& file, int64_t offset, uint32_t stream_number) const {
-  StreamInfo info{.name = name_, .offset = offset, .num_bytes = num_bytes()};
-  constexpr int64_t kPagesPerWrite = 256;
-  std::vector<std::byte> buffer;
-  for (int64_t page = 0; page < info.num_pages(); ++page) {
-    const auto remaining = std::span(payload_).subspan(static_cast<size_t>(page * kPayloadBytes));
-    const auto used = remaining.first(std::min<size_t>(remaining.size(), kPayloadBytes));
-    std::array<std::byte, kPageBytes> bytes{};
-    std::ranges::copy(used, bytes.begin());
-    const uint32_t crc = seal_page(bytes, page, stream_number, static_cast<uint32_t>(used.size()));
-    info.crc32c = crc32c(std::as_bytes(std::span(&crc, 1)), info.crc32c);
-    buffer.insert(buffer.end(), bytes.begin(), bytes.end());
-    if ((page + 1) % kPagesPerWrite == 0 || page + 1 == info.num_pages()) {
-      file.write(buffer);
-      buffer.clear();
-    }
-  }
-  return info;
-}
 
 // The index streams of one field with a column.
 struct ColumnWriter {
@@ -90,6 +86,7 @@ struct ShardWriter::Impl {
   int64_t raw_bytes = 0;
   RecordCompressor compressor;
   StreamWriter entries{"entries"};
+  std::vector<ContentSum> contents;  // empty until one is kept
   std::vector<ColumnWriter> columns;
 };
 
@@ -130,7 +127,8 @@ int64_t ShardWriter::append(std::span<const std::byte> record) {
   return append(record, impl_->compressor.compress(record));
 }
 
-int64_t ShardWriter::append(std::span<const std::byte> record, const StoredRecord& stored) try {
+int64_t ShardWriter::append(std::span<const std::byte> record, const StoredRecord& stored,
+                            const ContentSum& content) try {
   Impl& self = *impl_;
   const RecordView view(self.schema, record);
   for (ColumnWriter& column : self.columns) {
@@ -156,6 +154,10 @@ int64_t ShardWriter::append(std::span<const std::byte> record, const StoredRecor
                                     .checksum = stored.crc32c,
                                     .codec = stored.codec}));
   for (ColumnWriter& column : self.columns) column.append(view, self.schema.fields[column.field]);
+  if (content != ContentSum()) {
+    self.contents.resize(static_cast<size_t>(self.num_records));
+    self.contents.push_back(content);
+  }
   self.record_bytes += bytes;
   self.raw_bytes += raw_bytes;
   return self.num_records++;
@@ -190,6 +192,15 @@ ShardSummary ShardWriter::finish() try {
   for (const ColumnWriter& column : self.columns) {
     write_stream(column.values);
     if (column.text) write_stream(*column.text);
+  }
+  if (!self.contents.empty()) {
+    self.contents.resize(static_cast<size_t>(self.num_records));
+    StreamWriter stream(kContentsStream);
+    for (const ContentSum& sum : self.contents) {
+      stream.append(std::as_bytes(std::span(&sum.num_bytes, 1)));
+      stream.append(std::as_bytes(std::span(&sum.hash, 1)));
+    }
+    write_stream(stream);
   }
   if (const auto& dictionary = self.options.compression.dictionary; !dictionary.empty()) {
     StreamWriter stream("dictionary");

@@ -1,24 +1,17 @@
 #include "v1/v1_file.h"
 
-#include <fmt/format.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <array>
 
-#include <ffkit/format/record.h>
-
-#include "base/bytes/pickle.h"
 #include "base/little_endian.h"
 #include "base/make_error.h"
+#include "shard/shard_file.h"
 #include "shard/shard_layout.h"
-#include "shard/unpack_buffers.h"
 
 namespace ffkit {
 namespace {
-
-// What RecordView wants beyond the payload: the field table and padding.
-constexpr int64_t kMaxRecordOverhead = 64;
 
 class V1File final : public ShardFile {
  public:
@@ -27,12 +20,14 @@ class V1File final : public ShardFile {
     file_bytes_ = file_->size();
     read_header();
     payload_ = options.payload ? *options.payload : detect_payload();
-    schema_ = v1_schema(payload_);
+    overhead_ = v1_overhead(payload_);
   }
+
+  const V1Payload& payload() const { return payload_; }
 
   const std::filesystem::path& path() const override { return file_->path(); }
   std::shared_ptr<const RandomReader> reader() const override { return file_; }
-  const Schema& schema() const override { return schema_; }
+  const Schema& schema() const override { return payload_.schema; }
 
   ShardFacts facts() const override {
     const int64_t record_bytes = file_bytes_ - kV1FixedBytes - kV1BytesPerRecord * num_records();
@@ -55,48 +50,46 @@ class V1File final : public ShardFile {
   std::span<const std::byte> unpack(int64_t record, const RecordLocation& where,
                                     std::span<const std::byte> stored,
                                     UnpackBuffers& buffers) const override {
-    RecordBuilder builder(schema_);
-    if (payload_ == V1Payload::raw) {
-      builder.set_bytes(0, stored);
-    } else {
-      try {
-        const ImageAndLabel sample = parse(stored, buffers.pickle);
-        builder.set_bytes(0, sample.image);
-        builder.set_scalar<int64_t>(1, sample.label);
-      } catch (const Error& e) {
-        throw e.within({.path = file_->path().string(), .record = record, .offset = where.offset});
-      }
+    RecordBuilder builder(payload_.schema);
+    V1Values values;
+    const ErrorContext here = {
+        .path = file_->path().string(), .record = record, .offset = where.offset};
+    try {
+      set_v1_fields(payload_, stored, buffers.pickle, builder, values);
+    } catch (const Error& e) {
+      throw e.within(here);
     }
     builder.encode(buffers.record);
+    if (std::ssize(buffers.record) > where.raw_bytes) {
+      throw Error(ErrorCode::unsupported, "the pickle has one value several times", here);
+    }
     return buffers.record;
   }
 
   std::vector<std::byte> scalar_column(size_t field) const override {
-    std::vector<int64_t> labels = labels_;
-    if (labels.empty()) {
-      UnpackBuffers buffers;
-      std::vector<std::byte> stored;
-      for (int64_t i = 0; i < num_records(); ++i) {
-        const RecordLocation where = locate(i);
-        stored.resize(static_cast<size_t>(where.stored_bytes));
-        file_->read_at(where.offset, stored);
-        labels.push_back(
-            RecordView(schema_, unpack(i, where, stored, buffers)).scalar<int64_t>(field));
-      }
+    if (!labels_.empty()) {
+      const auto bytes = std::as_bytes(std::span(labels_));
+      return {bytes.begin(), bytes.end()};
     }
-    const auto bytes = std::as_bytes(std::span(labels));
-    return {bytes.begin(), bytes.end()};
+    std::vector<std::byte> column;
+    UnpackBuffers buffers;
+    std::vector<std::byte> stored;
+    for (int64_t i = 0; i < num_records(); ++i) {
+      const RecordLocation where = locate(i);
+      stored.resize(static_cast<size_t>(where.stored_bytes));
+      file_->read_at(where.offset, stored);
+      const RecordView view(schema(), unpack(i, where, stored, buffers));
+      const auto value = view.raw(field);
+      column.insert(column.end(), value.begin(), value.end());
+      if (view.is_null(field)) column.resize(column.size() + size_of(schema().fields[field].dtype));
+    }
+    return column;
   }
 
   std::vector<std::string> string_column(size_t) const override { return {}; }  // there is none
   std::vector<ShardProblem> verify_index() const override { return {}; }        // done when opening
 
  private:
-  struct ImageAndLabel {
-    std::span<const std::byte> image;
-    int64_t label = 0;
-  };
-
   int64_t num_records() const { return std::ssize(offsets_); }
 
   RecordLocation place_of(int64_t record) const {
@@ -107,7 +100,7 @@ class V1File final : public ShardFile {
     const bool has_checksum = checksums_[i] != 0 || bytes == 0;
     return {.offset = offsets_[i],
             .stored_bytes = bytes,
-            .raw_bytes = bytes + kMaxRecordOverhead,
+            .raw_bytes = bytes + overhead_,
             .checksum = checksums_[i],
             .checksum_type = has_checksum ? Checksum::crc32 : Checksum::none,
             .codec = Codec::v1};
@@ -179,8 +172,8 @@ class V1File final : public ShardFile {
     }
   }
 
-  // ImageNet's if the first record that is undamaged and not too long is such a pickle. More than a
-  // few damaged ones are no chance.
+  // By the first record that is undamaged and not too long. More than a few damaged ones are no
+  // chance.
   V1Payload detect_payload() const {
     constexpr int64_t kMaxTried = 16;
     Pickle pickle;
@@ -191,24 +184,12 @@ class V1File final : public ShardFile {
       stored.resize(static_cast<size_t>(where.stored_bytes));
       file_->read_at(where.offset, stored);
       if (!has_checksum(where, stored)) continue;
-      try {
-        parse(stored, pickle);
-        return V1Payload::imagenet;
-      } catch (const Error&) {
-        return V1Payload::raw;
-      }
+      V1Payload payload = find_v1_payload(stored, pickle);
+      if (!payload.why_raw.empty())
+        payload.why_raw = fmt::format("record {}: {}", i, payload.why_raw);
+      return payload;
     }
-    return V1Payload::raw;
-  }
-
-  static ImageAndLabel parse(std::span<const std::byte> stored, Pickle& pickle) {
-    pickle.parse(stored);
-    const auto& items = pickle.items(pickle.root(), "the record");
-    if (items.size() != 2) {
-      throw error_of(ErrorCode::corrupt,
-                     "the record is a pickle of {} values, not of image and label", items.size());
-    }
-    return {pickle.bytes(items[0], "the image"), pickle.integer(items[1], "the label")};
+    return raw_v1_payload();
   }
 
   std::shared_ptr<const RandomReader> file_;
@@ -220,19 +201,11 @@ class V1File final : public ShardFile {
   std::vector<uint32_t> checksums_;
   std::vector<int64_t> offsets_;
   std::vector<int64_t> labels_;
-  V1Payload payload_ = V1Payload::raw;
-  Schema schema_;
+  V1Payload payload_;
+  int64_t overhead_ = 0;
 };
 
 }  // namespace
-
-Schema v1_schema(V1Payload payload) {
-  if (payload == V1Payload::raw) return Schema{{{.name = "data", .type = FieldType::bytes}}};
-  return Schema{{
-      {.name = "image", .type = FieldType::image},
-      {.name = "label", .type = FieldType::scalar, .dtype = DType::i64, .column = true},
-  }};
-}
 
 bool looks_like_v1(const RandomReader& file) {
   const int64_t size = file.size();
@@ -247,6 +220,10 @@ bool looks_like_v1(const RandomReader& file) {
 std::unique_ptr<ShardFile> open_v1_file(std::shared_ptr<const RandomReader> file,
                                         V1FileOptions options) {
   return std::make_unique<V1File>(std::move(file), std::move(options));
+}
+
+V1Payload v1_payload_of(const std::filesystem::path& path, const ShardReaderOptions& options) {
+  return V1File(open_random_reader(path), {.reader = options}).payload();
 }
 
 }  // namespace ffkit

@@ -1,8 +1,6 @@
-#include <fmt/format.h>
 #include <zlib.h>
 
 #include <new>
-#include <utility>
 #include <vector>
 
 #include <ffkit/format/v1_writer.h>

@@ -1,7 +1,7 @@
-#include "codec/jpeg_hooks.h"
-
 #include <algorithm>
 #include <cstring>
+
+#include "codec/jpeg_decoder.h"
 
 // libjpeg's internal interface, of which only the entropy decoder's entry point is used.
 // image/CMakeLists.txt names the versions it was tested with.

@@ -13,10 +13,19 @@ namespace ffkit {
 
 void require_mask(const ImageInfo& info, MaskNumbers numbers) {
   if (info.encoding != ImageEncoding::png) {
-    throw error_of(ErrorCode::unsupported,
-                   "the mask is a {}, whose numbers may not be those that were saved; "
-                   "save masks as PNG of one channel",
-                   to_string(info.encoding));
+    const bool is_jpeg =
+        info.encoding == ImageEncoding::jpeg || info.encoding == ImageEncoding::dct;
+    const bool is_webp = info.encoding == ImageEncoding::webp;
+    throw error_of(ErrorCode::unsupported, "the mask is {}{}; save masks as PNG of one channel{}",
+                   is_webp                               ? "a WebP picture"
+                   : is_jpeg                             ? "a JPEG"
+                   : info.encoding == ImageEncoding::bmp ? "a BMP picture"
+                   : info.num_components == 1            ? "a PGM"
+                                                         : "a PPM",
+                   is_jpeg   ? ", whose numbers may not be those that were saved"
+                   : is_webp ? ", whose numbers are those that were saved only if it is lossless"
+                             : ", which has the numbers but is not read as a mask",
+                   is_jpeg ? "" : ": Image.open(mask).save(\"mask.png\")");
   }
   if (info.num_components == 2 || info.num_components == 4) {
     throw Error(ErrorCode::unsupported,

@@ -1,5 +1,5 @@
-// PngDecoder: pixels of PNG pictures by libpng; keeps its pixel buffer between pictures. Not
-// thread-safe.
+// PngDecoder, WebpDecoder: pixels of PNG pictures by libpng, of WebP by libwebp; they keep their
+// pixel buffers between pictures. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -39,5 +39,20 @@ class PngDecoder {
 
 // Reads the header (IHDR chunk); throws Error(corrupt).
 ImageInfo read_png_info(std::span<const std::byte> data);
+
+// WebpDecoder: pixels of WebP pictures, lossy and lossless, by libwebp, and of an animation the
+// first one; keeps its pixel buffer between pictures. Not thread-safe.
+class WebpDecoder {
+ public:
+  // Decodes the whole picture, whose size must have been checked. The view lives until the next
+  // call. Throws Error(corrupt).
+  RgbView decode(std::span<const std::byte> data);
+
+ private:
+  PixelBuffer pixels_;
+};
+
+// Reads the header; throws Error(corrupt).
+ImageInfo read_webp_info(std::span<const std::byte> data);
 
 }  // namespace ffkit

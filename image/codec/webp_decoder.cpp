@@ -1,5 +1,3 @@
-#include "codec/webp_decoder.h"
-
 #include <fmt/format.h>
 #include <webp/decode.h>
 #include <webp/demux.h>
@@ -11,6 +9,7 @@
 
 #include "base/little_endian.h"
 #include "base/make_error.h"
+#include "codec/png.h"
 
 namespace ffkit {
 namespace {

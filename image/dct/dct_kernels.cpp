@@ -10,8 +10,6 @@
 // Must come after foreach_target.h.
 #include <hwy/highway.h>
 
-#include "dct/dct_tables.h"
-
 HWY_BEFORE_NAMESPACE();
 namespace ffkit {
 namespace HWY_NAMESPACE {

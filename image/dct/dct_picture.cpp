@@ -8,12 +8,9 @@
 
 #include "base/enum_names.h"
 #include "base/make_error.h"
-#include "dct/dct_coefficients.h"
 #include "dct/dct_file.h"
-#include "dct/dct_row_reader.h"
+#include "dct/dct_kernels.h"
 #include "dct/dct_row_writer.h"
-#include "dct/dct_tables.h"
-#include "dct/jpeg_head.h"
 #include "dct/jpeg_scan.h"
 
 namespace ffkit {

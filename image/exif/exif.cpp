@@ -10,9 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include <ffkit/image/exif_tags.h>
+#include <ffkit/image/exif.h>
 #include <ffkit/image/image_codec.h>
-#include <ffkit/image/orientation.h>
 
 #include "base/make_error.h"
 #include "base/printable.h"

@@ -1,7 +1,7 @@
-#include "jpeg/jpeg_huffman_table.h"
-
 #include <algorithm>
 #include <cstring>
+
+#include "jpeg/jpeg_bits.h"
 
 namespace ffkit {
 

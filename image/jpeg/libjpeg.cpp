@@ -27,6 +27,11 @@ void JpegErrors::fail(size_t num_bytes) const {
                      num_bytes);
     case JERR_OUT_OF_MEMORY:
       throw std::bad_alloc();
+    case JERR_IMAGE_TOO_BIG:
+      throw error_of(ErrorCode::corrupt,
+                     "broken JPEG (or one of more than {} pixels each way, which libjpeg does not "
+                     "read); get the file again, or save it as PNG",
+                     JPEG_MAX_DIMENSION);
     case JERR_BAD_PRECISION:
     case JERR_SOF_UNSUPPORTED:
 #if JPEG_LIB_VERSION < 70  // the ABIs 7 and 8 always know arithmetic coding

@@ -1,9 +1,12 @@
 #include "moves/moves.h"
 
 #include <algorithm>
-#include <cmath>
+#include <cstring>
+#include <utility>
 
 #include <ffkit/image/image_options.h>
+
+#include "pixels/pixel_ops.h"
 
 namespace ffkit {
 namespace {
@@ -120,6 +123,13 @@ bool fills(const CropPlan& plan, ImageSize size) {
   return plan.taken.width != size.width || plan.taken.height != size.height;
 }
 
+bool cuts_boxes(const Move& move) {
+  if (const auto* plan = std::get_if<CropPlan>(&move.what)) {
+    return crops(*plan) || fills(*plan, move.size);
+  }
+  return std::holds_alternative<Warp>(move.what);
+}
+
 std::optional<CropPlan> joined(const CropPlan& first, ImageSize size, const CropPlan& next,
                                ImageSize next_size) {
   if (first.taken.width == 0 || next.taken.width == 0) return std::nullopt;
@@ -154,18 +164,147 @@ std::optional<CropPlan> joined(const CropPlan& first, ImageSize size, const Crop
   return both;
 }
 
-AugmentationMoves::AugmentationMoves(const std::vector<Augmentation>& augmentations, ImageSize size)
-    : size_(size),
-      augmenter_(moves_pixels(augmentations) ? augmentations : std::vector<Augmentation>{}, size) {}
+void add_padding(ImageSize size, Moves& moves) {
+  Move& last = moves.back();
+  if (last.size == size) return;
+  const CropPlan pad = plan_window(static_cast<int>(last.size.width),
+                                   static_cast<int>(last.size.height), 0, 0, size, {});
+  const auto* first = std::get_if<CropPlan>(&last.what);
+  const auto both = first != nullptr ? joined(*first, last.size, pad, size) : std::nullopt;
+  // Boxes that the last one clips and the padding does not.
+  if (both && !crops(*first) && !last.drops_boxes_outside) {
+    last.what = *both;
+    last.size = size;
+  } else {
+    moves.push_back({.what = pad, .size = size});
+  }
+}
+
+AugmentationMoves::AugmentationMoves(const std::vector<Augmentation>& augmentations)
+    : augmenter_(moves_pixels(augmentations) ? augmentations : std::vector<Augmentation>{}) {}
 
 void AugmentationMoves::add(const SampleKey& key, Moves& moves) {
   ops_.clear();
-  augmenter_.draw_ops(key, ops_);
+  const ImageSize size = moves.back().size;
+  augmenter_.draw_ops(key, size, ops_);
   for (const auto& [drawn, fill] : ops_) {
     const ViewMatrix source =
-        source_of(drawn, static_cast<int>(size_.width), static_cast<int>(size_.height));
+        source_of(drawn, static_cast<int>(size.width), static_cast<int>(size.height));
     if (source == Warp{}.source) continue;
-    moves.push_back({.what = Warp{.source = source, .fill = fill}, .size = size_});
+    moves.push_back({.what = Warp{.source = source, .fill = fill}, .size = size});
+  }
+}
+
+namespace {
+
+constexpr ImageOutput kRgbBytes{.dtype = DType::u8, .layout = Layout::nhwc, .normalize = false};
+
+RgbView view_of_canvas(const RgbImage& canvas) {
+  return {canvas.data, canvas.width, canvas.height, ptrdiff_t{3} * canvas.width};
+}
+
+// Part of a canvas, as if it had been decoded.
+ImageDecoder::Region region_of(const RgbImage& canvas, const Rect& rect) {
+  return {.pixels = view_of_canvas(canvas),
+          .wanted = rect,
+          .x = static_cast<double>(rect.x),
+          .y = static_cast<double>(rect.y),
+          .width = static_cast<double>(rect.width),
+          .height = static_cast<double>(rect.height)};
+}
+
+}  // namespace
+
+PictureScaler& PlanScalers::of(const CropPlan& plan, ImageSize size) {
+  auto& scaler = plan.resizes() ? scalers_[static_cast<size_t>(plan.interpolation)] : copier_;
+  if (scaler == nullptr) {
+    scaler = plan.resizes() ? make_scaler(plan.interpolation, size, output_)
+                            : make_copier(size, output_);
+  }
+  scaler->set_size(size);
+  return *scaler;
+}
+
+CanvasMover::CanvasMover() : scalers_(kRgbBytes) {}
+
+WantedPixels CanvasMover::wanted(std::span<const Move> moves) {
+  const auto& plan = std::get<CropPlan>(moves.front().what);
+  return scalers_.of(plan, moves.front().size).wanted(plan);
+}
+
+RgbImage CanvasMover::run(const ImageDecoder::Region& region, std::span<const Move> moves) {
+  size_t which = 0;
+  const auto make_canvas = [&](ImageSize size) {
+    which = 1 - which;
+    const RgbImage canvas{nullptr, static_cast<int>(size.width), static_cast<int>(size.height)};
+    return RgbImage{canvases_[which].reserve(canvas.num_bytes()), canvas.width, canvas.height};
+  };
+  wanted(moves);
+  const auto& plan = std::get<CropPlan>(moves.front().what);
+  RgbImage canvas = make_canvas(moves.front().size);
+  scalers_.of(plan, moves.front().size).run(region, plan, canvas.data);
+  for (const Move& move : moves.subspan(1)) {
+    const RgbImage next = make_canvas(move.size);
+    run_one(canvas, move, next);
+    canvas = next;
+  }
+  return canvas;
+}
+
+void CanvasMover::run_one(const RgbImage& from, const Move& move, const RgbImage& to) {
+  if (const auto* plan = std::get_if<CropPlan>(&move.what)) {
+    PictureScaler& scaler = scalers_.of(*plan, move.size);
+    const WantedPixels wanted = scaler.wanted(*plan);
+    return scaler.run(region_of(from, wanted.rect), *plan, to.data);
+  }
+  if (const auto* warp = std::get_if<Warp>(&move.what)) {
+    return warp_pixels(view_of_canvas(from), warp->source, warp->filter, warp->fill, to);
+  }
+  const size_t row_length = size_t{3} * static_cast<size_t>(from.width);
+  for (int y = 0; y < to.height; ++y) {
+    std::memcpy(to.row(y), from.row(to.height - 1 - y), row_length);
+  }
+}
+
+Rect WideMover::wanted(std::span<const Move> moves) {
+  return scaler_.wanted(std::get<CropPlan>(moves.front().what));
+}
+
+WideRgbView WideMover::run(const WideRgbView& pixels, std::span<const Move> moves) {
+  wanted(moves);
+  size_t which = 0;
+  const auto view_of = [&](ImageSize size) {
+    return WideRgbView{canvases_[which].data(), static_cast<int>(size.width),
+                       static_cast<int>(size.height), ptrdiff_t{3} * size.width};
+  };
+  const Move& first = moves.front();
+  scaler_.run(pixels, std::get<CropPlan>(first.what), first.size, canvases_[which]);
+  for (size_t i = 1; i < moves.size(); ++i) {
+    const WideRgbView from = view_of(moves[i - 1].size);
+    which = 1 - which;
+    run_one(from, moves[i], canvases_[which]);
+  }
+  return view_of(moves.back().size);
+}
+
+void WideMover::run_one(const WideRgbView& from, const Move& move, std::vector<uint16_t>& to) {
+  if (const auto* plan = std::get_if<CropPlan>(&move.what)) {
+    const Rect part = scaler_.wanted(*plan);
+    const uint16_t* begin = from.data + part.y * from.stride + ptrdiff_t{3} * part.x;
+    return scaler_.run({begin, part.width, part.height, from.stride}, *plan, move.size, to);
+  }
+  to.resize(3 * static_cast<size_t>(move.size.width * move.size.height));
+  if (const auto* warp = std::get_if<Warp>(&move.what)) {
+    const std::array<uint16_t, 3> fill = scaler_.filled_with(warp->fill);
+    for_nearest(move.size, from.width, from.height, warp->source, [&](size_t i, int x, int y) {
+      const uint16_t* pixel = x < 0 ? fill.data() : from.data + y * from.stride + ptrdiff_t{3} * x;
+      std::copy_n(pixel, 3, &to[3 * i]);
+    });
+    return;
+  }
+  for (int y = 0; y < from.height; ++y) {
+    std::copy_n(from.data + (from.height - 1 - y) * from.stride, from.stride,
+                &to[static_cast<size_t>(y * from.stride)]);
   }
 }
 

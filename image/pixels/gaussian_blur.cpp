@@ -1,11 +1,10 @@
-#include "pixels/gaussian_blur.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <utility>
 
 #include "pixels/pixel_kernels.h"
+#include "pixels/pixel_ops.h"
 
 namespace ffkit {
 namespace {

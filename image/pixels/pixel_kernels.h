@@ -1,15 +1,17 @@
-// The vector loops of pixels, compiled for several instruction sets; resize_kernels.h has those of
-// the resize.
+// The vector loops of pixels, compiled for several instruction sets; resample_passes.h has those
+// of the resize.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include <ffkit/format/schema.h>
+#include <ffkit/image/image_info.h>
 #include <ffkit/image/image_output.h>
 
-#include "resize/axis_filter.h"
+#include "resize/resample_passes.h"
 
 namespace ffkit {
 
@@ -46,7 +48,7 @@ void blend_with_smooth(const SmoothJob& job);
 // src/libImaging/Convert.c.
 void shift_hue(uint8_t* rgb, size_t num_pixels, uint8_t shift);
 
-// Of gaussian_blur.h. They read and write up to kBlurSlack values behind those that are named.
+// Of GaussianBlurrer. They read and write up to kBlurSlack values behind those that are named.
 
 constexpr size_t kBlurSlack = 64;
 
@@ -141,5 +143,57 @@ struct WriteJob {
   size_t plane_values = 0;  // from one channel to the next, for nchw
 };
 void write_pixels(const WriteJob& job);
+
+// Finished pixels into their place in the batch: normalised, converted, laid out in one pass.
+
+// What turns the 8-bit values of one row of an output picture into its elements: value * scale +
+// bias. In the order of a row of the layout, [width][3]; or, where all of a row belong to one
+// channel, [3][width]. kMaxLanes more may be read behind the end.
+struct RowScale {
+  RowScale(int64_t width, const ImageOutput& output);
+
+  std::vector<float> scale;
+  std::vector<float> bias;
+};
+
+// The same values to the bit as Resizer writes for the same pixels. run() is thread-safe.
+class PixelWriter {
+ public:
+  // Outputs are pictures of `size`; `output` must have passed validate().
+  PixelWriter(ImageSize size, const ImageOutput& output);
+
+  void set_size(ImageSize size);
+
+  // `pixels`: [height, width, 3] RGB, rows `stride` bytes apart; 64 bytes behind the last one may
+  // be read.
+  void run(const uint8_t* pixels, ptrdiff_t stride, void* out) const;
+
+ private:
+  ImageSize size_;
+  ImageOutput output_;
+  RowScale scale_;
+};
+
+// Whether the batch has numbers, whose values are kept, and not colours.
+inline bool has_numbers(const ImageOutput& output) {
+  return output.dtype == DType::u16 || output.dtype == DType::i32;
+}
+
+// Pixels of 16 bits; and those of 8 bits where the batch has numbers. Thread-safe.
+class WideWriter {
+ public:
+  // Outputs are pictures of `size`; `output` must have passed validate().
+  WideWriter(ImageSize size, const ImageOutput& output) : size_(size), output_(output) {}
+
+  // [height, width, 3] without gaps. u16 and i32 are the values themselves; f16, bf16 and f32 are
+  // value / 65535, normalised where the output is. u8 is no output of pixels of 16 bits.
+  void run(const uint16_t* pixels, void* out) const;
+  // u16 and i32 only.
+  void run(const uint8_t* pixels, void* out) const;
+
+ private:
+  ImageSize size_;
+  ImageOutput output_;
+};
 
 }  // namespace ffkit

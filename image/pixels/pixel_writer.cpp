@@ -1,5 +1,3 @@
-#include "pixels/pixel_writer.h"
-
 #include <array>
 
 #include "format/schema/element.h"

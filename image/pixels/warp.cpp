@@ -1,5 +1,3 @@
-#include "pixels/warp.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "resize/resize_kernels.h"
+#include "resize/resample_passes.h"
 
 // Without this the least that is compiled for is a processor without vectors, for which these loops
 // make no sense; every x86-64 since 2008 has SSSE3.

@@ -69,30 +69,31 @@ std::vector<Augmenter::Step> Augmenter::make_steps(const std::vector<Augmentatio
   return steps;
 }
 
-Augmenter::Augmenter(const std::vector<Augmentation>& augmentations, ImageSize size)
-    : size_(size), steps_(make_steps(augmentations, kTopPlace)) {}
+Augmenter::Augmenter(const std::vector<Augmentation>& augmentations)
+    : steps_(make_steps(augmentations, kTopPlace)) {}
 
-void Augmenter::draw_ops(const SampleKey& key, std::vector<PlacedOp>& ops) const {
-  for (const Step& step : steps_) draw_ops(step, key, ops);
+void Augmenter::draw_ops(const SampleKey& key, ImageSize size, std::vector<PlacedOp>& ops) const {
+  for (const Step& step : steps_) draw_ops(step, key, size, ops);
 }
 
-void Augmenter::draw_ops(const Step& step, const SampleKey& key, std::vector<PlacedOp>& ops) const {
+void Augmenter::draw_ops(const Step& step, const SampleKey& key, ImageSize size,
+                         std::vector<PlacedOp>& ops) const {
   CounterRandom random = step.random_of(key);
   if (const auto* many = std::get_if<RandAugment>(&step.augmentation)) {
     for (int i = 0; i < many->num_ops; ++i) {
-      ops.push_back({draw_op(*many, size_, random), many->fill});
+      ops.push_back({draw_op(*many, size, random), many->fill});
     }
   } else if (const auto* one = std::get_if<TrivialAugmentWide>(&step.augmentation)) {
     ops.push_back({draw_op(*one, random), one->fill});
   } else if (const auto* two = std::get_if<AutoAugment>(&step.augmentation)) {
-    for (const DrawnOp& drawn : ffkit::draw_ops(*two, size_, random)) {
+    for (const DrawnOp& drawn : ffkit::draw_ops(*two, size, random)) {
       ops.push_back({drawn, two->fill});
     }
   } else if (const auto* apply = std::get_if<Apply>(&step.augmentation)) {
     if (random.uniform() >= apply->probability) return;
-    for (const Step& inner : step.within) draw_ops(inner, key, ops);
+    for (const Step& inner : step.within) draw_ops(inner, key, size, ops);
   } else if (const auto* choice = std::get_if<OneOf>(&step.augmentation)) {
-    draw_ops(step.within[draw_one(*choice, random)], key, ops);
+    draw_ops(step.within[draw_one(*choice, random)], key, size, ops);
   }
 }
 
@@ -191,7 +192,7 @@ void Augmenter::apply(const AdjustSharpness& options, const RgbImage& image, Cou
 }
 
 void Augmenter::apply(const AutoAugment& options, const RgbImage& image, CounterRandom& random) {
-  for (const DrawnOp& drawn : ffkit::draw_ops(options, size_, random)) {
+  for (const DrawnOp& drawn : ffkit::draw_ops(options, {image.height, image.width}, random)) {
     apply_op(image, drawn, options.fill, scratch_.data());
   }
 }

@@ -1,13 +1,10 @@
-#include "transform/auto_augment.h"
-
 #include <cmath>
 #include <numbers>
 #include <span>
 
 #include "base/enum_names.h"
 #include "pixels/pixel_ops.h"
-#include "pixels/warp.h"
-#include "transform/auto_augment_policies.h"
+#include "transform/augmenter.h"
 
 namespace ffkit {
 namespace {

@@ -1,14 +1,12 @@
-#include "transform/crop_plan.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include <ffkit/base/error.h>
-
+#include "base/make_error.h"
 #include "random_numbers/random_streams.h"
+#include "transform/picture_scaler.h"
 
 namespace ffkit {
 namespace {
@@ -80,6 +78,15 @@ DrawnCrop draw_crop(const RandomResizedCrop& options, int width, int height,
 
 DrawnCrop draw_crop(const RandomCrop& options, int width, int height, CounterRandom& random) {
   const Padding& padding = options.padding;
+  const int64_t padded_width = padding.left + width + padding.right;
+  const int64_t padded_height = padding.top + height + padding.bottom;
+  if (!options.pad_if_needed &&
+      (padded_width < options.size.width || padded_height < options.size.height)) {
+    throw error_of(ErrorCode::unsupported,
+                   "the picture has {} x {} pixels with its padding, less than the {} x {} of "
+                   "RandomCrop; give pad_if_needed=True, or resize it before",
+                   padded_width, padded_height, options.size.width, options.size.height);
+  }
   DrawnCrop crop;
   crop.rect.y = draw_first(height, padding.top, padding.bottom, options.size.height, random);
   crop.rect.x = draw_first(width, padding.left, padding.right, options.size.width, random);
@@ -184,6 +191,25 @@ CropPlan whole(int width, int height) {
 
 }  // namespace
 
+ImageSize resized_size(const Resize& resize, int width, int height) {
+  if (resize.size.both) return *resize.size.both;
+  // torchvision's _compute_resized_output_size().
+  const int longest = std::max(width, height);
+  int64_t shorter = resize.size.short_side;
+  auto longer =
+      static_cast<int64_t>(static_cast<double>(shorter * longest) / std::min(width, height));
+  if (shorter == 0) {
+    longer = resize.max_size;
+    shorter = static_cast<int64_t>(static_cast<double>(longer * std::min(width, height)) / longest);
+  } else if (resize.max_size > 0 && longer > resize.max_size) {
+    shorter = static_cast<int64_t>(static_cast<double>(resize.max_size * shorter) /
+                                   static_cast<double>(longer));
+    longer = resize.max_size;
+  }
+  shorter = std::max<int64_t>(shorter, 1);
+  return width <= height ? ImageSize{longer, shorter} : ImageSize{shorter, longer};
+}
+
 CropPlan plan_resize(int width, int height, ImageSize size, Interpolation interpolation) {
   CropPlan plan = whole(width, height);
   plan.resized_width = static_cast<int>(size.width);
@@ -229,7 +255,7 @@ CropPlan plan_crop(const ResizeCenterCrop& crop, int width, int height, const Sa
 }
 
 CropPlan plan_crop(const Resize& resize, int width, int height, const SampleKey& /*key*/) {
-  return plan_resize(width, height, resize.size, resize.interpolation);
+  return plan_resize(width, height, resized_size(resize, width, height), resize.interpolation);
 }
 
 CropPlan plan_crop(const RandomCrop& crop, int width, int height, const SampleKey& key) {

@@ -1,10 +1,9 @@
-#include "transform/erasing.h"
-
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
 #include "format/schema/element.h"
+#include "transform/augmenter.h"
 
 namespace ffkit {
 namespace {
@@ -85,8 +84,8 @@ Rect draw_erasing(const RandomErasing& options, ImageSize size, CounterRandom& r
 }
 
 void erase(const RandomErasing& options, const ImageOutput& output, ImageSize size,
-           CounterRandom& random, void* image) {
-  const Rect rect = draw_erasing(options, size, random);
+           ImageSize picture, CounterRandom& random, void* image) {
+  const Rect rect = draw_erasing(options, picture, random);
   if (rect.width == 0) return;
   switch (output.dtype) {
     case DType::u8:

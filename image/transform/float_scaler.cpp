@@ -1,10 +1,9 @@
-#include "transform/float_scaler.h"
-
 #include <cstddef>
 #include <cstring>
 #include <utility>
 
 #include "pixels/pixel_kernels.h"
+#include "transform/picture_scaler.h"
 
 namespace ffkit {
 

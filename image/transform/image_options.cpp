@@ -89,7 +89,11 @@ void check(const Posterize& posterize) {
 
 void check(const Equalize&) {}
 void check(const AutoContrast&) {}
-void check(const Grayscale&) {}
+void check(const Grayscale& grey) {
+  if (grey.num_output_channels == 3) return;
+  refuse("Grayscale num_output_channels", grey.num_output_channels,
+         "3, as in Grayscale(3); for one channel leave it out and give the picture channels = 1");
+}
 void check(const Invert&) {}
 
 void check(const AdjustSharpness& sharpness) {
@@ -221,12 +225,6 @@ void check(const RandomErasing& erasing, DType dtype) {
 void validate(const ImageOptions& options) {
   validate(options.transform, options.output);
   check_list(options.augmentations, 0);
-  if (padding_of(options.transform) != nullptr && moves_pixels(options.augmentations)) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        "RandAugment, TrivialAugmentWide and AutoAugment would move what PadToLargest adds; "
-        "leave one of both out, or end the Compose with a step that gives one size");
-  }
   check_floats(options);
   check_values(options);
   if (options.erasing) check(*options.erasing, options.output.dtype);

@@ -41,7 +41,18 @@ void check(const ResizeCenterCrop& crop) {
 }
 
 void check(const Resize& resize) {
-  check_size("Resize", resize.size);
+  const int64_t short_side = resize.size.short_side;
+  if (resize.size.both) {
+    check_size("Resize", *resize.size.both);
+    if (resize.max_size == 0) return;
+    throw Error(ErrorCode::invalid_argument,
+                "Resize has (height, width) and a max_size; leave max_size out, or give one "
+                "number, the short side");
+  }
+  if (short_side != 0 || resize.max_size == 0) check_length("Resize size", short_side);
+  if (resize.max_size == 0) return;
+  check_between("Resize max_size", static_cast<double>(resize.max_size),
+                static_cast<double>(short_side + 1), kMaxSize);
 }
 
 void check_padding(const char* what, const Padding& padding) {
@@ -176,13 +187,6 @@ void check(const RandomShortestSize& shortest) {
   check_between("RandomShortestSize max_size", static_cast<double>(shortest.max_size), 0, kMaxSize);
 }
 
-void check(const ResizeShortSide& resize) {
-  check_length("ResizeShortSide size", resize.size);
-  if (resize.max_size == 0) return;
-  check_between("ResizeShortSide max_size", static_cast<double>(resize.max_size),
-                static_cast<double>(resize.size + 1), kMaxSize);
-}
-
 void check(const PadToLargest& pad) {
   check_size("PadToLargest", pad.size);
   check_between("PadToLargest multiple", static_cast<double>(pad.multiple), 1, 1024);
@@ -194,10 +198,11 @@ std::optional<ImageSize> common_size(const Compose& compose) {
   const auto after = [&]<typename Step>(const Step& step) {
     constexpr bool is_any =
         std::is_same_v<Step, RandomZoomOut> || std::is_same_v<Step, RandomIoUCrop> ||
-        std::is_same_v<Step, ScaleJitter> || std::is_same_v<Step, RandomShortestSize> ||
-        std::is_same_v<Step, ResizeShortSide>;
+        std::is_same_v<Step, ScaleJitter> || std::is_same_v<Step, RandomShortestSize>;
     if constexpr (is_any) {
       size.reset();
+    } else if constexpr (std::is_same_v<Step, Resize>) {
+      size = step.size.both;
     } else if constexpr (std::is_same_v<Step, RandomRotation>) {
       if (step.expand) size.reset();
     } else if constexpr (requires { step.size; }) {
@@ -216,10 +221,26 @@ std::optional<ImageSize> common_size(const Compose& compose) {
 ImageSize size_after(const Compose& compose) {
   const std::optional<ImageSize> size = common_size(compose);
   if (size) return *size;
-  throw Error(
+  int64_t side = 224;
+  for (const GeometryStep& step : compose.steps) {
+    const auto* resize = std::get_if<Resize>(&step);
+    if (resize != nullptr && resize->size.short_side > 0) side = resize->size.short_side;
+  }
+  throw error_of(ErrorCode::invalid_argument,
+                 "Compose makes pictures of different sizes; end it with a step that gives all of "
+                 "them one size, such as Resize(({}, {})), RandomResizedCrop or FixedSizeCrop",
+                 side, side);
+}
+
+ImageSize size_after(const Resize& resize) {
+  if (resize.size.both) return *resize.size.both;
+  const int64_t side = std::max(resize.size.short_side, resize.max_size);
+  throw error_of(
       ErrorCode::invalid_argument,
-      "Compose makes pictures of different sizes; end it with a step that gives all of them "
-      "one size, such as Resize, RandomResizedCrop or FixedSizeCrop");
+      "Resize({}) makes the {} side {} pixels long, so pictures have different sizes; "
+      "give Resize(({}, {})) for both sides, or put a crop behind it in a Compose",
+      resize.size.short_side > 0 ? fmt::format("{}", side) : fmt::format("None, max_size={}", side),
+      resize.size.short_side > 0 ? "short" : "long", side, side, side);
 }
 
 void check(const Compose& compose);
@@ -306,7 +327,7 @@ void check(const ImageOutput& output) {
 ImageSize image_size(const ImageTransform& transform) {
   return std::visit(
       [](const auto& t) {
-        if constexpr (requires { t.steps; }) {
+        if constexpr (requires { size_after(t); }) {
           return size_after(t);
         } else {
           return t.size;
@@ -319,8 +340,7 @@ bool is_random(const ImageTransform& transform) {
   const auto is_random_one = []<typename T>(const T& /*t*/) {
     return !std::is_same_v<T, Resize> && !std::is_same_v<T, ResizeCenterCrop> &&
            !std::is_same_v<T, ScalePad> && !std::is_same_v<T, Pad> &&
-           !std::is_same_v<T, CenterCrop> && !std::is_same_v<T, ResizeShortSide> &&
-           !std::is_same_v<T, PadToLargest>;
+           !std::is_same_v<T, CenterCrop> && !std::is_same_v<T, PadToLargest>;
   };
   const auto* compose = std::get_if<Compose>(&transform);
   if (compose == nullptr) return std::visit(is_random_one, transform);
@@ -335,6 +355,20 @@ bool needs_boxes(const ImageTransform& transform) {
          });
 }
 
+bool crops_without_flips(const ImageTransform& transform) {
+  const auto is_one = []<typename T>(const T& t) {
+    if constexpr (std::is_same_v<T, RandomResizedCrop> || std::is_same_v<T, RandomCrop>) {
+      return t.flip_probability == 0;
+    } else {
+      return false;
+    }
+  };
+  const auto* compose = std::get_if<Compose>(&transform);
+  if (compose == nullptr) return std::visit(is_one, transform);
+  return std::ranges::any_of(compose->steps,
+                             [&](const GeometryStep& step) { return std::visit(is_one, step); });
+}
+
 const PadToLargest* padding_of(const ImageTransform& transform) {
   const auto* compose = std::get_if<Compose>(&transform);
   if (compose == nullptr || compose->steps.empty()) return nullptr;
@@ -343,6 +377,7 @@ const PadToLargest* padding_of(const ImageTransform& transform) {
 
 void validate(const ImageTransform& transform, const ImageOutput& output) {
   std::visit([](const auto& t) { check_with_filter(t); }, transform);
+  image_size(transform);
   check(output);
   if (std::holds_alternative<ScalePad>(transform) && output.channels == 1) {
     throw Error(ErrorCode::invalid_argument,

@@ -71,8 +71,8 @@ std::string text_of_name(const TextPlace& place, const TextValue& value) {
 }  // namespace
 
 void refuse_text(const TextPlace& place, const TextValue& value, std::string_view expected) {
-  throw error_of(ErrorCode::invalid_argument, "{} {} is {}; expected {}", place.transform,
-                 place.parameter, quoted_text(value.source), expected);
+  throw error_of(ErrorCode::invalid_argument, "{} {} is {}; expected {}{}", place.transform,
+                 place.parameter, quoted_text(value.source), expected, place.in_call);
 }
 
 void read_text(const TextPlace& place, const TextValue& value, bool& to) {
@@ -108,6 +108,20 @@ void read_text(const TextPlace& place, const TextValue& value, ImageSize& to) {
   }
 }
 
+void read_text(const TextPlace& place, const TextValue& value, ResizeSize& to) {
+  if (value.kind == Kind::none) {
+    to = ResizeSize::nothing();
+  } else if (value.kind == Kind::integer) {
+    to = value.integer;
+  } else if (is_text_list(value, Kind::integer, 1)) {
+    to = value.items[0].integer;
+  } else if (is_text_list(value, Kind::integer, 2)) {
+    to = {value.items[0].integer, value.items[1].integer};
+  } else {
+    refuse_text(place, value, "the short side in whole pixels, (height, width) or None");
+  }
+}
+
 void read_text(const TextPlace& place, const TextValue& value, RgbColor& to) {
   to = read_text_numbers<uint8_t, 3>(place, value, 0, 255,
                                      "a number of 0 to 255, or (red, green, blue)");
@@ -115,9 +129,16 @@ void read_text(const TextPlace& place, const TextValue& value, RgbColor& to) {
 
 void read_text(const TextPlace& place, const TextValue& value, Padding& to) {
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
-  const auto [left, top, right, bottom] = read_text_numbers<int64_t, 4>(
-      place, value, -kMost, kMost, "a whole number of pixels, or (left, top, right, bottom)");
-  to = {left, top, right, bottom};
+  constexpr std::string_view kExpected =
+      "a whole number of pixels, (left and right, top and bottom) or (left, top, right, bottom)";
+  if (is_text_list(value, Kind::integer, 2)) {
+    const auto [across, down] = read_text_numbers<int64_t, 2>(place, value, -kMost, kMost, "");
+    to = {across, down, across, down};
+  } else {
+    const auto [left, top, right, bottom] =
+        read_text_numbers<int64_t, 4>(place, value, -kMost, kMost, kExpected);
+    to = {left, top, right, bottom};
+  }
 }
 
 void read_text(const TextPlace& place, const TextValue& value, TurnCenter& to) {
@@ -194,6 +215,26 @@ void read_text(const TextPlace& place, const TextValue& value, NumberOrRandom to
   to.number = static_cast<float>(number);
 }
 
+void read_text(const TextPlace& place, const TextValue& value, Shear to) {
+  to.y = 0;
+  if (is_text_list(value, Kind::number, 4)) {
+    to.x = {value.items[0].number, value.items[1].number};
+    to.y = {value.items[2].number, value.items[3].number};
+  } else if (is_text_number(value) || is_text_list(value, Kind::number, 2)) {
+    read_text(place, value, to.x);
+  } else {
+    refuse_text(place, value, "a number, (low, high) of x, or those of x and of y in one bracket");
+  }
+}
+
+void read_text(const TextPlace& place, const TextValue& value, Square to) {
+  constexpr std::string_view kExpected = "a whole number of pixels, as wide as high";
+  constexpr int64_t kMost = std::numeric_limits<int>::max();
+  const auto sides = read_text_numbers<int, 2>(place, value, -kMost, kMost, kExpected);
+  if (sides[0] != sides[1]) refuse_text(place, value, kExpected);
+  to.side = sides[0];
+}
+
 std::string show_text(bool value) {
   return value ? "True" : "False";
 }
@@ -209,6 +250,10 @@ std::string show_text(double value) {
 std::string show_text(const ImageSize& value) {
   return value.height == value.width ? fmt::format("{}", value.height)
                                      : fmt::format("({}, {})", value.height, value.width);
+}
+std::string show_text(const ResizeSize& value) {
+  if (value.both) return fmt::format("({}, {})", value.both->height, value.both->width);
+  return value.short_side == 0 ? "None" : fmt::format("{}", value.short_side);
 }
 std::string show_text(const RgbColor& value) {
   const bool is_grey = value[0] == value[1] && value[1] == value[2];
@@ -258,6 +303,15 @@ std::string show_text(OrNone value) {
 }
 std::string show_text(NumberOrRandom value) {
   return show_text(double{value.number});
+}
+
+std::string show_text(Shear value) {
+  const bool has_y = value.y.min != 0 || value.y.max != 0;
+  return has_y ? fmt::format("({}, {}, {}, {})", value.x.min, value.x.max, value.y.min, value.y.max)
+               : show_text(value.x);
+}
+std::string show_text(Square value) {
+  return show_text(value.side);
 }
 
 }  // namespace ffkit

@@ -1,5 +1,3 @@
-#include "transform_text/text_value.h"
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -8,6 +6,7 @@
 
 #include "base/make_error.h"
 #include "base/printable.h"
+#include "transform_text/text_members.h"
 
 namespace ffkit {
 namespace {

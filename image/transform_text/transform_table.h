@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include <ffkit/image/augmentation.h>
 #include <ffkit/image/transform.h>
@@ -43,6 +44,24 @@ struct NumberOrRandom {
   bool& is_random;
 };
 
+// A number s, which is x from (-s, s); (low, high) of x; or both of x and both of y.
+struct Shear {
+  DegreeRange& x;
+  DegreeRange& y;
+};
+
+// A number, or that of the height and of the width, which are equal.
+struct Square {
+  int& side;
+};
+
+// Whether None stands for the default, as for torchvision's parameters of these kinds.
+template <typename T>
+inline constexpr bool kNoneIsDefault =
+    std::is_same_v<T, LowHigh> || std::is_same_v<T, Shear> || std::is_same_v<T, Padding> ||
+    std::is_same_v<T, RgbColor> || std::is_same_v<T, FactorRange> || std::is_same_v<T, HueRange> ||
+    std::is_same_v<T, std::vector<double>>;
+
 // Calls one(name, member, is_required) for each parameter of a row; is_required is std::true_type
 // or std::false_type.
 template <typename One>
@@ -66,22 +85,24 @@ class Parameters {
   One one_;
 };
 
-// Steps of a Compose, ScalePad, which is a transform alone, and Compose itself.
+// Steps of a Compose, ScalePad, which is a transform alone, and Compose itself. Parameters that
+// torchvision has come first, with its names and in its order.
 template <typename Use>
 void for_each_step(const Use& use) {
   use("RandomResizedCrop", RandomResizedCrop{}, [](auto& o, const auto& see) {
     see("size", o.size, "scale", LowHigh{o.scale_min, o.scale_max}, "ratio",
-        LowHigh{o.ratio_min, o.ratio_max}, "flip_probability", o.flip_probability, "scaled_decode",
-        o.scaled_decode, "interpolation", o.interpolation);
+        LowHigh{o.ratio_min, o.ratio_max}, "interpolation", o.interpolation, "flip_probability",
+        o.flip_probability, "scaled_decode", o.scaled_decode);
   });
   use("ResizeCenterCrop", ResizeCenterCrop{}, [](auto& o, const auto& see) {
     see("resize", o.resize, "size", o.size, "interpolation", o.interpolation);
   });
-  use("Resize", Resize{},
-      [](auto& o, const auto& see) { see("size", o.size, "interpolation", o.interpolation); });
+  use("Resize", Resize{}, [](auto& o, const auto& see) {
+    see("size", o.size, "interpolation", o.interpolation, "max_size", OrNone{o.max_size});
+  });
   use("RandomCrop", RandomCrop{}, [](auto& o, const auto& see) {
-    see("size", o.size, "padding", o.padding, "fill", o.fill, "flip_probability",
-        o.flip_probability);
+    see("size", o.size, "padding", o.padding, "pad_if_needed", o.pad_if_needed, "fill", o.fill,
+        "flip_probability", o.flip_probability);
   });
   use("ResizeCrop", ResizeCrop{}, [](auto& o, const auto& see) {
     see("size", o.size, "factor", LowHigh{o.factor_min, o.factor_max}, "bottom",
@@ -91,41 +112,42 @@ void for_each_step(const Use& use) {
   use("ScalePad", ScalePad{},
       [](auto& o, const auto& see) { see("size", o.size, "factor", o.factor); });
   use("RandomHorizontalFlip", RandomHorizontalFlip{},
-      [](auto& o, const auto& see) { see("probability", o.probability); });
+      [](auto& o, const auto& see) { see("p", o.probability); });
   use("RandomVerticalFlip", RandomVerticalFlip{},
-      [](auto& o, const auto& see) { see("probability", o.probability); });
+      [](auto& o, const auto& see) { see("p", o.probability); });
   use("RandomRotation", RandomRotation{}, [](auto& o, const auto& see) {
-    see("degrees", o.degrees, "filter", o.filter, "fill", o.fill, "expand", o.expand, "center",
-        o.center);
+    see("degrees", o.degrees, "interpolation", o.filter, "expand", o.expand, "center", o.center,
+        "fill", o.fill);
   });
   use("RandomAffine", RandomAffine{}, [](auto& o, const auto& see) {
     see("degrees", o.degrees, "translate", LowHigh{o.translate_x, o.translate_y}, "scale",
-        LowHigh{o.scale_min, o.scale_max}, "shear_x", o.shear_x, "shear_y", o.shear_y, "filter",
+        LowHigh{o.scale_min, o.scale_max}, "shear", Shear{o.shear_x, o.shear_y}, "interpolation",
         o.filter, "fill", o.fill, "center", o.center);
   });
   use("RandomPerspective", RandomPerspective{}, [](auto& o, const auto& see) {
-    see("distortion", o.distortion, "probability", o.probability, "filter", o.filter, "fill",
+    see("distortion_scale", o.distortion, "p", o.probability, "interpolation", o.filter, "fill",
         o.fill);
   });
   use("Pad", Pad{}, [](auto& o, const auto& see) { see("padding", o.padding, "fill", o.fill); });
   use("RandomZoomOut", RandomZoomOut{}, [](auto& o, const auto& see) {
-    see("side", LowHigh{o.side_min, o.side_max}, "probability", o.probability, "fill", o.fill);
+    see("fill", o.fill, "side_range", LowHigh{o.side_min, o.side_max}, "p", o.probability);
   });
   use("RandomIoUCrop", RandomIoUCrop{}, [](auto& o, const auto& see) {
-    see("scale", LowHigh{o.scale_min, o.scale_max}, "ratio", LowHigh{o.ratio_min, o.ratio_max},
-        "overlaps", o.overlaps, "trials", o.trials);
+    see("min_scale", o.scale_min, "max_scale", o.scale_max, "min_aspect_ratio", o.ratio_min,
+        "max_aspect_ratio", o.ratio_max, "sampler_options", o.overlaps, "trials", o.trials);
   });
   use("ScaleJitter", ScaleJitter{}, [](auto& o, const auto& see) {
-    see("size", o.size, "scale", LowHigh{o.scale_min, o.scale_max}, "interpolation",
+    see("target_size", o.size, "scale_range", LowHigh{o.scale_min, o.scale_max}, "interpolation",
         o.interpolation);
   });
   use("FixedSizeCrop", FixedSizeCrop{},
       [](auto& o, const auto& see) { see("size", o.size, "fill", o.fill); });
   use("CenterCrop", CenterCrop{}, [](auto& o, const auto& see) { see("size", o.size); });
   use("RandomShortestSize", RandomShortestSize{}, [](auto& o, const auto& see) {
-    see("sizes", o.sizes, "max_size", OrNone{o.max_size}, "interpolation", o.interpolation);
+    see("min_size", o.sizes, "max_size", OrNone{o.max_size}, "interpolation", o.interpolation);
   });
-  use("ResizeShortSide", ResizeShortSide{}, [](auto& o, const auto& see) {
+  // Another name of Resize.
+  use("ResizeShortSide", Resize{.size = 256}, [](auto& o, const auto& see) {
     see("size", o.size, "max_size", OrNone{o.max_size}, "interpolation", o.interpolation);
   });
   use("PadToLargest", PadToLargest{},
@@ -152,14 +174,17 @@ void for_each_augmentation(const Use& use) {
     see("brightness_delta", o.brightness_delta, "contrast", o.contrast, "saturation", o.saturation,
         "hue_delta", o.hue_delta);
   });
-  use("GaussianBlur", GaussianBlur{},
-      [](auto& o, const auto& see) { see("sigma", o.sigma, "kernel_size", o.kernel_size); });
+  use("GaussianBlur", GaussianBlur{}, [](auto& o, const auto& see) {
+    see("kernel_size", Square{o.kernel_size}, "sigma", o.sigma);
+  });
   use("Solarize", Solarize{}, [](auto& o, const auto& see) { see("threshold", o.threshold); });
   use("Posterize", Posterize{}, [](auto& o, const auto& see) { see("bits", o.bits); });
   const auto no_parameters = [](auto&, const auto&) {};
   use("Equalize", Equalize{}, no_parameters);
   use("AutoContrast", AutoContrast{}, no_parameters);
-  use("Grayscale", Grayscale{}, no_parameters);
+  // As torchvision's, which is refused: one channel is an option of the output.
+  use("Grayscale", Grayscale{.num_output_channels = 1},
+      [](auto& o, const auto& see) { see("num_output_channels", o.num_output_channels); });
   use("Invert", Invert{}, no_parameters);
   use("AdjustSharpness", AdjustSharpness{},
       [](auto& o, const auto& see) { see("factor", o.factor); });
@@ -199,7 +224,7 @@ void for_each_function(const Use& use) {
 template <typename Use>
 void for_erasing(const Use& use) {
   use("RandomErasing", RandomErasing{}, [](auto& o, const auto& see) {
-    see("probability", o.probability, "scale", LowHigh{o.scale_min, o.scale_max}, "ratio",
+    see("p", o.probability, "scale", LowHigh{o.scale_min, o.scale_max}, "ratio",
         LowHigh{o.ratio_min, o.ratio_max}, "value", NumberOrRandom{o.value, o.noise});
   });
 }

@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include <ffkit/image/transform_text.h>
+#include <ffkit/image/image_options.h>
 
 #include "base/enum_names.h"
 #include "base/make_error.h"
@@ -57,13 +57,13 @@ size_t find_parameter(const TextKind& kind, const TextValue& call, size_t argume
   if (found != kind.parameters.end()) {
     return static_cast<size_t>(found - kind.parameters.begin());
   }
-  const std::vector<std::string> nearest = nearest_names(name, names_of_parameters(kind));
-  if (nearest.empty()) {
+  const std::vector<std::string> names = names_of_parameters(kind);
+  if (names.empty()) {
     throw error_of(ErrorCode::invalid_argument, "{} takes no parameters; leave out {}", kind.name,
                    quoted_argument(call, argument));
   }
-  throw error_of(ErrorCode::invalid_argument, "{} has no parameter {}; the nearest: {}", kind.name,
-                 quoted_text(name), fmt::join(nearest, ", "));
+  throw error_of(ErrorCode::invalid_argument, "{} has no parameter {}; it is {}({})", kind.name,
+                 quoted_text(name), kind.name, fmt::join(names, ", "));
 }
 
 // For each parameter its value in the call; null where it has none. Throws Error(invalid_argument)
@@ -152,11 +152,22 @@ TextKind text_kind(const char* name, const Options& defaults, const See& paramet
   kind.make = [defaults, parameters](const TextKind& self, const TextValue& call) -> TextTransform {
     const std::vector<const TextValue*> values = match_arguments(self, call);
     Options options = defaults;
+    const std::string in_call =
+        fmt::format(", in {}({})", self.name, fmt::join(names_of_parameters(self), ", "));
     size_t i = 0;
     parameters(options, Parameters([&](const char* parameter, auto& member, auto) {
-                 const TextValue* const value = values[i++];
+                 const size_t at = i++;
+                 const TextValue* const value = values[at];
                  if (value == nullptr) return;
-                 read_text({.transform = self.name, .parameter = parameter}, *value, member);
+                 if (value->kind == TextValue::Kind::none &&
+                     kNoneIsDefault<std::remove_cvref_t<decltype(member)>>) {
+                   return;
+                 }
+                 const bool is_named = at >= call.items.size() || !call.names[at].empty();
+                 read_text({.transform = self.name,
+                            .parameter = parameter,
+                            .in_call = is_named ? std::string_view() : in_call},
+                           *value, member);
                }));
     return options;
   };

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <utility>
 #include <variant>
 
 #include "base/make_error.h"
 #include "moves/moves.h"
-#include "pixels/warp.h"
+#include "pixels/pixel_ops.h"
 
 namespace ffkit {
 namespace {
@@ -43,6 +42,10 @@ int nearest(int i, int box, int resized) {
   return std::min(static_cast<int>(std::floor(static_cast<float>(i) * scale)), box - 1);
 }
 
+int64_t fill_of(const MaskOptions& options) {
+  return options.fill.value_or(options.numbers == MaskNumbers::panoptic ? 0 : 255);
+}
+
 }  // namespace
 
 void validate(const MaskOptions& options) {
@@ -57,7 +60,7 @@ void validate(const MaskOptions& options) {
                    "the mask's {} is {}, which {} cannot hold; take another dtype", what, number,
                    to_string(dtype));
   };
-  check("fill", options.fill);
+  check("fill", fill_of(options));
   for (const auto& [number, id] : options.ids) check("new id", id);
 }
 
@@ -101,7 +104,7 @@ void MaskScaler::write(const MaskView& mask, const CropPlan& plan, ImageSize siz
     const int from = plan.flip ? taken.width - 1 - i : i;
     columns_[plan.x + i] = plan.box.x + nearest(taken.x + from, plan.box.width, plan.resized_width);
   }
-  const To fill = static_cast<To>(options_.fill);
+  const To fill = static_cast<To>(fill_of(options_));
   const bool is_copied = !renumbers || (table_.empty() && sizeof(From) <= sizeof(To));
   int last_row = -1;            // of the mask, that the row before has
   int64_t last_number = kNone;  // as no From is
@@ -149,7 +152,7 @@ void MaskScaler::move_canvas(const void* from, ImageSize from_size, const Move& 
     return write<To>(canvas, *plan, move.size, false, out);
   }
   if (const auto* warp = std::get_if<Warp>(&move.what)) {
-    const To fill = static_cast<To>(options_.fill);
+    const To fill = static_cast<To>(fill_of(options_));
     return for_nearest(move.size, width, height, warp->source, [&](size_t i, int x, int y) {
       out[i] = x < 0 ? fill : numbers[ptrdiff_t{y} * width + x];
     });

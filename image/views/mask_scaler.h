@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <vector>
 
+#include <ffkit/image/image_info.h>
 #include <ffkit/image/mask.h>
-#include <ffkit/image/rgb_image.h>
 
 namespace ffkit {
 

@@ -35,10 +35,13 @@ struct PictureViews::Impl {
   struct Picture {
     size_t view = 0;
     std::span<const Move> own_moves() const { return std::span(moves).first(num_own); }
+    ImageSize size() const { return moves.back().size; }
 
     SampleKey key;
     Moves moves;
     size_t num_own = 0;  // of its moves; the others are those of its augmentations
+    Moves padded_moves;  // with PadToLargest: all of them, and its own
+    bool is_padded = false;
     bool is_wide = false;
     WantedPixels wanted;
   };
@@ -73,7 +76,7 @@ PictureViews::PictureViews(const std::vector<ImageOptions>& views)
     : impl_(std::make_unique<Impl>()) {
   for (const ImageOptions& options : views) {
     impl_->renderers.emplace_back(options);
-    impl_->augmentation_moves.emplace_back(options.augmentations, image_size(options.transform));
+    impl_->augmentation_moves.emplace_back(options.augmentations);
     impl_->transforms.push_back(options.transform);
   }
 }
@@ -86,7 +89,8 @@ const ImageInfo& PictureViews::info() const {
 }
 
 const Moves& PictureViews::moves(size_t i) const {
-  return impl_->pictures[i].moves;
+  const Impl::Picture& picture = impl_->pictures[i];
+  return picture.is_padded ? picture.padded_moves : picture.moves;
 }
 
 ViewMatrix PictureViews::matrix(size_t i) const {
@@ -94,8 +98,7 @@ ViewMatrix PictureViews::matrix(size_t i) const {
 }
 
 ImageSize PictureViews::picture_size(size_t i) const {
-  const Move& last = moves(i).back();
-  return last.picture.width > 0 ? last.picture : last.size;
+  return impl_->pictures[i].size();
 }
 
 bool PictureViews::mixes_pixels(size_t i) const {
@@ -108,9 +111,10 @@ bool PictureViews::mixes_pixels(size_t i) const {
 
 PictureViews::MovedBox PictureViews::move_box(size_t i, const BoxEdges& box) const {
   MovedBox moved{.edges = box};
-  for (const Move& move : moves(i)) {
+  const Moves& all = moves(i);
+  for (const Move& move : all) {
     const BoxEdges whole = map_box(move.matrix(), moved.edges);
-    moved.edges = clipped(whole, move.size);
+    moved.edges = &move == &all.back() || cuts_boxes(move) ? clipped(whole, move.size) : whole;
     const double left = area_of(moved.edges);
     const BoxEdges canvas = {0, 0, static_cast<double>(move.size.width),
                              static_cast<double>(move.size.height)};
@@ -124,10 +128,13 @@ PictureViews::MovedBox PictureViews::move_box(size_t i, const BoxEdges& box) con
 
 PictureViews::MovedPoint PictureViews::move_point(size_t i, double x, double y) const {
   MovedPoint point{x, y};
-  for (const Move& move : moves(i)) {
+  const Moves& all = moves(i);
+  for (const Move& move : all) {
     const auto [u, v] = map_point(move.matrix(), point.x, point.y);
-    const bool is_inside = u >= 0 && v >= 0 && u <= static_cast<double>(move.size.width) &&
-                           v <= static_cast<double>(move.size.height);
+    const bool is_cut = &move == &all.back() || cuts_boxes(move);
+    const bool is_inside =
+        !is_cut || (u >= 0 && v >= 0 && u <= static_cast<double>(move.size.width) &&
+                    v <= static_cast<double>(move.size.height));
     point = {u, v, point.is_inside && is_inside};
   }
   return point;
@@ -149,6 +156,11 @@ void PictureViews::begin(std::span<const std::byte> encoded, std::span<const siz
     plan_moves(transform, impl.info.width, impl.info.height, keys[i], of_picture, picture.moves);
     picture.num_own = picture.moves.size();
     impl.augmentation_moves[picture.view].add(keys[i], picture.moves);
+    picture.is_padded = padding_of(transform) != nullptr;
+    if (picture.is_padded) {
+      picture.padded_moves = picture.moves;
+      add_padding(image_size(transform), picture.padded_moves);
+    }
     impl.ask_renderer(i);
   }
   times.decode_ns += nanoseconds(begun, Clock::now());
@@ -164,8 +176,9 @@ void PictureViews::follow(std::span<const std::byte> encoded, const PictureViews
     Impl::Picture& picture = impl.pictures[i];
     picture.view = 0;
     picture.key = keys[i];
-    picture.moves = leader.moves(first + i);
+    picture.moves = leader.impl_->pictures[first + i].moves;
     picture.num_own = picture.moves.size();
+    picture.is_padded = false;  // nothing follows it
     impl.ask_renderer(i);
   }
   times.decode_ns += nanoseconds(begun, Clock::now());
@@ -191,7 +204,7 @@ void PictureViews::Impl::read_header(std::span<const std::byte> bytes, size_t nu
 void PictureViews::Impl::ask_renderer(size_t i) {
   Picture& picture = pictures[i];
   ViewRenderer& renderer = renderers[picture.view];
-  picture.is_wide = picture.num_own == 1 && renderer.is_wide(info);
+  picture.is_wide = renderer.is_wide(info);
   picture.wanted = renderer.wanted(picture.own_moves(), picture.is_wide);
   last_wanted[picture.view] = i;
 }
@@ -259,8 +272,8 @@ void PictureViews::write(size_t i, void* out, PipelineTimes& times) {
     impl.last_wanted[picture.view] = i;
   }
   if (picture.is_wide) {
-    renderer.run_wide(impl.wide_part_of(picture.wanted.rect),
-                      std::get<CropPlan>(picture.moves.front().what), picture.key, out);
+    renderer.run_wide(impl.wide_part_of(picture.wanted.rect), picture.own_moves(), picture.key,
+                      out);
   } else {
     renderer.run(impl.part_of(picture.wanted.rect), picture.own_moves(), picture.key, out);
   }

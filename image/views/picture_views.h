@@ -11,10 +11,10 @@
 #include <span>
 #include <vector>
 
+#include <ffkit/image/geometry_steps.h>
 #include <ffkit/image/image_info.h>
 #include <ffkit/image/image_options.h>
 #include <ffkit/image/random.h>
-#include <ffkit/image/view_geometry.h>
 
 namespace ffkit {
 
@@ -36,8 +36,8 @@ class PictureViews {
   // Reads the header of the next picture and plans its views, one after the other: `keys` has one
   // for each picture that is to be made, and `views` the number of the view that it is of. `boxes`
   // gives the picture's boxes for a view with a RandomIoUCrop. The
-  // bytes must be there until the last write(). Throws what ImageDecoder and `boxes` throw. Adds to
-  // `times`.
+  // bytes must be there until the last write(). Throws what ImageDecoder and `boxes` throw, and
+  // Error(unsupported) for 16 bits a channel that a view would lose. Adds to `times`.
   using Boxes = std::function<std::vector<BoxEdges>(size_t view, const ImageInfo& info)>;
   void begin(std::span<const std::byte> encoded, std::span<const size_t> views,
              std::span<const SampleKey> keys, PipelineTimes& times, const Boxes& boxes = {});
@@ -49,8 +49,8 @@ class PictureViews {
               std::span<const SampleKey> keys, PipelineTimes& times);
 
   const ImageInfo& info() const;
-  // Of picture `i` of those that begin() was told: its moves, those of its augmentations too, and
-  // where pixels go.
+  // Of picture `i` of those that begin() was told: its moves, those of its augmentations and its
+  // padding too, and where pixels go.
   const std::vector<Move>& moves(size_t i) const;
   ViewMatrix matrix(size_t i) const;
   // How much of the view, from the top left, is the picture's: all but what PadToLargest adds.
@@ -59,7 +59,8 @@ class PictureViews {
   // Whether its pixels are mixed of several: resized, or turned with a filter.
   bool mixes_pixels(size_t i) const;
 
-  // What becomes of a box or a point of the stored picture. Each move clips boxes to its canvas.
+  // What becomes of a box or a point of the stored picture. Moves that crop, pad or warp cut boxes
+  // at their canvas, and the view cuts all.
   struct MovedBox {
     BoxEdges edges;      // within the view, upright
     double visible = 1;  // share of its area that is left
@@ -68,7 +69,7 @@ class PictureViews {
   MovedBox move_box(size_t i, const BoxEdges& box) const;
   struct MovedPoint {
     double x, y;
-    bool is_inside = true;  // of all canvases
+    bool is_inside = true;  // of all canvases that cut boxes
   };
   MovedPoint move_point(size_t i, double x, double y) const;
 

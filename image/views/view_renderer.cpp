@@ -1,31 +1,33 @@
 #include "views/view_renderer.h"
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <variant>
 #include <vector>
 
 #include "base/make_error.h"
-#include "moves/canvas_mover.h"
+#include "codec/pixel_buffer.h"
+#include "moves/moves.h"
+#include "pixels/pixel_kernels.h"
 #include "pixels/pixel_ops.h"
-#include "pixels/pixel_writer.h"
 #include "random_numbers/random_streams.h"
 #include "transform/augmenter.h"
-#include "transform/erasing.h"
-#include "transform/float_scaler.h"
-#include "transform/wide_scaler.h"
+#include "transform/picture_scaler.h"
 
 namespace ffkit {
 namespace {
 
-// The filter of a picture of 16 bits, which no Compose takes.
-Interpolation interpolation_of(const ImageTransform& transform) {
-  return std::visit(
-      [](const auto& t) {
-        if constexpr (requires { t.interpolation; }) return t.interpolation;
-        return Interpolation::bilinear;
-      },
-      transform);
+// Whether a step may blend pixels that it turns or bends.
+bool mixes_warped(const ImageTransform& transform) {
+  const auto* compose = std::get_if<Compose>(&transform);
+  const auto mixes = [](const auto& step) {
+    if constexpr (requires { step.filter; }) return step.filter != WarpFilter::nearest;
+    return false;
+  };
+  return compose != nullptr && std::ranges::any_of(compose->steps, [&](const auto& step) {
+           return std::visit(mixes, step);
+         });
 }
 
 void require_grey(const WideRgbView& pixels) {
@@ -50,13 +52,12 @@ struct ViewRenderer::Impl {
       : options(image_options),
         size(image_size(image_options.transform)),
         is_float(std::holds_alternative<ScalePad>(image_options.transform)),
-        is_composed(std::holds_alternative<Compose>(image_options.transform)),
         augments(!is_float && !image_options.augmentations.empty()),
         scalers(image_options.output),
-        augmenter(augments ? image_options.augmentations : std::vector<Augmentation>{}, size),
+        augmenter(augments ? image_options.augmentations : std::vector<Augmentation>{}),
         writer(size, image_options.output),
         number_writer(size, image_options.output),
-        wide_scaler(interpolation_of(image_options.transform), size, image_options.output),
+        wide_mover(has_numbers(image_options.output)),
         float_scaler(size, image_options.output) {
     if (is_grey())
       colours.resize(static_cast<size_t>(3 * size.width * size.height) * value_bytes());
@@ -76,13 +77,24 @@ struct ViewRenderer::Impl {
       return scalers.of(plan, size).run(region, plan, out);
     }
     const RgbImage pixels = mover.run(region, moves);
-    if (has_numbers(options.output)) {
-      if (is_grey()) grayscale(pixels);
-      return number_writer.run(pixels.data, out);
-    }
-    augmenter.run(pixels, key);
+    if (!has_numbers(options.output)) augmenter.run(pixels, key);
     if (is_grey()) grayscale(pixels);
-    writer.run(pixels.data, ptrdiff_t{3} * size.width, out);
+    const uint8_t* all = on_canvas<uint8_t>(pixels.data, pixels.width, pixels.height);
+    if (has_numbers(options.output)) return number_writer.run(all, out);
+    writer.run(all, ptrdiff_t{3} * size.width, out);
+  }
+
+  // The picture at the top left of all pixels of the view; those around it are any.
+  template <typename Value>
+  const Value* on_canvas(const Value* pixels, int width, int height) {
+    if (width == size.width && height == size.height) return pixels;
+    const auto num_values = static_cast<size_t>(3 * size.width * size.height);
+    auto* const first = reinterpret_cast<Value*>(canvas.reserve(num_values * sizeof(Value)));
+    for (int y = 0; y < height; ++y) {
+      std::copy_n(pixels + ptrdiff_t{3} * y * width, ptrdiff_t{3} * width,
+                  first + ptrdiff_t{3} * y * size.width);
+    }
+    return first;
   }
 
   // The same in floats, of the whole picture.
@@ -97,10 +109,11 @@ struct ViewRenderer::Impl {
                      distortion ? &*distortion : nullptr, out);
   }
 
-  void erase_part(const SampleKey& key, void* out) {
+  // Of the picture, which is the top left of the view.
+  void erase_part(ImageSize picture, const SampleKey& key, void* out) {
     if (!options.erasing) return;
     CounterRandom random(key, kErasingStream);
-    erase(*options.erasing, options.output, size, random, out);
+    erase(*options.erasing, options.output, size, picture, random, out);
   }
 
   // The first of three equal channels.
@@ -119,15 +132,15 @@ struct ViewRenderer::Impl {
   ImageOptions options;
   ImageSize size;
   bool is_float;
-  bool is_composed;
   bool augments;
   PlanScalers scalers;
   CanvasMover mover;
   Augmenter augmenter;
   PixelWriter writer;
   WideWriter number_writer;
-  WideScaler wide_scaler;
+  WideMover wide_mover;
   FloatScaler float_scaler;
+  PixelBuffer canvas;
   std::vector<std::byte> colours;  // of grey output: three channels of it
 };
 
@@ -136,15 +149,22 @@ ViewRenderer::~ViewRenderer() = default;
 ViewRenderer::ViewRenderer(ViewRenderer&&) noexcept = default;
 ViewRenderer& ViewRenderer::operator=(ViewRenderer&&) noexcept = default;
 
-// Values of 16 bits are kept: not as bytes, and not where bytes are changed on the way.
 bool ViewRenderer::is_wide(const ImageInfo& info) const {
-  return info.has_16_bits && !impl_->is_float && !impl_->is_composed && !impl_->augments &&
-         impl_->options.output.dtype != DType::u8;
+  if (!info.has_16_bits || impl_->options.output.dtype == DType::u8) return false;
+  const char* what = nullptr;
+  if (impl_->is_float) what = "a ScalePad";
+  if (impl_->augments) what = "its augmentations";
+  if (mixes_warped(impl_->options.transform)) what = "a bilinear or bicubic turn";
+  if (what == nullptr) return true;
+  throw error_of(ErrorCode::unsupported,
+                 "a picture of 16 bits a channel, of which {} would leave 8; load it as u8, which "
+                 "has the high bytes, or leave them out",
+                 what);
 }
 
 WantedPixels ViewRenderer::wanted(std::span<const Move> moves, bool is_wide) {
   const auto& plan = std::get<CropPlan>(moves.front().what);
-  if (is_wide) return {impl_->wide_scaler.wanted(plan)};
+  if (is_wide) return {impl_->wide_mover.wanted(moves)};
   if (impl_->is_float) return {plan.box};
   if (impl_->makes_pixels(moves)) return impl_->mover.wanted(moves);
   return impl_->scalers.of(plan, impl_->size).wanted(plan);
@@ -158,16 +178,17 @@ void ViewRenderer::run(const ImageDecoder::Region& region, std::span<const Move>
   } else {
     impl_->run_bytes(region, moves, key, to);
   }
-  impl_->erase_part(key, to);
+  impl_->erase_part(moves.back().size, key, to);
   if (impl_->is_grey()) impl_->write_grey(out);
 }
 
-void ViewRenderer::run_wide(const WideRgbView& pixels, const CropPlan& plan, const SampleKey& key,
-                            void* out) {
+void ViewRenderer::run_wide(const WideRgbView& pixels, std::span<const Move> moves,
+                            const SampleKey& key, void* out) {
   void* to = impl_->is_grey() ? impl_->colours.data() : out;
   if (impl_->is_grey()) require_grey(pixels);
-  impl_->wide_scaler.run(pixels, plan, to);
-  impl_->erase_part(key, to);
+  const WideRgbView moved = impl_->wide_mover.run(pixels, moves);
+  impl_->number_writer.run(impl_->on_canvas(moved.data, moved.width, moved.height), to);
+  impl_->erase_part(moves.back().size, key, to);
   if (impl_->is_grey()) impl_->write_grey(out);
 }
 

@@ -24,7 +24,8 @@ class ViewRenderer {
   ViewRenderer(ViewRenderer&&) noexcept;
   ViewRenderer& operator=(ViewRenderer&&) noexcept;
 
-  // Whether it takes values of 16 bits of such a picture, by run_wide(); else by run().
+  // Whether it takes values of 16 bits of such a picture, by run_wide(); else by run(). Throws
+  // Error(unsupported) where the values would lose bits and the output is not u8.
   bool is_wide(const ImageInfo& info) const;
   // What must be decoded for the moves.
   WantedPixels wanted(std::span<const Move> moves, bool is_wide);
@@ -34,7 +35,8 @@ class ViewRenderer {
   void run(const ImageDecoder::Region& region, std::span<const Move> moves, const SampleKey& key,
            void* out);
   // Throws Error(unsupported) for colours of 16 bits that are to be grey.
-  void run_wide(const WideRgbView& pixels, const CropPlan& plan, const SampleKey& key, void* out);
+  void run_wide(const WideRgbView& pixels, std::span<const Move> moves, const SampleKey& key,
+                void* out);
 
   // Zeros right of and below the `picture`, which is a part of the view.
   void clear_padding(ImageSize picture, void* out) const;

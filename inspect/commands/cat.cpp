@@ -11,7 +11,6 @@
 
 #include "commands.h"
 #include "data/data_sets.h"
-#include "text/fields.h"
 #include "text/output.h"
 #include "tools/common/output_file.h"
 
@@ -36,7 +35,7 @@ std::string record_text(const Schema& schema, const RecordView& record) {
   std::string text;
   for (size_t i = 0; i < schema.fields.size(); ++i) {
     text += fmt::format("{}: {}\n", escaped(schema.fields[i].name),
-                        field_text(schema, record, i, true));
+                        field_text(schema, record, i, kValuesInLine));
   }
   return text;
 }

@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <csignal>
 #include <filesystem>
 #include <memory>
 #include <set>
@@ -18,11 +17,11 @@
 #include "base/printable.h"
 #include "commands.h"
 #include "data/data_sets.h"
-#include "export/new_files.h"
+#include "export/exported.h"
 #include "forms/exporter.h"
 #include "text/output.h"
 #include "tools/common/command_line.h"
-#include "tools/common/stop_signals.h"
+#include "tools/common/programs.h"
 
 namespace ffkit {
 namespace {
@@ -39,6 +38,9 @@ The files of all other data sets are
   OUT/<split>/<record number>/<field>.<ext>
 Tensors become .npy (bf16 as float32), numbers and strings .txt. The field 'cam_front/image' is in a folder cam_front. The items of a list are in a
 folder with the name of the list. Null fields have no file. A packed folder (FFRecord v1) becomes its original folder tree.
+
+Of classes with equal names, or with '/' in them, the folders get others; OUT/classes.txt has them in the order of the labels, also where
+that is not the order of the names, or a class has no file. ffconvert folder --classes takes it.
 
 imagefolder: the same for image classification; other data sets are refused.
 
@@ -115,8 +117,10 @@ Json export_to_json(const ExportedSplit& split) {
 // sources have the order of names.
 std::string way_back(const ExportOptions& options, const Exported& exported) {
   const ExportForm form = parse_export_form(options.form);
-  if (form != ExportForm::webdataset && form != ExportForm::mds) return "";
-  std::set<std::string> needed = {"--order source"};
+  const bool is_of_files = form == ExportForm::files || form == ExportForm::imagefolder;
+  if (is_of_files && exported.class_files.empty()) return "";
+  std::set<std::string> needed;
+  if (!is_of_files) needed.insert("--order source");
   for (const ExportedSplit& split : exported.splits) {
     needed.insert(split.way_back.begin(), split.way_back.end());
   }
@@ -126,8 +130,8 @@ std::string way_back(const ExportOptions& options, const Exported& exported) {
       needed.insert("--classes " + shell_word(path.string()));
     }
   }
-  return fmt::format("ffconvert {} {} DST {}", options.form, shell_word(options.destination),
-                     fmt::join(needed, " "));
+  return fmt::format("ffconvert {} {} DST {}", is_of_files ? "folder" : options.form,
+                     shell_word(options.destination), fmt::join(needed, " "));
 }
 
 void print_whole(const ExportOptions& options, const Exported& exported) {
@@ -180,9 +184,6 @@ void export_packed(const Target& target, const std::string& destination) {
 
 int export_tree(const ExportOptions& options) {
   catch_stop_signals();
-  // A file that gets longer than allowed (ulimit -f) is an error, after which what was written
-  // goes.
-  std::signal(SIGXFSZ, SIG_IGN);
   const ExportChoice choice = {parse_export_form(options.form), options.shard_bytes,
                                names_in_list(options.fields)};
   if (is_packed(options.target)) {

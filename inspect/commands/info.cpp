@@ -15,7 +15,6 @@
 #include "base/printable.h"
 #include "commands.h"
 #include "data/data_sets.h"
-#include "text/fields.h"
 #include "text/output.h"
 
 namespace ffkit {

@@ -12,7 +12,6 @@
 #include "commands.h"
 #include "data/data_sets.h"
 #include "format/schema/label_field.h"
-#include "text/fields.h"
 #include "text/output.h"
 
 namespace ffkit {
@@ -20,7 +19,7 @@ namespace {
 
 constexpr const char* kLsFooter =
     R"(With --json: JSON Lines, one object for each record with split, record and fields. Records with a label have class and class_name too.
-  The value of a field is null, a number or a text. For images it is an object with num_bytes, encoding, width and height; for bytes, num_bytes;
+  The value of a field is null, a number or a text; numbers that are not finite are the texts "nan", "inf", "-inf". For images it is an object with num_bytes, encoding, width and height; for bytes, num_bytes;
   for tensors, dtype and shape; for lists, an array of these. For a packed folder (FFRecord v1): path, record, num_bytes.)";
 
 struct LsOptions {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <initializer_list>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -22,7 +23,8 @@ namespace ffkit {
 namespace {
 
 constexpr const char* kPlotFooter =
-    R"(Loss, metrics and throughput over the steps, from the work folder's metrics.jsonl; also while the run goes on.
+    R"(Loss, metrics and throughput over the steps, from the work folder's metrics.jsonl; also while the run goes on. A red cross stands
+where a value is nan or inf.
 
 With --json: one document with output, width, height, train: [step, epoch, loss, lr, images_per_second,
   data_wait_share], validation: [step, epoch, train_loss, the metrics of the task, images, seconds]. Where a task counts others than
@@ -131,6 +133,7 @@ constexpr std::array<Color, 4> kColors = {kOrange, kGreen, kBlue, {130, 90, 160}
 struct PlotOptions {
   std::string work_dir;
   std::string output;
+  bool log = false;
   bool json = false;
 };
 
@@ -138,8 +141,10 @@ ChartLine make_line(const std::string& name, Color color, const std::vector<Json
                     const std::string& key) {
   ChartLine out{.name = name, .color = color, .has_marks = false, .points = {}};
   for (const Json& line : lines) {
-    if (!line.contains(key) || !line[key].is_number()) continue;  // not a finite number
-    out.points.push_back({line.at("step").get<double>(), line[key].get<double>()});
+    if (!line.contains(key)) continue;
+    constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+    const double value = line[key].is_number() ? line[key].get<double>() : kNan;
+    out.points.push_back({line.at("step").get<double>(), value});
   }
   return out;
 }
@@ -165,6 +170,7 @@ std::string title_of(const PlotOptions& options, const RunMetrics& metrics) {
 }
 
 int plot_confusion(const PlotOptions& options) {
+  if (options.log) throw CLI::ValidationError("--log", "is of a training run; leave it out");
   require_no_input(options.output, {options.work_dir});
   const ConfusionCounts counts = read_confusion(options.work_dir);
   const Canvas canvas = draw_confusion(counts);
@@ -187,7 +193,9 @@ int plot(const PlotOptions& options) {
   std::vector<ChartPanel> panels = {
       {"loss",
        {make_line("training", kBlue, metrics.train, "loss"),
-        with_marks(make_line("validation", kOrange, metrics.validation, "loss"))}}};
+        with_marks(make_line("validation", kOrange, metrics.validation, "loss"))},
+       /*from_zero=*/false,
+       options.log}};
   if (!metrics.metrics.empty()) {
     ChartPanel& panel = panels.emplace_back(ChartPanel{"metrics", {}});
     for (size_t i = 0; i < metrics.metrics.size(); ++i) {
@@ -229,6 +237,8 @@ void add_plot_command(CLI::App& app, Action& action) {
       ->required()
       ->option_text(" ");
   add_picture_output(*command, options->output);
+  command->add_flag("--log", options->log,
+                    "Draw the loss on a logarithmic scale; of a training run alone");
   command->add_flag("--json", options->json, "Print JSON instead of text");
   command->footer(kPlotFooter);
   command->callback([options, &action] { action = [options] { return plot(*options); }; });

@@ -14,7 +14,7 @@
 #include "http/server.h"
 #include "serve/site.h"
 #include "tools/common/command_line.h"
-#include "views/wanted_views.h"
+#include "views/record_views.h"
 
 namespace ffkit {
 namespace {
@@ -27,7 +27,7 @@ With --json: one document with address, port and token, when it is ready.)";
 
 struct ServeOptions {
   Target target;
-  std::string results;
+  std::vector<std::string> results;
   std::string config;
   std::string hashes;
   std::string token;
@@ -68,7 +68,11 @@ int serve_data(const ServeOptions& options) {
       fmt::print(stderr, "ffinspect: warning: {}\n", warning);
     }
   }
-  if (!options.results.empty()) serve::read_results(set, options.results);
+  if (options.results.size() > 2) {
+    throw CLI::ValidationError("--results", "takes two files at most");
+  }
+  if (!options.results.empty()) serve::read_results(set, options.results[0]);
+  if (options.results.size() > 1) serve::read_other_results(set, options.results[1]);
   if (!options.config.empty()) set.run = transform_of_run(options.config);
   const std::filesystem::path hashes =
       options.hashes.empty() ? default_hash_folder() : std::filesystem::path(options.hashes);
@@ -93,8 +97,10 @@ void add_serve_command(CLI::App& app, Action& action) {
   command
       ->add_option("--results", options->results,
                    "What was found, beside the truth: classes as fftrain writes them (.jsonl), "
-                   "detections in nuScenes' official JSON or in COCO's, or roots of persons")
-      ->option_text("FILE");
+                   "detections in nuScenes' official JSON or in COCO's, or roots of persons; given "
+                   "twice, two files of classes are compared")
+      ->option_text("FILE")
+      ->allow_extra_args(false);
   command
       ->add_option("--config", options->config,
                    "The config.toml of a run of fftrain: its transforms are shown as what training "

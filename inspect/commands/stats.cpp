@@ -17,7 +17,6 @@
 #include "commands.h"
 #include "data/data_sets.h"
 #include "format/schema/label_field.h"
-#include "text/fields.h"
 #include "text/output.h"
 
 namespace ffkit {
@@ -55,9 +54,13 @@ Json number_stats(const std::vector<T>& values) {
   }
   const int64_t count = std::ssize(values) - num_nan;
   Json json = {{"count", values.size()}};
-  json["min"] = count > 0 ? Json(low) : Json();
-  json["max"] = count > 0 ? Json(high) : Json();
-  json["mean"] = count > 0 ? Json(sum / static_cast<double>(count)) : Json();
+  const auto number = [](T value) {
+    if constexpr (std::is_integral_v<T>) return Json(value);
+    return json_number(static_cast<double>(value));
+  };
+  json["min"] = count > 0 ? number(low) : Json();
+  json["max"] = count > 0 ? number(high) : Json();
+  json["mean"] = count > 0 ? json_number(sum / static_cast<double>(count)) : Json();
   if constexpr (std::is_floating_point_v<T>) json["num_nan"] = num_nan;
   return json;
 }
@@ -72,10 +75,8 @@ Json string_stats(const std::vector<std::string>& values) {
 Json column_stats(const Dataset& dataset, const Field& field) {
   if (field.type == FieldType::string) return string_stats(dataset.string_column(field.name));
   if (!is_integer(field.dtype)) return number_stats(dataset.float_column(field.name));
-  const std::vector<int64_t> values = dataset.int_column(field.name);
-  if (field.dtype != DType::u64) return number_stats(values);
-  // The column gives the bits of a u64 as an int64_t.
-  return number_stats(std::vector<uint64_t>(values.begin(), values.end()));
+  if (field.dtype == DType::u64) return number_stats(dataset.uint_column(field.name));
+  return number_stats(dataset.int_column(field.name));
 }
 
 // Records of each label; classes without any are in it too.
@@ -119,6 +120,7 @@ Json split_stats(const Dataset& dataset) {
 
 std::string text_of_number(const Json& number) {
   if (number.is_number_float()) return fmt::format("{:.6g}", number.get<double>());
+  if (number.is_string()) return number.get<std::string>();
   return number.is_null() ? "none" : number.dump();
 }
 

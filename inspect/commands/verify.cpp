@@ -13,7 +13,6 @@
 #include "base/printable.h"
 #include "commands.h"
 #include "data/data_sets.h"
-#include "data/split_check.h"
 #include "storage/addresses/place.h"
 #include "storage/reader/random_reader.h"
 #include "text/output.h"

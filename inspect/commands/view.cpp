@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <map>
 #include <memory>
@@ -12,19 +11,17 @@
 
 #include <nlohmann/json.hpp>
 
-#include <ffkit/image/transform_text.h>
+#include <ffkit/image/image_options.h>
 
 #include "base/make_error.h"
 #include "base/printable.h"
 #include "commands.h"
 #include "data/data_sets.h"
 #include "draw/contact_sheet.h"
-#include "draw/sheet_results.h"
-#include "scenes/scene_view.h"
+#include "draw/own_sheets.h"
 #include "text/output.h"
 #include "tools/common/output_file.h"
-#include "views/view_sheet.h"
-#include "views/wanted_views.h"
+#include "views/record_views.h"
 
 namespace ffkit {
 namespace {
@@ -190,32 +187,6 @@ std::vector<int64_t> most_wrong(const Dataset& dataset, const ClassResults& resu
   return out;
 }
 
-int view_scene(const ViewOptions& options, const Dataset& dataset, int64_t index) {
-  const int camera_width = options.size_is_given ? std::clamp(options.sheet.size, 160, 1600) : 640;
-  std::optional<SceneResults> results;
-  if (!options.results.empty()) results = {options.results, options.min_score};
-  const SceneView view = draw_scene(dataset, index, camera_width, results);
-  write_output(options.output, encode_png(view.canvas.view()));
-  if (options.target.json) {
-    Json json = {{"split", dataset.manifest().split},
-                 {"record", dataset.index_in_split(index)},
-                 {"token", view.token},
-                 {"scene", view.scene},
-                 {"num_boxes", view.num_boxes},
-                 {"num_boxes_drawn", view.num_boxes_drawn},
-                 {"problems", view.problems},
-                 {"output", options.output},
-                 {"width", view.canvas.width()},
-                 {"height", view.canvas.height()}};
-    if (results) {
-      json["num_predictions"] = view.num_predictions;
-      json["num_predictions_drawn"] = view.num_predictions_drawn;
-    }
-    print_json(json);
-  }
-  return 0;
-}
-
 // The option that asks for views; empty without one.
 std::string views_option(const ViewOptions& options) {
   if (!options.config.empty()) return "--config";
@@ -276,17 +247,26 @@ int view(const ViewOptions& options) {
     if (!options.mask.empty()) {
       throw CLI::ValidationError("--mask", "keyframes of nuScenes have no masks; leave it out");
     }
-    return view_scene(options, dataset, *chosen);
+    SceneSheet scene = {.output = options.output,
+                        .results = options.results,
+                        .min_score = options.min_score,
+                        .json = options.target.json};
+    if (options.size_is_given) scene.camera_width = std::clamp(options.sheet.size, 160, 1600);
+    write_scene_sheet(dataset, *chosen, scene);
+    return 0;
   }
-  std::optional<RootResults> roots;
+  std::unique_ptr<PersonResults> roots;
   std::optional<ClassResults> classes;
   if (!options.results.empty() && ClassResults::can_be(options.results)) {
     classes.emplace(dataset.whole_split(), options.results);
+    if (const std::string note = classes->disagreement(); !note.empty()) {
+      fmt::print(stderr, "ffinspect: warning: {}: {}\n", options.results, note);
+    }
   } else if (options.wrong) {
     throw error_at(options.results, ErrorCode::invalid_argument,
                    "has no predicted classes, an object a line with record, class and score");
   } else if (!options.results.empty()) {
-    if (!RootResults::can_be_of(dataset.schema()) || !options.field.empty()) {
+    if (!has_roots(dataset.schema()) || !options.field.empty()) {
       throw error_at(
           dataset.path(), ErrorCode::invalid_argument,
           "results can be drawn into keyframes of a nuScenes split, one at a time, and into a "
@@ -296,7 +276,7 @@ int view(const ViewOptions& options) {
       throw CLI::ValidationError("--min-score",
                                  "has no effect on a split of persons; leave it out");
     }
-    roots.emplace(dataset.whole_split(), options.results);
+    roots = read_person_results(dataset.whole_split(), options.results);
   }
   const size_t image_field = find_image_field(dataset, options.field);
   const std::vector<int64_t> records =

@@ -4,14 +4,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 
 #include <nlohmann/json.hpp>
+#include <opencv2/core.hpp>
 
 #include "base/file/file.h"
 #include "base/make_error.h"
-#include "draw/text.h"
+#include "draw/canvas.h"
 
 namespace ffkit {
 namespace {
@@ -21,6 +23,7 @@ constexpr Color kChartGrid = {225, 225, 225};
 constexpr int kChartMargin = 10;
 constexpr int kLeft = 100;  // room for the numbers of the vertical axis
 constexpr int kChartTextHeight = kText;
+constexpr Color kWrong = {190, 30, 30};
 
 struct Range {
   double low = std::numeric_limits<double>::infinity();
@@ -66,13 +69,29 @@ std::vector<ChartPoint> thin_out(const std::vector<ChartPoint>& points, const Ra
   return out;
 }
 
+// Powers of ten as their logarithms, and 2 and 5 times them where there are few.
+std::vector<double> log_ticks(double low, double high) {
+  const double first = std::floor(low + 1e-9);
+  const double last = std::max(first + 1, std::ceil(high - 1e-9));
+  const bool is_short = last - first < 3;
+  const double step = std::ceil((last - first) / 8);
+  std::vector<double> ticks;
+  for (double power = first; power < last + step; power += step) {
+    ticks.push_back(power);
+    if (!is_short || power >= last) continue;
+    for (const double factor : {2.0, 5.0}) ticks.push_back(power + std::log10(factor));
+  }
+  return ticks;
+}
+
 // `box` is the area between the axes.
 void draw_axes(Canvas& canvas, const Rect& box, const std::vector<double>& x_ticks,
-               const std::vector<double>& y_ticks, const Range& x_range, const Range& y_range) {
+               const std::vector<double>& y_ticks, const Range& x_range, const Range& y_range,
+               bool is_log) {
   for (const double tick : y_ticks) {
     const int y = box.y + int(std::lround((1 - y_range.place(tick)) * box.height));
     canvas.fill({box.x, y, box.width, 1}, kChartGrid);
-    const std::string text = tick_text(tick);
+    const std::string text = tick_text(is_log ? std::pow(10.0, tick) : tick);
     draw_text(canvas, box.x - 8 - text_width(text, kText), y - 7, text, kText, kChartBlack);
   }
   for (const double tick : x_ticks) {
@@ -89,14 +108,21 @@ void draw_axes(Canvas& canvas, const Rect& box, const std::vector<double>& x_tic
 }
 
 void draw_panel(Canvas& canvas, const ChartPanel& panel, const Rect& box, const Range& x_range) {
+  // In units of the axis; what it does not have is not finite there.
+  const auto on_axis = [&](double y) { return panel.is_log ? std::log10(y) : y; };
   Range values;
   for (const ChartLine& line : panel.lines) {
-    for (const ChartPoint& p : line.points) values.add(p.y);
+    for (const ChartPoint& p : line.points) {
+      if (std::isfinite(on_axis(p.y))) values.add(on_axis(p.y));
+    }
   }
+  if (values.is_empty()) values = {0, 1};
   if (panel.from_zero) values.low = std::min(0.0, values.low);
-  const std::vector<double> y_ticks = make_ticks(values.low, values.high, 5);
+  const std::vector<double> y_ticks =
+      panel.is_log ? log_ticks(values.low, values.high) : make_ticks(values.low, values.high, 5);
   const Range y_range{y_ticks.front(), y_ticks.back()};
-  draw_axes(canvas, box, make_ticks(x_range.low, x_range.high, 8), y_ticks, x_range, y_range);
+  draw_axes(canvas, box, make_ticks(x_range.low, x_range.high, 8), y_ticks, x_range, y_range,
+            panel.is_log);
 
   // Lines along an axis are as thick as others.
   const Rect around{box.x - 2, box.y - 2, box.width + 4, box.height + 4};
@@ -106,7 +132,20 @@ void draw_panel(Canvas& canvas, const ChartPanel& panel, const Rect& box, const 
     if (line.points.empty()) continue;
     const auto to_x = [&](double x) { return box.x + x_range.place(x) * box.width; };
     const auto to_y = [&](double y) { return box.y + (1 - y_range.place(y)) * box.height; };
-    const std::vector<ChartPoint> points = thin_out(line.points, x_range, box.width);
+    std::vector<ChartPoint> shown;
+    int64_t num_marked = 0;
+    for (const ChartPoint& p : line.points) {
+      if (std::isfinite(on_axis(p.y))) {
+        shown.push_back({p.x, on_axis(p.y)});
+        continue;
+      }
+      ++num_marked;
+      const double x = to_x(p.x);
+      for (const int way : {-5, 5}) {
+        canvas.draw_line(around, x - 5, box.y + 5 - way, x + 5, box.y + 5 + way, kWrong, 2);
+      }
+    }
+    const std::vector<ChartPoint> points = thin_out(shown, x_range, box.width);
     for (size_t i = 0; i < points.size(); ++i) {
       const ChartPoint& from = points[i > 0 ? i - 1 : 0];
       canvas.draw_line(around, to_x(from.x), to_y(from.y), to_x(points[i].x), to_y(points[i].y),
@@ -116,16 +155,21 @@ void draw_panel(Canvas& canvas, const ChartPanel& panel, const Rect& box, const 
       }
     }
     canvas.fill({legend_x, box.y - kChartTextHeight + 1, 24, 4}, line.color);
-    draw_text(canvas, legend_x + 30, box.y - kChartTextHeight - 4, line.name, kText, kChartBlack);
-    legend_x += 30 + text_width(line.name, kText) + 24;
+    const std::string name =
+        num_marked == 0 ? line.name
+                        : fmt::format("{} (x: {} {})", line.name, num_marked,
+                                      panel.is_log ? "not above 0, nan or inf" : "nan or inf");
+    draw_text(canvas, legend_x + 30, box.y - kChartTextHeight - 4, name, kText, kChartBlack);
+    legend_x += 30 + text_width(name, kText) + 24;
   }
 }
 
 constexpr Color kRight = {0, 120, 60};
-constexpr Color kWrong = {190, 30, 30};
 constexpr int kMatrixMargin = 12;
 constexpr size_t kMostNames = 40;
+constexpr int kLongestName = 260;  // pixels
 constexpr int kMostPixels = 4000;
+constexpr size_t kMostPairs = 30;  // that are listed of many classes
 
 Color mixed(Color color, double share) {
   Color out{};
@@ -142,8 +186,51 @@ std::string title_of(const ConfusionCounts& counts) {
     right += row[i];
   }
   const double share = all > 0 ? static_cast<double>(right) / static_cast<double>(all) : 0;
-  return fmt::format("{} of {} right ({:.1f} %); rows: labels, columns: found", right, all,
-                     100 * share);
+  return fmt::format("{} of {} right ({:.1f} %)", right, all, 100 * share);
+}
+
+// "cat, found as dog: 17 (3.4 %)", the most frequent mistakes first.
+std::vector<std::string> worst_pairs(const ConfusionCounts& counts) {
+  struct Pair {
+    int64_t count;
+    size_t truth, found;
+  };
+  std::vector<Pair> pairs;
+  for (size_t y = 0; y < counts.classes.size(); ++y) {
+    for (size_t x = 0; x < counts.classes.size(); ++x) {
+      if (x != y && counts.matrix[y][x] > 0) pairs.push_back({counts.matrix[y][x], y, x});
+    }
+  }
+  std::ranges::stable_sort(pairs, std::greater(), &Pair::count);
+  std::vector<std::string> lines;
+  for (size_t i = 0; i < std::min(kMostPairs, pairs.size()); ++i) {
+    const std::vector<int64_t>& row = counts.matrix[pairs[i].truth];
+    const auto sum = static_cast<double>(std::accumulate(row.begin(), row.end(), int64_t{0}));
+    lines.push_back(fmt::format("{}, found as {}: {} ({:.1f} %)", counts.classes[pairs[i].truth],
+                                counts.classes[pairs[i].found], pairs[i].count,
+                                100 * static_cast<double>(pairs[i].count) / sum));
+  }
+  if (pairs.size() > kMostPairs) {
+    lines.push_back(fmt::format("and {} more pairs", pairs.size() - kMostPairs));
+  }
+  return lines;
+}
+
+// The text from the bottom to the top, with its end above `bottom`.
+void draw_upwards(Canvas& canvas, int x, int bottom, const std::string& text) {
+  Canvas line(std::max(1, text_width(text, kSmallText)), kSmallText, kWhite);
+  draw_text(line, 0, 0, text, kSmallText, kChartBlack);
+  cv::Mat turned;
+  cv::rotate(line.pixels(), turned, cv::ROTATE_90_COUNTERCLOCKWISE);
+  const int height = std::min(turned.rows, bottom);
+  if (x < 0 || x + turned.cols > canvas.width() || height <= 0) return;
+  turned.rowRange(turned.rows - height, turned.rows)
+      .copyTo(canvas.pixels()(cv::Rect(x, bottom - height, turned.cols, height)));
+}
+
+std::string one_line(const std::string& name, int width) {
+  const std::vector<std::string> lines = wrap_text(name, width, kSmallText, 1);
+  return lines.empty() ? "" : lines.front();
 }
 
 }  // namespace
@@ -226,16 +313,26 @@ Canvas draw_confusion(const ConfusionCounts& counts) {
   const auto n = static_cast<int>(counts.classes.size());
   const bool has_names = counts.classes.size() <= kMostNames;
   int widest = 0;
-  for (const std::string& name : counts.classes)
-    widest = std::max(widest, has_names ? std::min(260, text_width(name, kSmallText)) : 0);
+  std::vector<std::string> names;
+  for (const std::string& name : counts.classes) {
+    names.push_back(has_names ? one_line(name, kLongestName) : "");
+    widest = std::max(widest, text_width(names.back(), kSmallText));
+  }
+  const std::vector<std::string> below =
+      has_names ? std::vector<std::string>() : worst_pairs(counts);
   const int cell = has_names ? 48 : std::max(1, std::min(16, kMostPixels / n));
-  const int left = kMatrixMargin + widest + (has_names ? 8 : 0), top = kMatrixMargin + 2 * kText;
+  const int gap = has_names ? 8 : 0;
+  // Above and beside the matrix stand the names of its axes, then those of its classes.
+  const int left = kMatrixMargin + kText + widest + gap;
+  const int top = kMatrixMargin + 2 * kText + kSmallText + widest + gap;
   const int side = cell * n;
-  const int names_below = has_names ? kText * n : 0;
   const std::string title = title_of(counts);
-  const int title_width = kMatrixMargin + text_width(title, kText);
-  Canvas canvas(std::max(left + side, title_width) + kMatrixMargin,
-                top + side + kMatrixMargin + names_below, kWhite);
+  int width = std::max(left + side, kMatrixMargin + text_width(title, kText));
+  for (const std::string& line : below) {
+    width = std::max(width, kMatrixMargin + text_width(line, kSmallText));
+  }
+  const int below_height = below.empty() ? 0 : kText + kSmallText * static_cast<int>(below.size());
+  Canvas canvas(width + kMatrixMargin, top + side + kMatrixMargin + below_height, kWhite);
   for (int y = 0; y < n; ++y) {
     const std::vector<int64_t>& row = counts.matrix[y];
     const int64_t sum = std::accumulate(row.begin(), row.end(), int64_t{0});
@@ -250,16 +347,18 @@ Canvas draw_confusion(const ConfusionCounts& counts) {
                 place.y + (cell - kSmallText) / 2, text, kSmallText,
                 share > 0.5 ? kWhite : kChartBlack);
     }
-    if (!has_names) continue;
-    const std::string& name = counts.classes[y];
-    const std::vector<std::string> lines = wrap_text(name, 260, kSmallText, 1);
-    const std::string short_name = lines.empty() ? "" : lines.front();
-    draw_text(canvas, left - 8 - text_width(short_name, kSmallText),
-              top + y * cell + (cell - kSmallText) / 2, short_name, kSmallText, kChartBlack);
-    draw_text(canvas, left, top + side + kMatrixMargin / 2 + y * kText,
-              fmt::format("column {}: {}", y + 1, name), kSmallText, kChartBlack);
+    const int middle = y * cell + (cell - kSmallText) / 2;
+    draw_text(canvas, left - gap - text_width(names[y], kSmallText), top + middle, names[y],
+              kSmallText, kChartBlack);
+    if (has_names) draw_upwards(canvas, left + middle, top - gap, names[y]);
   }
   draw_text(canvas, kMatrixMargin, kMatrixMargin, title, kText, kChartBlack);
+  draw_text(canvas, left, kMatrixMargin + kText + 6, "found", kSmallText, kChartBlack);
+  draw_upwards(canvas, kMatrixMargin - 2, top + text_width("truth", kSmallText), "truth");
+  for (size_t i = 0; i < below.size(); ++i) {
+    draw_text(canvas, kMatrixMargin, top + side + kMatrixMargin + static_cast<int>(i) * kSmallText,
+              below[i], kSmallText, kChartBlack);
+  }
   return canvas;
 }
 

@@ -28,13 +28,14 @@ struct ChartLine {
   std::string name;  // in the legend
   Color color{};
   bool has_marks = false;          // a square at every point: for few of them
-  std::vector<ChartPoint> points;  // by x; finite
+  std::vector<ChartPoint> points;  // by x; finite, or nan: marked by a cross at the top
 };
 
 struct ChartPanel {
   std::string title;
   std::vector<ChartLine> lines;  // those without points are left out
   bool from_zero = false;        // the vertical axis begins at 0 at the latest
+  bool is_log = false;           // a step up is a factor; what is not above 0 is marked as nan is
 };
 
 struct ChartOptions {
@@ -62,7 +63,8 @@ struct ConfusionCounts {
 ConfusionCounts read_confusion(const std::filesystem::path& file);
 
 // A square for each pair of classes, the darker the larger its share of the row; what is right is
-// green, what is wrong red. Names and counts where there is room: up to 40 classes.
+// green, what is wrong red. Rows are the truth, columns what was found. Names and counts where
+// there is room: up to 40 classes; else the most frequent mistakes below it.
 Canvas draw_confusion(const ConfusionCounts& counts);
 
 }  // namespace ffkit

@@ -1,14 +1,21 @@
 #include "draw/contact_sheet.h"
 
+#include <fmt/format.h>
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <fstream>
+
+#include <nlohmann/json.hpp>
 
 #include "base/make_error.h"
-#include "draw/text.h"
+#include "base/printable.h"
+#include "data/data_sets.h"
+#include "draw/canvas.h"
+#include "format/schema/label_field.h"
 #include "image/codec/mask_decoder.h"
 
 namespace ffkit {
@@ -279,6 +286,116 @@ Color color_of_mask(int64_t number) {
     }
   }
   return color;
+}
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+bool is_prediction(const Json& json) {
+  return json.is_object() && json.contains("record") && json["record"].is_number_integer() &&
+         json.contains("class") && json["class"].is_string() && json.contains("score") &&
+         json["score"].is_number();
+}
+
+Json parse(const std::string& line) {
+  return Json::parse(line, nullptr, /*allow_exceptions=*/false);
+}
+
+std::vector<std::string> ids_of(const Dataset& split) {
+  const int at = split.schema().index_of("id");
+  if (at < 0) return {};
+  const Field& field = split.schema().fields[at];
+  if (field.type != FieldType::string || !field.column) return {};
+  return split.string_column("id");
+}
+
+}  // namespace
+
+bool ClassResults::can_be(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  std::string line;
+  return std::getline(in, line) && is_prediction(parse(line));
+}
+
+ClassResults::ClassResults(const Dataset& split, const std::filesystem::path& file) {
+  std::ifstream in(file);
+  if (!in) throw error_at(file, ErrorCode::not_found, "cannot be opened");
+  const std::vector<std::string> ids = ids_of(split);
+  const Manifest& manifest = split.manifest();
+  for (size_t i = 0; i < manifest.class_names.size(); ++i) {
+    readable_.emplace(manifest.classes[i], manifest.class_names[i]);
+  }
+  const auto label_field = find_label_field(split.schema());
+  const bool has_labels = label_field && split.schema().fields[*label_field].column;
+  const std::vector<int64_t> labels =
+      has_labels ? split.int_column("label") : std::vector<int64_t>();
+  int64_t number = 0;
+  for (std::string line; std::getline(in, line);) {
+    ++number;
+    const Json json = parse(line);
+    if (!is_prediction(json)) {
+      throw error_at(file, ErrorCode::corrupt,
+                     "line {} has no record, class and score of a picture", number);
+    }
+    const auto record = json["record"].get<int64_t>();
+    const bool is_of_split = record >= 0 && record < split.num_records();
+    const std::string id = json.value("id", std::string());
+    if (!is_of_split || (!ids.empty() && !id.empty() && ids[record] != id)) {
+      throw error_at(file, ErrorCode::invalid_argument,
+                     "line {} is of record {}, '{}', which {} does not have; give the split that "
+                     "was predicted",
+                     number, record, printable(id), split.path().string());
+    }
+    const Json label = json.value("label", Json());
+    Found found{.name = json["class"].get<std::string>(),
+                .label = label.is_string() ? label.get<std::string>() : "",
+                .score = json["score"].get<double>()};
+    const std::string own = has_labels ? class_of(manifest, labels[record]) : "";
+    if (!own.empty()) {
+      if (!found.label.empty() && found.label != own) ++num_other_labels_;
+      found.label = own;
+    }
+    if (json.contains("loss") && json["loss"].is_number()) found.loss = json["loss"].get<double>();
+    if (!found_.emplace(record, std::move(found)).second) {
+      throw error_at(file, ErrorCode::corrupt,
+                     "line {} is of record {}, of which there was one before", number, record);
+    }
+    records_.push_back(record);
+  }
+}
+
+std::vector<int64_t> ClassResults::wrong() const {
+  std::vector<int64_t> out;
+  for (const int64_t record : records_) {
+    const Found& found = found_.at(record);
+    if (!found.label.empty() && found.label != found.name) out.push_back(record);
+  }
+  std::ranges::stable_sort(
+      out, [&](int64_t a, int64_t b) { return found_.at(a).score > found_.at(b).score; });
+  return out;
+}
+
+const ClassResults::Found* ClassResults::find(int64_t record) const {
+  const auto found = found_.find(record);
+  return found == found_.end() ? nullptr : &found->second;
+}
+
+void ClassResults::add(int64_t record, SheetEntry& entry, Json& json) const {
+  const Found* found = find(record);
+  json["found_class"] = found == nullptr ? Json() : Json(found->name);
+  json["score"] = found == nullptr ? Json() : Json(found->score);
+  if (found == nullptr) return;
+  const auto readable = readable_.find(found->name);
+  const bool has_name = readable != readable_.end() && !readable->second.empty();
+  entry.lines.push_back(fmt::format("found {}, {:.1f} %", has_name ? readable->second : found->name,
+                                    100 * found->score));
+}
+
+std::string ClassResults::disagreement() const {
+  if (num_other_labels_ == 0) return "";
+  return fmt::format("{} of {} results have another label than the data set, whose labels count",
+                     num_other_labels_, records_.size());
 }
 
 }  // namespace ffkit

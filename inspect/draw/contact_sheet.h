@@ -7,10 +7,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <limits>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
+#include <ffkit/format/dataset.h>
 #include <ffkit/image/mask.h>
 
 #include "draw/canvas.h"
@@ -69,5 +75,47 @@ int64_t mask_number(const MaskView& mask, int x, int y);
 // The colour of a number as VOC has it: its bits, from the lowest on, are the highest bits of red,
 // green and blue in turn.
 Color color_of_mask(int64_t number);
+
+// Results files of predicted classes beside a split, for a contact sheet.
+
+// Predicted classes of a results file beside those of a split of labelled pictures.
+class ClassResults {
+ public:
+  // Whether the file is one of predicted classes: its first line is an object with a record, a
+  // class and a score.
+  static bool can_be(const std::filesystem::path& file);
+
+  // Reads fftrain's results, an object a line, of some records of `split`, a whole split. The truth
+  // is the split's label where it has one, else the file's. Throws
+  // Error(corrupt) naming the first line that is none, and Error(invalid_argument) where a record
+  // or its id is not the split's.
+  ClassResults(const Dataset& split, const std::filesystem::path& file);
+
+  // Numbers of the records whose label is another class than was predicted, the most confident
+  // first.
+  std::vector<int64_t> wrong() const;
+
+  // A line below the entry's picture: "found dog, 97.1 %". `json` gets found_class and score; null
+  // for a record without a result.
+  void add(int64_t record, SheetEntry& entry, nlohmann::ordered_json& json) const;
+
+  struct Found {
+    std::string name, label;  // identifiers of classes; label empty: not known
+    double score = 0;
+    double loss = std::numeric_limits<double>::quiet_NaN();
+  };
+  // Null for a record without a result.
+  const Found* find(int64_t record) const;
+  // All of them, by record.
+  const std::unordered_map<int64_t, Found>& all() const { return found_; }
+  // A sentence where labels of the file are not those of the split; else empty.
+  std::string disagreement() const;
+
+ private:
+  int64_t num_other_labels_ = 0;
+  std::unordered_map<std::string, std::string> readable_;  // names of classes by identifier
+  std::vector<int64_t> records_;                           // in the order of the file
+  std::unordered_map<int64_t, Found> found_;
+};
 
 }  // namespace ffkit

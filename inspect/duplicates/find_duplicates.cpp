@@ -1,5 +1,4 @@
 // The search: hashes, pairs, groups.
-#include <fmt/format.h>
 #include <tbb/parallel_sort.h>
 
 #include <algorithm>
@@ -16,8 +15,6 @@
 #include "base/make_error.h"
 #include "duplicates/duplicate_search.h"
 #include "duplicates/hash_file.h"
-#include "duplicates/hash_split.h"
-#include "duplicates/near_pairs.h"
 
 namespace ffkit {
 namespace {

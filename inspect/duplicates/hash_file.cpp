@@ -13,7 +13,6 @@
 #include <string_view>
 
 #include <ffkit/base/crc32c.h>
-#include <ffkit/base/error.h>
 
 #include "base/fnv.h"
 #include "base/little_endian.h"

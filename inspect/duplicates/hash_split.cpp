@@ -1,5 +1,3 @@
-#include "duplicates/hash_split.h"
-
 #include <fmt/format.h>
 #include <tbb/blocked_range.h>
 #include <tbb/enumerable_thread_specific.h>
@@ -14,7 +12,7 @@
 #include <ffkit/image/dct_picture.h>
 
 #include "base/make_error.h"
-#include "duplicates/record_hash.h"
+#include "duplicates/hash_file.h"
 
 namespace ffkit {
 namespace {

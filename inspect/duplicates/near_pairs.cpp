@@ -1,5 +1,3 @@
-#include "duplicates/near_pairs.h"
-
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 
@@ -10,6 +8,8 @@
 #include <mutex>
 #include <utility>
 #include <vector>
+
+#include "duplicates/hash_file.h"
 
 namespace ffkit {
 namespace {

@@ -1,11 +1,10 @@
-#include "duplicates/record_hash.h"
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <numbers>
 
 #include "base/little_endian.h"
+#include "duplicates/hash_file.h"
 
 namespace ffkit {
 namespace {

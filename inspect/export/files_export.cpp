@@ -16,7 +16,7 @@
 #include <ffkit/image/image_codec.h>
 
 #include "data/data_sets.h"
-#include "export/block_pipeline.h"
+#include "export/exported.h"
 #include "format/schema/label_field.h"
 #include "text/output.h"
 
@@ -111,6 +111,7 @@ ExportNames::ExportNames(const ExportSource& source)
   if (is_classification_) {
     image_field_ = static_cast<size_t>(
         std::ranges::find(schema.fields, FieldType::image, &Field::type) - schema.fields.begin());
+    name_classes();
   } else {
     for (const Field& field : schema.fields) {
       require_safe_path(source, field.name, "the field's name");
@@ -120,6 +121,37 @@ ExportNames::ExportNames(const ExportSource& source)
   digits_ = static_cast<int>(std::to_string(last).size());
 }
 
+// Two classes of one name would become one, and "a/b" the class "a" of whoever reads the folders.
+void ExportNames::name_classes() {
+  std::unordered_set<std::string> taken;
+  for (const std::string& name : source_.dataset().manifest().classes) {
+    const size_t label = class_folders_.size();
+    std::string folder = name.empty() ? std::to_string(label) : name;
+    std::ranges::replace(folder, '/', '_');
+    while (!taken.insert(folder).second) folder += fmt::format("-{}", label);
+    if (folder != name) {
+      renamed_classes_.push_back(fmt::format("class {}, '{}', is '{}'", label, name, folder));
+    }
+    class_folders_.push_back(std::move(folder));
+  }
+}
+
+std::vector<ExportNote> ExportNames::notes() const {
+  std::vector<ExportNote> notes;
+  if (!renamed_classes_.empty()) {
+    notes.push_back({"folders of classes that are called otherwise", renamed_classes_});
+  }
+  int64_t number = 0;
+  const auto is_numbered = [&](const auto& folder) { return folder.second == number++; };
+  if (!std::ranges::all_of(label_of_folder_, is_numbered)) {
+    notes.push_back(
+        {fmt::format("the labels are not the places of the folders among their sorted names, by "
+                     "which torchvision's ImageFolder numbers them{}",
+                     class_folders_.empty() ? "" : "; classes.txt has their order")});
+  }
+  return notes;
+}
+
 std::string ExportNames::record_number(int64_t record_index) const {
   return fmt::format("{:0{}}", record_index, digits_);
 }
@@ -127,11 +159,13 @@ std::string ExportNames::record_number(int64_t record_index) const {
 std::string ExportNames::classified_path(int64_t record_index, const RecordView& record) {
   const Schema& schema = source_.schema();
   std::string folder = "unlabelled";
-  if (const auto label = label_of(schema, record); label) {
-    folder = class_of(source_.dataset().manifest(), *label);
-    if (folder.empty()) folder = std::to_string(*label);
+  const auto label = label_of(schema, record);
+  if (label) {
+    const bool has_name = *label >= 0 && *label < std::ssize(class_folders_);
+    folder = has_name ? class_folders_[static_cast<size_t>(*label)] : std::to_string(*label);
     require_safe_path(source_, folder, "the class", record_index);
   }
+  label_of_folder_.emplace(folder, label.value_or(-1));
   std::string name;
   const int id_field = schema.index_of("id");
   if (id_field >= 0 && !record.is_null(id_field)) {
@@ -220,6 +254,8 @@ ExportedSplit export_files(const ExportSource& source, const std::filesystem::pa
                              }});
   result.num_bytes = num_bytes;
   result.renamed = names.renamed();
+  result.notes = names.notes();
+  result.class_folders = names.class_folders();
   return result;
 }
 

@@ -17,7 +17,7 @@
 #include <ffkit/format/record.h>
 
 #include "export/exported.h"
-#include "text/fields.h"
+#include "text/output.h"
 
 namespace ffkit {
 
@@ -51,8 +51,15 @@ class ExportNames {
   // Files that got "-2", "-3", ... because an earlier record of the class has the same name: record
   // number and path.
   const std::map<int64_t, std::string>& renamed() const { return renamed_; }
+  // Of image classification: the folder of each class, by label. No two are the same, and none is a
+  // path.
+  const std::vector<std::string>& class_folders() const { return class_folders_; }
+  // Which of them are not called as their class, and whether those that have files would get other
+  // numbers.
+  std::vector<ExportNote> notes() const;
 
  private:
+  void name_classes();
   std::string classified_path(int64_t record_index, const RecordView& record);
   std::string unique(int64_t record_index, const std::string& path);
   std::string record_number(int64_t record_index) const;
@@ -61,6 +68,9 @@ class ExportNames {
   bool is_classification_ = false;
   bool is_encoded_anew_ = false;  // some JPEGs may be
   size_t image_field_ = 0;
+  std::vector<std::string> class_folders_;
+  std::vector<std::string> renamed_classes_;
+  std::map<std::string, int64_t> label_of_folder_;  // of those that have files
   int digits_ = 1;
   std::unordered_set<std::string> taken_;
   std::map<int64_t, std::string> renamed_;

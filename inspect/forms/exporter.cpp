@@ -6,7 +6,6 @@
 #include "base/make_error.h"
 #include "export/exported.h"
 #include "export/files_export.h"
-#include "export/new_files.h"
 
 namespace ffkit {
 namespace {
@@ -84,7 +83,11 @@ Exported export_splits(const std::vector<Dataset>& splits, const std::filesystem
     for (const ExportSource& source : sources) {
       exported.splits.push_back(export_split(source, folder, choice.form, shard_bytes));
     }
-    if (!is_of_files(choice.form)) write_class_files(splits, folder, exported);
+    if (is_of_files(choice.form)) {
+      write_class_folders(folder, exported);
+    } else {
+      write_class_files(splits, folder, exported);
+    }
   });
   return exported;
 }

@@ -19,10 +19,8 @@
 #include "base/enum_names.h"
 #include "base/make_error.h"
 #include "base/printable.h"
-#include "export/block_pipeline.h"
-#include "export/new_files.h"
+#include "export/exported.h"
 #include "forms/exporter.h"
-#include "text/fields.h"
 #include "text/output.h"
 
 namespace ffkit {

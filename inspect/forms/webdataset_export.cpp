@@ -13,9 +13,8 @@
 #include <vector>
 
 #include "base/printable.h"
-#include "export/block_pipeline.h"
+#include "export/exported.h"
 #include "export/files_export.h"
-#include "export/new_files.h"
 #include "forms/exporter.h"
 #include "forms/webdataset_members.h"
 #include "text/output.h"

@@ -9,7 +9,7 @@
 
 #include <ffkit/format/dtype_visitor.h>
 
-#include "text/fields.h"
+#include "text/output.h"
 
 namespace ffkit {
 namespace {

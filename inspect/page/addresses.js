@@ -3,10 +3,12 @@
 // every view and every record has one, the button "back" works, and an address can be given to
 // others.
 
-// What chooses records. The server takes the same names.
-export const CHOICE = ['split', 'where', 'text', 'label', 'only', 'truth', 'found', 'group', 'sort', 'descending'];
+import {h} from './elements.js';
+
+// What chooses records. The server takes the same names but for "ticked", which ticks.js knows.
+const CHOICE = ['split', 'where', 'text', 'inside', 'label', 'only', 'truth', 'found', 'group', 'ticked', 'sort', 'descending'];
 // What leaves records out; without these the choice is the whole split.
-export const LIMITS = ['where', 'text', 'label', 'only', 'truth', 'found', 'group'];
+export const LIMITS = ['where', 'text', 'label', 'only', 'truth', 'found', 'group', 'ticked'];
 
 // "a=1&b=x y" of an object; what is empty is left out.
 export function query(values) {
@@ -39,9 +41,10 @@ export function go(place, replace = false) {
 	dispatchEvent(new PopStateEvent('popstate'));
 }
 
-// Writes down where in a view the reader is, without drawing it anew.
+// Writes down where in a view the reader is, without drawing it anew; not where another view has
+// been asked for meanwhile.
 export function note(place) {
-	history.replaceState(null, '', write(place));
+	if (read().view === place.view) history.replaceState(null, '', write(place));
 }
 
 // What the server is asked. Its addresses are in inspect/serve/README.md; all of them are
@@ -60,32 +63,80 @@ export function address(name, values) {
 	return `${name}?${query({...values, v: values.split && splitOf(values.split)?.fingerprint})}`;
 }
 
+let waiting = null;
+
+// Done when the server answers again: after a lost connection, or when it was started anew. Another
+// data set needs another page.
+function served() {
+	waiting ??= (async () => {
+		const says = h('p.lost', {role: 'alert'}, 'ffinspect serve does not answer. Start it again with the same --port and --token; this page then goes on by itself.');
+		document.body.prepend(says);
+		for (let there = null; !there;) {
+			await new Promise(done => setTimeout(done, 700));
+			there = await fetch('api/set', {cache: 'no-store', signal: AbortSignal.timeout(3000)}).then(answer => answer.ok ? answer.json() : null).catch(() => null);
+			if (there && JSON.stringify(there.splits) !== JSON.stringify(set.splits)) location.reload();
+		}
+		says.remove();
+		waiting = null;
+	})();
+	return waiting;
+}
+
+// What fetch() answers, however long the server is away.
+async function fetched(place, signal) {
+	for (;;) {
+		try {
+			return await fetch(place, {signal});
+		} catch (error) {
+			if (!(error instanceof TypeError)) throw error;
+			await served();
+			signal?.throwIfAborted();
+		}
+	}
+}
+
 // The JSON that an address answers with. Throws Error with the server's sentence; an aborted
 // request throws an AbortError.
 export async function ask(name, values = {}, {signal, keep = true} = {}) {
 	const place = address(name, values);
 	if (keep && kept.has(place)) return kept.get(place);
-	try {
-		const response = await fetch(place, {signal});
-		const answer = await response.json();
-		if (!response.ok) throw new Error(answer.error);
-		if (keep) kept.set(place, answer);
-		if (kept.size > MAX_KEPT) kept.delete(kept.keys().next().value);
-		return answer;
-	} catch (error) {
-		if (error instanceof TypeError) throw new Error('ffinspect serve does not answer any more. Start it again and open the address that it prints.');
-		throw error;
-	}
+	const response = await fetched(place, signal);
+	const answer = await response.json();
+	if (!response.ok) throw new Error(answer.error);
+	if (keep) kept.set(place, answer);
+	if (kept.size > MAX_KEPT) kept.delete(kept.keys().next().value);
+	return answer;
+}
+
+// The lines of a list of records. One request, however many there are.
+export async function lines(values) {
+	const response = await fetched(address('list', values));
+	if (!response.ok) throw new Error((await response.json()).error);
+	const text = await response.text();
+	return text ? text.slice(0, -1).split('\n') : [];
 }
 
 // Why a picture did not come: the sentence that the server gives instead of it. `shown` is said
 // where the server has the picture.
 export async function reasonOf(place, signal, shown = 'The browser cannot show this picture.') {
-	const response = await fetch(place, {signal}).catch(() => null);
-	if (!response) return signal?.aborted ? '' : 'No answer from ffinspect serve.';
-	return response.ok ? shown : (await response.json()).error;
+	try {
+		const response = await fetched(place, signal);
+		return response.ok ? shown : (await response.json()).error;
+	} catch {
+		return '';
+	}
 }
 
+// For an image whose picture did not come: tells why, or loads it when the server is back.
+export async function failed(image, tell) {
+	const source = image.getAttribute('src');
+	if (!source) return;
+	const reason = await reasonOf(source, undefined, null);
+	if (source !== image.getAttribute('src')) return;
+	if (reason || image.dataset.again === source) return tell(reason ?? 'The browser cannot show this picture.');
+	image.dataset.again = source;
+	image.src = source;
+}
 
 // What was found, in words. `of` has found and found_name.
 export const foundName = (split, of) => splitOf(split).classes?.[of.found]?.name ?? of.found_name ?? of.found;

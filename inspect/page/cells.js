@@ -1,6 +1,6 @@
 // The cells of the grid: a few hundred nodes that show other records as the reader scrolls.
-import {address, foundName, reasonOf, splitOf, write} from './addresses.js';
-import {bytes, count, h, short} from './elements.js';
+import {address, failed, foundName, splitOf, write} from './addresses.js';
+import {bytes, count, h, instead, put, short} from './elements.js';
 import * as ticks from './ticks.js';
 
 // Pictures are asked for in a few sizes, so that zooming in a little finds them in the cache.
@@ -19,24 +19,24 @@ export function thumbnail(split, record, size, shown = {}) {
 
 // A small picture; of one that is broken the reason is its title.
 export function picture(split, record, size) {
-	const image = h('img', {src: thumbnail(split, record, size), alt: '', loading: 'lazy', onerror: async () => {
-		image.replaceWith(h('span.why-small', {title: await reasonOf(image.src)}, 'broken'));
-	}});
+	const image = h('img', {src: thumbnail(split, record, size), alt: '', loading: 'lazy', onerror: () => failed(image, title => image.replaceWith(h('span.why-small', {title}, 'broken')))});
 	return image;
 }
 
 // One of several small pictures, with words below it.
-export const smallPicture = ({split, record}, ...words) => h('li', h('a', {href: write({view: 'record', split, record})}, picture(split, record, 160), words.map(word => word && h('span', word))));
+export const smallPicture = ({split, record}, ...words) => h('li', h('a', {href: write({view: 'record', split, record})}, splitOf(split).pictures.length > 0 && picture(split, record, 160), words.map(word => word && h('span', word))));
 
 export class Cell {
-	constructor(number, withPicture) {
+	// `columns`: names, where there are no pictures.
+	constructor(number, withPicture, columns = []) {
+		this.columns = columns.map(name => [name, h('span')]);
 		this.image = h('img', {alt: '', draggable: false, onload: () => this.element.classList.toggle('shown', this.source !== ''), onerror: () => this.broken()});
 		this.why = h('span.why');
 		this.tick = h('span.tick');
 		this.name = h('span.name');
 		this.value = h('span.value');
 		this.element = h(withPicture ? 'div.cell' : 'div.cell.textual', {role: 'option', id: `cell-${number}`, hidden: true},
-			withPicture && this.image, this.why, h('div.caption', this.name, this.value), this.tick);
+			withPicture && this.image, this.why, h('div.caption', this.name, this.columns.map(([, span]) => span), !columns.length && this.value), this.tick);
 		this.take(-1, 0);
 	}
 
@@ -63,23 +63,23 @@ export class Cell {
 		if (this.image.complete && this.image.naturalWidth) this.element.classList.add('shown');
 	}
 
-	async broken() {
-		const source = this.source;
-		if (!source) return;
-		const reason = await reasonOf(source);
-		if (source !== this.source) return;
-		this.element.classList.add('broken');
-		this.why.textContent = reason;
-		this.element.ariaLabel += `: ${reason}`;
+	broken() {
+		failed(this.image, reason => {
+			this.element.classList.add('broken');
+			this.why.textContent = reason;
+			this.element.ariaLabel += `: ${reason}`;
+		});
 	}
 
 	// Says what is known of the record: `row` may be missing yet.
 	describe(record, row, split, sort) {
 		this.record = record;
 		const name = row?.class_name ?? row?.class ?? row?.id ?? '';
-		const wrong = row?.is_right === false && row.found !== null;
+		const wrong = row?.is_right === false && row.found_name !== null;
 		const found = wrong ? foundName(split, row) : '';
-		this.name.textContent = wrong ? `${name} → ${found}` : name || count(record);
+		put(this.name, this.columns.length ? count(record) : wrong ? instead(name, found) : h('bdi', name || count(record)));
+		for (const [column, span] of this.columns) span.textContent = row?.columns?.[column] ?? '';
+		if (row?.problem && this.columns.length) this.columns[0][1].textContent = row.problem;
 		this.value.textContent = row ? valueOf(row, sort) : '';
 		this.element.classList.toggle('wrong', wrong);
 		this.element.title = [row?.id, `record ${record}`, name].filter(Boolean).join(' · ');
@@ -96,5 +96,5 @@ export class Cell {
 function valueOf(row, sort) {
 	if (sort === 'size') return bytes(row.num_bytes);
 	const value = sort && sort !== 'record' ? row.value : row.score;
-	return Number.isFinite(value) ? short(value) : value ?? '';
+	return short(value ?? '');
 }

@@ -8,15 +8,17 @@ const PAGE = 50, MAX_OF_GROUP = 24, ASK_AGAIN = 700;
 export function duplicatesView(start) {
 	let place = start, timer = 0, shown = 0;
 	const state = h('div.row', {role: 'status'});
+	const report = h('div');
 	const groups = h('div.groups');
 	const foot = h('div.row');
-	const element = h('article.duplicates', h('div.record-head', h('h1', 'Duplicates')), state, groups, foot);
+	const element = h('article.duplicates', h('div.record-head', h('h1', 'Duplicates')), state, report, groups, foot);
 
 	const asked = latest(error => put(foot, problem(error)));
 	const load = (from, name = 'api/duplicates') => asked.run(async signal => {
 		clearTimeout(timer);
 		const answer = await ask(name, {from, count: PAGE, across: place.across || '0'}, {signal, keep: false});
 		showState(answer);
+		put(report, answer.notes.map(note => h('p.help', note)), answer.splits.map(reportOf));
 		if (!from) put(groups);
 		groups.append(...answer.groups.map(groupOf));
 		shown = from + answer.groups.length;
@@ -31,6 +33,14 @@ export function duplicatesView(start) {
 			answer.state === 'done' && [h('span', `${counted(answer.num_groups, 'group')}, ${count(answer.num_across)} of them across splits`),
 				answer.num_across > 0 && toggle('across splits only', 'Groups with records of several splits', place.across === '1', on => go({...place, across: on ? '1' : ''}))],
 			answer.message && h('span.help', answer.message));
+	}
+
+	// What was not compared as a picture, and what is in other splits as well.
+	function reportOf(split) {
+		const parts = [[split.num_damaged, 'could not be read'], [split.num_undecodable, 'could not be decoded, compared by bytes'], [split.num_null, 'without a picture'], [split.num_plain, 'with too little in them, compared by bytes']].filter(([number]) => number);
+		return [Object.entries(split.also_in).filter(([other]) => other !== split.name).map(([other, number]) => h('p', h('strong', count(number)), ` of ${counted(split.num_records, 'record')} of ${split.name} ${number === 1 ? 'is' : 'are'} also in ${other}.`)),
+			parts.length > 0 && h('p.problem', `${split.name}: ${parts.map(([number, what]) => `${count(number)} ${what}`).join('; ')}.`),
+			split.problems.length > 0 && h('details', h('summary', `The first problems of ${split.name}`), split.problems.map(one => h('p.help', one)))];
 	}
 
 	function groupOf(group) {

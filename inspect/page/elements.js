@@ -25,10 +25,17 @@ export function h(name, properties, ...children) {
 	return fill(element, isChild ? {} : properties, isChild ? [properties, ...children] : children);
 }
 
-// Puts children, as h() takes them, in place of what an element has.
+const sayingOf = one => one.id || one.title || one.ariaLabel || one.textContent;
+
+// Puts children, as h() takes them, in place of what an element has. What had the focus has it
+// again if it is among them.
 export function put(element, ...children) {
+	const focused = document.activeElement;
+	const had = focused !== element && element.contains(focused);
 	element.replaceChildren();
-	return fill(element, {}, children);
+	fill(element, {}, children);
+	if (had && !focused.isConnected) ([...element.querySelectorAll(focused.tagName)].find(one => sayingOf(one) === sayingOf(focused)) ?? document.getElementById('main')).focus({preventScroll: true});
+	return element;
 }
 
 // As h(), of SVG.
@@ -75,11 +82,15 @@ export function bytes(number) {
 export function bar(name, number, most) {
 	const length = h('span.length');
 	length.style.width = `${100 * number / most}%`;
-	return [length, h('span.name', name), h('span.value', count(number))];
+	return [length, h('span.name', {title: typeof name === 'string' ? name : null}, name), h('span.value', count(number))];
 }
 
-// A number in at most some four digits that count.
+// A class and what was found instead, whichever way their letters run.
+export const instead = (truth, found) => [h('bdi', truth), ' → ', h('bdi', found)];
+
+// A number in at most some four digits that count; what is no number as it is.
 export function short(number) {
+	if (typeof number !== 'number') return String(number);
 	if (Number.isInteger(number)) return count(number);
 	return Math.abs(number) >= 1e5 || Math.abs(number) < 1e-3 ? number.toExponential(2) : String(+number.toPrecision(4));
 }

@@ -1,13 +1,13 @@
 // What is known of a record, as tables: facts, fields, pictures with EXIF, duplicates.
 import {smallPicture} from './cells.js';
-import {bytes, count, h} from './elements.js';
+import {button, bytes, count, counted, h} from './elements.js';
 
-const MAX_TEXT = 2000;
+const MAX_TEXT = 100_000;  // of which a browser draws no more at once
 
 export function fieldTable(record) {
 	return [
-		section('Record', pairs([['number', count(record.record)], ['id', record.id], ['label', record.label], ['class', record.class], ['name', record.class_name],
-			['size', bytes(record.num_bytes)], ['shard', record.shard]])),
+		section('Record', record.problem && h('p.problem', record.problem), pairs([['number', count(record.record)], ['id', record.id], ['label', record.label], ['class', record.class], ['name', record.class_name],
+			['size', record.num_bytes !== null && bytes(record.num_bytes)], ['shard', record.shard]])),
 		record.pictures.map(one => section(record.pictures.length > 1 ? `Picture ${one.field}` : 'Picture',
 			one.problem && h('p.problem', one.problem),
 			pairs([['encoding', one.encoding], ['size', one.width && `${count(one.width)} × ${count(one.height)}`], ['bytes', one.num_bytes && bytes(one.num_bytes)]]),
@@ -20,7 +20,7 @@ export function fieldTable(record) {
 const section = (name, ...inside) => h('section', h('h2', name), inside);
 
 function pairs(list) {
-	return h('dl.pairs', list.filter(([, what]) => what !== null && what !== undefined && what !== '').map(([name, what]) => [h('dt', name), h('dd', String(what))]));
+	return h('dl.pairs', list.filter(([, what]) => what !== null && what !== undefined && what !== '' && what !== false).map(([name, what]) => [h('dt', name), h('dd', String(what))]));
 }
 
 // Browsers would turn a picture by EXIF; this page shows it as a loader reads it.
@@ -30,10 +30,13 @@ function exif(picture) {
 	return h('details', {open: names.length < 6}, h('summary', 'EXIF'), pairs(names), picture.orientation > 1 && h('p.help', 'Shown as it is stored, not turned by EXIF, as a loader reads it.'));
 }
 
-// A field's value in words. Words that were cut are followed by what else came of the value.
-function value({text, value: what}) {
+// A field's value in words. Of a list that was cut, what came of it.
+function value({text, value: what, problem, num_left_out: left}) {
+	if (problem) return h('p.problem', problem);
 	if (what === null) return h('span.help', 'null');
-	const all = /\.\.\.$|…$/.test(text) && typeof what === 'object' ? JSON.stringify(what.values ?? what).replaceAll(',', ', ') : text;
-	const cut = all.length > MAX_TEXT ? `${all.slice(0, MAX_TEXT)} … and ${count(all.length - MAX_TEXT)} more characters` : all;
-	return cut.length > 160 || cut.includes('\n') ? h('pre', {tabIndex: 0}, cut) : h('code', cut);
+	const all = left ? `${JSON.stringify(what).slice(0, -1)}, … and ${counted(left, 'more item', 'more items')}]` : text;
+	if (all.length < 160 && !all.includes('\n')) return h('code', all);
+	const shown = h('pre', {tabIndex: 0}, all.slice(0, MAX_TEXT));
+	const more = button(`${count(all.length - MAX_TEXT)} more characters`, 'Shows all of the text', () => { shown.textContent = all; more.remove(); });
+	return [shown, all.length > MAX_TEXT && more];
 }

@@ -1,17 +1,19 @@
 // What chooses records, beside the grid: text, a filter, results and classes.
-import {ask, choiceOf, go, latest, LIMITS, read, resultsOf, splitOf, UNLIMITED, worstFirst} from './addresses.js';
+import {ask, choiceOf, go, latest, LIMITS, read, resultsOf, set, splitOf, UNLIMITED, worstFirst} from './addresses.js';
 import {button, h, put, sentence, settled, toggle} from './elements.js';
 import {histogram} from './histogram.js';
 
 // By the kind of the results.
 const RESULTS = {found: 'with a result', right: 'right', wrong: 'wrong', sure: 'wrong and sure'};
 const OF_KIND = {classes: Object.keys(RESULTS), roots: ['found']};
+const OF_TWO = {both: 'both right', first: 'only the first right', second: 'only the second right', neither: 'both wrong'};
 
 export function filterPanel(start) {
 	let place = start;
 	const text = h('input', {type: 'search', id: 'text', spellcheck: false, autocomplete: 'off', oninput: () => textSoon()});
 	const where = h('textarea', {id: 'where', rows: 2, spellcheck: false, autocomplete: 'off', oninput: () => whereSoon(), onkeydown: event => event.key === 'Enter' && event.preventDefault(), 'aria-describedby': 'where-says'});
 	const textHelp = h('p.help');
+	const inside = h('div');
 	const whereHelp = h('p.help');
 	const says = Object.assign(sentence(), {id: 'where-says'});
 	const results = h('div.choices', {role: 'group', ariaLabel: 'Results'});
@@ -19,7 +21,7 @@ export function filterPanel(start) {
 	const bars = histogram(next => apply(next));
 	const unfold = button('Filter', 'Shows or hides what chooses records', () => fold(), {class: 'unfold', ariaExpanded: 'false'});
 	const element = h('div.side-place', unfold, h('aside.side', {ariaLabel: 'Filter'},
-		h('label', {for: 'text'}, 'Text'), text, textHelp, h('label', {for: 'where'}, 'Where'), where, says, whereHelp, results, limits, bars.element));
+		h('label', {for: 'text'}, 'Text'), text, textHelp, inside, h('label', {for: 'where'}, 'Where'), where, says, whereHelp, results, limits, bars.element));
 	const asked = latest(error => {
 		where.ariaInvalid = 'true';
 		says.tell(error.message);
@@ -38,16 +40,16 @@ export function filterPanel(start) {
 		const value = where.value.trim();
 		await ask('api/find', {...choiceOf(place), where: value}, {signal});
 		showWhereHelp();
-		apply({where: value}, true);
+		apply({where: value, ticked: ''}, true);
 	});
 
 	function showWhereHelp() {
 		const {classes, fields} = splitOf(place.split);
 		const columns = fields.filter(field => field.column), [first] = columns;
-		const example = classes?.length > 1 ? `class in {'${classes[0].name}', '${classes[1].name}'}` : `${first?.name} == ${first?.type === 'string' ? "'a text'" : 3}`;
+		const example = classes?.length > 1 ? `class in {${classes.slice(0, 2).map(({name}) => `'${name.replaceAll("'", "''")}'`).join(', ')}}` : `${first?.word} == ${first?.type === 'string' ? "'a text'" : 3}`;
 		where.ariaInvalid = null;
 		says.tell('');
-		whereHelp.textContent = first ? `Such as ${example}. Columns: ${columns.map(field => field.name).join(', ')}` : 'No field of this split has a column.';
+		whereHelp.textContent = first ? `Such as ${example}. Columns: ${columns.map(field => field.word).join(', ')}. Conditions are joined by and, or, not and brackets.` : 'No field of this split has a column.';
 	}
 
 	// While somebody types, the button "back" leads to the choice before, not to each letter.
@@ -58,27 +60,30 @@ export function filterPanel(start) {
 
 	function showLimits() {
 		const {classes} = splitOf(place.split);
-		const nameOf = label => classes?.[label]?.name ?? label;
+		const nameOf = label => classes?.[label]?.name ?? (label === '-1' ? 'other' : label);
 		const labels = place.label?.split(',') ?? [];
-		const chip = (say, remove) => button(`${say} ×`, 'Removes this part of the choice', () => apply(remove), {class: 'chip'});
+		const chip = (say, remove) => button([h('bdi', say), ' ', '×'], 'Removes this part of the choice', () => apply(remove), {class: 'chip'});
 		put(limits, labels.map(label => chip(nameOf(label), {label: labels.filter(other => other !== label).join(',')})),
 			place.truth && chip(`is ${nameOf(place.truth)}`, {truth: ''}), place.found && chip(`found ${nameOf(place.found)}`, {found: ''}),
-			place.group && chip(`group ${place.group} of duplicates`, {group: ''}), LIMITS.some(name => place[name]) && button('Show all', 'Removes all that chooses records', () => apply(UNLIMITED), {class: 'quiet'}));
+			place.ticked && chip('ticked', {ticked: ''}), place.group && chip(`group ${place.group} of duplicates`, {group: ''}), LIMITS.some(name => place[name]) && button('Show all', 'Removes all that chooses records', () => apply(UNLIMITED), {class: 'quiet'}));
 	}
 
 	function show(next) {
 		place = next;
 		const split = splitOf(place.split);
 		if (document.activeElement !== text) text.value = place.text ?? '';
-		text.disabled = !split.searched.length && !split.classes;
-		textHelp.textContent = split.searched.length || split.classes ? `Looks in ${[...split.searched, split.classes && 'class names'].filter(Boolean).join(', ')}.` : 'This split has no texts to look in.';
+		const looked = [...split.searched, split.classes && 'class names', ...place.inside ? split.inside : []].filter(Boolean);
+		text.disabled = !looked.length && !split.inside.length;
+		textHelp.textContent = looked.length ? `Looks in ${looked.join(', ')}.` : split.inside.length ? '' : 'This split has no texts to look in.';
+		put(inside, split.inside.length > 0 && toggle('inside the records, too', `Reads all records and looks in ${split.inside.join(', ')}`, Boolean(place.inside), on => apply({inside: on ? '1' : ''})));
 		if (document.activeElement !== where) {
 			where.value = place.where ?? '';
 			showWhereHelp();
 		}
 		const kind = resultsOf(place.split);
 		results.hidden = !kind;
-		if (kind) put(results, (OF_KIND[kind] ?? ['found', 'right', 'wrong']).map(only => toggle(RESULTS[only], `Only records: ${RESULTS[only]}`, place.only === only, on => apply({only: on ? only : ''}))),
+		const two = set.results?.other ? OF_TWO : {}, words = {...RESULTS, ...two};
+		if (kind) put(results, [...OF_KIND[kind] ?? ['found', 'right', 'wrong'], ...Object.keys(two)].map(only => toggle(words[only], `Only records: ${words[only]}`, place.only === only, on => apply({only: on ? only : ''}))),
 			button('Worst first', 'The worst results first', () => apply({only: place.only || 'found', ...worstFirst(place.split)})));
 		showLimits();
 		bars.show(place);

@@ -3,7 +3,7 @@
 //
 // Browsers limit the height of an element, so a long list is drawn in a lower one. `top` is the
 // place in the whole list, in pixels; the scroll bar follows it.
-import {choiceOf, go, note, splitOf, write} from './addresses.js';
+import {ask, choiceOf, go, note, splitOf, write} from './addresses.js';
 import {button, choose, count, counted, h, problem, put, settled, toggle} from './elements.js';
 import {Cell, sizeFor, thumbnail} from './cells.js';
 import {filterPanel} from './filter.js';
@@ -12,7 +12,7 @@ import * as ticks from './ticks.js';
 
 const MAX_HEIGHT = 8_000_000;  // Firefox has 17.8 million, Chromium 33.5; float32 is exact to half a pixel here
 const ZOOM = [56, 80, 108, 148, 200, 280, 400, 600];
-const CAPTION = 22, GAP = 6, ROWS_BEYOND = 2;
+const CAPTION = 22, GAP = 6, ROWS_BEYOND = 2, COLUMN = 120;
 
 export function gridView(start) {
 	let place = start, rows, cells = [], columns = 1, cellWidth = 0, rowHeight = 1, real = 0;
@@ -23,11 +23,15 @@ export function gridView(start) {
 	const counter = h('span.counter', {role: 'status'});
 	const controls = h('div.controls');
 	const empty = h('div.empty', {hidden: true});
+	const head = h('div.caption.table-head', {hidden: true});
 	const filter = filterPanel(place);
-	const element = h('div.with-side', filter.element, h('section.grid', h('div.toolbar', counter, controls), empty, list));
+	const element = h('div.with-side', filter.element, h('section.grid', h('div.toolbar', counter, controls), empty, head, list));
 	const quiet = settled(120, () => { align(); draw(true); remember(); });
 	const watcher = new ResizeObserver(() => resized());
-	const unlisten = ticks.listen(() => cells.forEach(cell => cell.position >= 0 && cell.mark(place.split)));
+	const unlisten = ticks.listen(() => {
+		if (place.ticked) begin();
+		else cells.forEach(cell => cell.position >= 0 && cell.mark(place.split));
+	});
 
 	const split = () => splitOf(place.split);
 	const length = () => rows.length ?? 0;
@@ -77,7 +81,8 @@ export function gridView(start) {
 	// Lays the cells out for the size of the list, with the position `kept` in the first row.
 	function layout(kept = focus) {
 		if (!width) return;
-		const wide = textual() ? 320 : zoom();
+		const wide = textual() ? width - 2 * GAP : zoom();
+		showHead();
 		columns = Math.max(1, Math.floor((width - GAP) / (wide + GAP)));
 		cellWidth = Math.floor((width - GAP) / columns) - GAP;
 		rowHeight = (textual() ? 40 : cellWidth + CAPTION) + GAP;
@@ -85,8 +90,9 @@ export function gridView(start) {
 		spacer.style.height = `${Math.min(real, MAX_HEIGHT)}px`;
 		const needed = (Math.ceil(height / rowHeight) + 1 + 2 * ROWS_BEYOND) * columns;
 		for (const cell of cells) cell.leave();
+		if (textual() && cells[0]?.columns.length !== shownColumns().length) for (const cell of cells.splice(0)) cell.element.remove();
 		while (cells.length < needed) {
-			cells.push(new Cell(cells.length, !textual()));
+			cells.push(new Cell(cells.length, !textual(), shownColumns()));
 			spacer.append(cells.at(-1).element);
 		}
 		for (const cell of cells.splice(needed)) cell.element.remove();
@@ -100,17 +106,27 @@ export function gridView(start) {
 		showFocus();
 	}
 
+	// The columns of a split without pictures, as many as there is room for.
+	const named = () => split().fields.filter(field => field.column).map(field => field.name);
+	const shownColumns = () => textual() ? named().slice(0, Math.max(1, Math.floor(width / COLUMN) - 1)) : [];
+
+	function showHead() {
+		head.hidden = !textual() || !named().length;
+		const more = named().length - shownColumns().length;
+		put(head, h('span.name', 'record', more > 0 && ` (${counted(more, 'more column')} in it)`), shownColumns().map(name => h('span', button(name, `Sorts by ${name}`, () => go({...place, at: '', sort: name}), {class: 'quiet'}))));
+	}
+
 	// Puts a place of the whole list at the top of the view.
 	function moveTo(wanted) {
 		top = Math.min(Math.max(0, wanted), limit());
-		list.scrollTop = lowered() ? top / limit() * (slack()) : top;
+		list.scrollTop = lowered() ? top / limit() * slack() : top;
 		lastScroll = list.scrollTop;
 		offset = lastScroll - top;
 	}
 
 	// The scroll bar follows the list where the two have drifted apart.
 	function align() {
-		if (lowered() && Math.abs(top / limit() * (slack()) - list.scrollTop) > 1) {
+		if (lowered() && Math.abs(top / limit() * slack() - list.scrollTop) > 1) {
 			moveTo(top);
 			draw(true);
 		}
@@ -122,7 +138,7 @@ export function gridView(start) {
 		lastScroll = now;
 		if (!lowered()) top = now;
 		else if (Math.abs(step) < 2 * height) top = Math.min(Math.max(0, top + step), limit());
-		else top = now / (slack()) * limit();
+		else top = now / slack() * limit();
 		offset = now - top;
 		if (lowered() && (now <= 0 ? top > 0 : now >= slack() - 1 && top < limit() - 1)) align();
 		if (!frame) frame = requestAnimationFrame(() => { frame = 0; draw(false); });
@@ -135,7 +151,7 @@ export function gridView(start) {
 		const row = Math.floor(top / rowHeight);
 		const flying = !resting && Math.abs(row - lastRow) * rowHeight > height;
 		lastRow = row;
-		const seen = [row * columns, (Math.ceil((top + height) / rowHeight)) * columns];
+		const seen = [row * columns, Math.ceil((top + height) / rowHeight) * columns];
 		const first = Math.max(0, row - ROWS_BEYOND) * columns;
 		const last = Math.min(length(), first + cells.length);
 		for (let position = first; position < first + cells.length; ++position) {
@@ -209,21 +225,24 @@ export function gridView(start) {
 		if (record === undefined) return;
 		focus = position;
 		noteFocus();
+		quiet.stop();
 		go({...choiceOf(place), view: 'record', record, mask: place.mask});
 	}
 
-	function tick(position, range) {
+	async function tick(position, range) {
 		const other = range && anchor !== null ? anchor : position;
 		const from = Math.min(other, position), to = Math.max(other, position);
 		const record = rows.record(position);
 		if (record === undefined) return;
 		const on = range || !ticks.has(place.split, record);
 		anchor = position;
-		const chosen = [];
-		for (let i = from; i <= to; ++i) if (rows.record(i) !== undefined) chosen.push({record: rows.record(i), id: rows.at(i)?.id});
-		ticks.change(place.split, chosen, on);
-		const missing = to - from + 1 - chosen.length;
-		if (missing) tell(new Error(`${counted(missing, 'record')} of the range were too far away to be ticked; tick shorter ranges.`));
+		let chosen = Array.from({length: to - from + 1}, (_, i) => rows.record(from + i));
+		try {
+			if (chosen.includes(undefined)) chosen = (await ask('list', {...choiceOf(place), as: 'json', from, count: chosen.length}, {keep: false})).records;
+			ticks.change(place.split, chosen, on);
+		} catch (error) {
+			tell(error);
+		}
 	}
 
 	function clicked(event) {
@@ -244,6 +263,7 @@ export function gridView(start) {
 	function showCount() {
 		const total = split().num_records;
 		counter.textContent = rows.length === null ? '…' : rows.whole ? counted(total, 'record') : `${count(length())} of ${count(total)}`;
+		if (rows.unread) counter.textContent += `; ${counted(rows.unread, 'record')} could not be read`;
 		if (rows.length === 0) {
 			put(empty, h('p', rows.whole ? 'This split has no records.' : 'No record fits this choice.'),
 				!rows.whole && button('Show all', 'Removes what chooses records', () => go({view: 'grid', split: place.split})));
@@ -256,7 +276,7 @@ export function gridView(start) {
 		const change = values => go({...place, at: '', ...values});
 		const named = names => names.map(name => [name, name]);
 		put(controls,
-			choose('Sort by', orders.map(order => [order, order === 'record' ? 'in order' : `by ${order}`]), place.sort || 'record', sort => change({sort: sort === 'record' ? '' : sort})),
+			!place.ticked && choose('Sort by', orders.map(order => [order, order === 'record' ? 'in order' : `by ${order}`]), place.sort || 'record', sort => change({sort: sort === 'record' ? '' : sort})),
 			toggle(place.descending ? '↓' : '↑', 'Largest first', Boolean(place.descending), on => change({descending: on})),
 			pictures.length > 1 && choose('Picture', named(pictures), place.field || pictures[0], field => change({field})),
 			has_marks && toggle('Marks', 'Boxes and joints on the thumbnails', place.marks !== '0', on => change({marks: on ? '' : '0'})),

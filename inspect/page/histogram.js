@@ -12,7 +12,8 @@ export function histogram(apply) {
 	const order = choose('Order of the classes', [['class', 'in order'], ['count', 'most first']], sort, value => { sort = value; draw(); });
 	const bars = h('ul.bars');
 	const left = h('p.help');
-	const element = h('section.histogram', h('div.heading', heading, order), search, bars, left);
+	const fields = h('div.heading');
+	const element = h('section.histogram', fields, h('div.heading', heading, order), search, bars, left);
 
 	const asked = latest(error => {
 		loaded = '';
@@ -22,17 +23,16 @@ export function histogram(apply) {
 
 	function show(next) {
 		place = next;
-		const choice = {...choiceOf(place), label: ''};
-		if (!splitOf(place.split).classes && (!place.sort || place.sort === 'record')) {
-			element.hidden = true;
-			return;
-		}
-		const wanted = JSON.stringify(splitOf(place.split).classes ? {...choice, sort: '', descending: ''} : choice);
+		const split = splitOf(place.split), all = split.bars;
+		element.hidden = !all.length;
+		if (!all.length) return;
+		const of = [place.bars, !split.classes && place.sort].find(name => all.includes(name)) ?? all[0];
+		put(fields, all.length > 1 && choose('Bars of', all.map(name => [name, `Bars of ${name}`]), of, name => apply({bars: name})));
+		const wanted = JSON.stringify({...choiceOf(place), sort: '', descending: '', field: of});
 		if (wanted === loaded) return draw();
 		asked.run(async signal => {
 			({bins, field} = await ask('api/histogram', JSON.parse(wanted), {signal}));
 			loaded = wanted;
-			element.hidden = !bins.length;
 			draw();
 		});
 	}
@@ -64,10 +64,9 @@ export function histogram(apply) {
 	}
 
 	function rangeBar(bin, most) {
-		const name = `${short(bin.first)} … ${short(bin.last)}`;
-		const limits = `${field} >= ${bin.first} and ${field} <= ${bin.last}`;
-		const column = splitOf(place.split).fields.some(one => one.name === field && one.column);
-		return barOf(name, bin, most, false, column ? `Filters by ${limits}` : name, column ? () => apply({where: place.where ? `${place.where} and ${limits}` : limits}) : null);
+		const name = bin.first === bin.last ? short(bin.first) : `${short(bin.first)} … ${short(bin.last)}`;
+		const {where} = place, and = where && (/\bor\b/.test(where) ? `(${where})` : where);
+		return barOf(name, bin, most, where === bin.where, bin.where ? `Filters by ${bin.where}` : name, bin.where && (() => apply({where: and ? `${and} and ${bin.where}` : bin.where})));
 	}
 
 	function barOf(name, bin, most, on, title, click) {

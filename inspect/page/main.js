@@ -1,5 +1,5 @@
 // Begins: draws the bar at the top and shows the view of the address.
-import {choiceOf, go, note, read, resultsOf, set, splitOf, toGrid, write} from './addresses.js';
+import {choiceOf, go, read, resultsOf, set, splitOf, toGrid, write} from './addresses.js';
 import {button, choose, count, counted, h, problem, put, stored} from './elements.js';
 import {gridView} from './grid.js';
 import {listenToKeys, showHelp} from './keys.js';
@@ -11,6 +11,7 @@ const VIEWS = {
 	record: async place => splitOf(place.split).kind === 'scenes' ? (await import('./scene.js')).sceneView : (await import('./record.js')).recordView,
 	confusion: async () => (await import('./confusion.js')).confusionView,
 	duplicates: async () => (await import('./duplicates.js')).duplicatesView,
+	map: async () => (await import('./vectors.js')).mapView,
 };
 
 const main = document.getElementById('main');
@@ -20,7 +21,7 @@ let view = null, viewName = '', turn = 0;
 async function show() {
 	const mine = ++turn;
 	const place = read();
-	if (!VIEWS[place.view]) place.view = 'grid';
+	if (!Object.hasOwn(VIEWS, place.view)) place.view = 'grid';
 	const asked = place.split;
 	if (!splitOf(asked)) place.split = set.first;
 	showBar(place);
@@ -29,7 +30,7 @@ async function show() {
 		view = null;
 		return put(main, problem({message: `This data set has no split ${asked}.`}));
 	}
-	note(place);
+	history.replaceState(null, '', write(place));
 	if (view && viewName === place.view && view.update(place)) return title();
 	try {
 		const make = await VIEWS[place.view](place);
@@ -39,6 +40,7 @@ async function show() {
 		viewName = place.view;
 		put(main, view.element);
 		view.shown?.();
+		if (document.activeElement === document.body) main.focus({preventScroll: true});
 		title();
 	} catch (error) {
 		view = null;
@@ -62,6 +64,7 @@ function showBar(place) {
 			: h('span.split', split.name),
 		h('nav.tabs', {ariaLabel: 'Views'}, tab('grid', split.kind === 'scenes' ? 'Keyframes' : split.pictures.length ? 'Pictures' : 'Records', inGrid),
 			resultsOf(split.name) === 'classes' && tab('confusion', 'Predictions', {split: split.name}),
+			split.vectors.length > 0 && tab('map', 'Map', {...choiceOf(place)}),
 			split.pictures.length > 0 && tab('duplicates', 'Duplicates', {split: split.name})),
 		h('div.end', button(ticks.number() ? `List · ${counted(ticks.number(), 'tick')}` : 'List …', 'The choice or the ticks as a list of records (l)', showList, {class: 'list'}),
 			button('◐', 'Light or dark (t)', turnLight),

@@ -1,5 +1,5 @@
 // A picture in full with what lies over it: boxes, joints, names, a mask. Each can be switched off.
-import {address, reasonOf} from './addresses.js';
+import {address, failed, reasonOf} from './addresses.js';
 import {thumbnail} from './cells.js';
 import {h, put, sentence, svg} from './elements.js';
 
@@ -49,11 +49,8 @@ export function stage() {
 		if (reason && source === image.src) why.tell(reason);
 	}
 
-	async function broken({target}) {
-		const source = target.getAttribute('src');
-		if (!source) return;
-		const reason = await reasonOf(source);
-		if (source === target.getAttribute('src')) why.tell(target === mask ? `The mask: ${reason}` : reason);
+	function broken({target}) {
+		failed(target, reason => why.tell(target === mask ? `The mask: ${reason}` : reason));
 	}
 
 	// As large as the stage takes, up to eight times the picture's own size; or its own size.

@@ -1,5 +1,5 @@
 // One record: its picture in full, all of its fields, its neighbours, and what training sees of it.
-import {ask, choiceOf, foundName, go, latest, note, set, splitOf, write} from './addresses.js';
+import {ask, choiceOf, foundName, go, isAborted, latest, note, set, splitOf, write} from './addresses.js';
 import {choose, count, h, press, problem, put, short, toggle} from './elements.js';
 import {picture as smallPicture} from './cells.js';
 import {fieldTable} from './fields.js';
@@ -7,6 +7,7 @@ import {stage} from './picture.js';
 import * as ticks from './ticks.js';
 import {tokenPages} from './tokens.js';
 import {trainingPanel} from './training.js';
+import {nearest} from './vectors.js';
 
 const BEFORE = 8, AFTER = 15;  // neighbours
 
@@ -36,21 +37,31 @@ export function recordView(start) {
 	const begin = () => asked.run(async signal => {
 		showHeading();
 		if (mode() === 'tokens') tokens.show(place, signal);
-		[record] = await Promise.all([ask('api/record', {split: place.split, record: place.record}, {signal}), showNeighbours(signal)]);
-		showHeading();
+		const around = showNeighbours(signal).catch(error => isAborted(error) || put(strip, problem(error)));
+		record = await ask('api/record', {split: place.split, record: place.record}, {signal});
 		showMain();
-		put(facts, fieldTable(record));
+		put(facts, fieldTable(record), split().vectors.map(field => nearest(place.split, record.record, field)));
+		await around;
+		showHeading();
 	});
 
 	// The records before and after this one in the choice.
 	async function showNeighbours(signal) {
-		around = await ask('api/position', {...choiceOf(place), record: place.record}, {signal});
+		const ticked = place.ticked ? ticks.of(place.split) : null;
+		if (ticked && place.descending) ticked.reverse();
+		around = ticked ? positionIn(ticked) : await ask('api/position', {...choiceOf(place), record: place.record}, {signal});
 		const {position} = around;
 		if (position === null) return put(strip, h('p.help', 'This record is not in the choice.'));
 		const from = Math.max(0, position - BEFORE);
-		const {rows} = await ask('api/rows', {...choiceOf(place), from, count: BEFORE + AFTER + 1}, {signal});
+		const end = from + BEFORE + AFTER + 1;
+		const {rows} = ticked ? {rows: ticked.slice(from, end).map(record => ({record}))} : await ask('api/rows', {...choiceOf(place), from, count: end - from}, {signal});
 		put(strip, rows.map(row => h('a', {href: write({...place, record: row.record}), ariaLabel: `Record ${row.record} ${row.class_name ?? ''}`, ariaCurrent: row.record === number() ? 'true' : null},
 			split().pictures.length ? smallPicture(place.split, row.record, 96) : h('span', count(row.record)))));
+	}
+
+	function positionIn(list) {
+		const position = list.indexOf(number());
+		return {position: position < 0 ? null : position, previous: list[position - 1] ?? null, next: position < 0 ? null : list[position + 1] ?? null, num_records: list.length};
 	}
 
 	function showMain() {
@@ -98,8 +109,8 @@ export function recordView(start) {
 		const to = (of, text, does) => !Number.isInteger(of) ? h('span.button.off', {ariaHidden: 'true'}, text) : h('a.button', {href: write({...place, record: of}), title: does, ariaLabel: does}, text);
 		const shown = record?.record === number() ? record : null;
 		put(heading, h('a.button', {href: write(back()), title: 'Back to the grid (Escape)'}, 'Grid'),
-			h('h1', `Record ${count(number())}`, shown && h('span.class', nameOf(shown))),
-			shown?.result && verdict(place.split, shown),
+			h('h1', `Record ${count(number())}`, shown && h('span.class', h('bdi', nameOf(shown)))),
+			shown?.results.map(result => verdict(place.split, result, shown.results.length > 1)),
 			h('span.end', Number.isInteger(position) && h('span.help', `${count(position + 1)} of ${count(num_records)}`),
 				to(previous, '‹', 'Previous record (←)'), to(next, '›', 'Next record (→)'),
 				toggle('Tick', 'Ticks the record (Space)', ticks.has(place.split, number()), tick)));
@@ -107,7 +118,7 @@ export function recordView(start) {
 
 	const back = () => ({...choiceOf(place), view: 'grid', at: around.position || '', mask: place.mask});
 
-	const tick = () => ticks.turn(place.split, number(), record?.id);
+	const tick = () => ticks.turn(place.split, number());
 
 	const step = to => Number.isInteger(around[to]) && go({...place, record: around[to]});
 	const keys = [
@@ -147,8 +158,8 @@ export function recordView(start) {
 }
 
 // A class that was found, or how far off the result is.
-function verdict(split, {result}) {
+function verdict(split, result, several) {
 	const {is_right: right, error, score} = result;
 	const words = right ? 'found right' : Number.isFinite(error) ? `${set.results.error_name} ${short(error)}` : `found ${foundName(split, result)}`;
-	return h('span', {class: right === false ? 'verdict wrong-one' : 'verdict'}, words, Number.isFinite(score) && ` · ${short(score)}`);
+	return h('span', {class: right === false ? 'verdict wrong-one' : 'verdict', title: result.file}, several && `${result.file.split('/').pop()}: `, h('bdi', words), Number.isFinite(score) && ` · ${short(score)}`);
 }

@@ -1,5 +1,5 @@
 // A scene: six cameras and the view from above, with a slider over its keyframes.
-import {address, ask, choiceOf, go, latest, note, reasonOf, resultsOf} from './addresses.js';
+import {address, ask, choiceOf, failed, go, latest, note, resultsOf} from './addresses.js';
 import {button, choose, count, counted, h, press, problem, put, sentence, settled, toggle} from './elements.js';
 import {fieldTable} from './fields.js';
 import * as ticks from './ticks.js';
@@ -11,6 +11,7 @@ const MAX_SWEEPS = 10;
 export function sceneView(start) {
 	let place = start, scenes = null, scene = null, at = 0, playing = false;
 	const heading = h('div.record-head');
+	const failedPicture = ({target}) => failed(target, reason => why.tell(reason));
 	const cameras = h('div.cameras');
 	const above = h('img.above', {alt: '', onerror: failedPicture});
 	const slider = h('input', {type: 'range', min: 0, step: 1, ariaLabel: 'Keyframe of the scene', oninput: () => showFrame(Number(slider.value))});
@@ -53,10 +54,6 @@ export function sceneView(start) {
 	const drawn = of => ({split: place.split, record: of, boxes: boxes() ? '1' : '0', results: results() ? '1' : '0'});
 	const cameraAt = (of, name) => address('camera', {...drawn(of), camera: name, width: sizeOf(cameras.clientWidth / 3)});
 	const aboveAt = of => address('above', {...drawn(of), size: sizeOf(above.parentNode.clientWidth), sweeps: String(sweeps())});
-
-	async function failedPicture({target}) {
-		if (target.getAttribute('src')) why.tell(await reasonOf(target.src));
-	}
 
 	// Each picture stays until the one that follows is there.
 	function showFrame(to) {

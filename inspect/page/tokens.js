@@ -11,12 +11,15 @@ export function tokenPages() {
 		try {
 			const answer = await ask('api/tokens', {split: place.split, record: place.record, from}, {signal});
 			const begins = new Set(answer.documents);
+			let position = answer.from;
 			const parts = answer.tokens.flatMap((token, i) => {
-				const position = answer.from + i;
-				return [begins.has(position) && h('span.document', {role: 'separator'}, `a document begins at token ${count(position)}`),
-					h('span', {class: i % 2 ? 'token odd' : 'token', title: `token ${position}, number ${token.id}`}, token.text)];
+				const at = position;
+				position += token.ids.length;
+				const tokens = token.ids.length > 1 ? `tokens ${at} to ${position - 1}, numbers ${token.ids.join(', ')}` : `token ${at}, number ${token.ids}`;
+				return [begins.has(at) && h('span.document', {role: 'separator'}, `a document begins at token ${count(at)}`),
+					h('span', {class: i % 2 ? 'token odd' : 'token', title: tokens}, token.text)];
 			});
-			const to = answer.from + answer.tokens.length;
+			const {to} = answer;
 			if (!from) put(text);
 			text.append(...parts.filter(Boolean));
 			put(foot, h('span.help', `${count(to)} of ${counted(answer.num_tokens, 'token')}`),

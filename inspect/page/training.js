@@ -1,9 +1,9 @@
 // What training sees: the views that a loader makes of a record, several draws side by side.
-import {address, ask, latest, reasonOf, set} from './addresses.js';
+import {address, ask, failed, latest, set} from './addresses.js';
 import {h, put, sentence, settled} from './elements.js';
 import {scaleMarks, overlay} from './picture.js';
 
-const DEFAULT = 'RandomResizedCrop(224)';
+const DEFAULT = 'RandomResizedCrop(224), RandomHorizontalFlip()';
 // Name, smallest, largest, step, value.
 const SLIDERS = [['size', 32, 512, 32, 224], ['smallest crop', 0.05, 1, 0.05, 0.3], ['flip', 0, 1, 0.1, 0.5], ['brightness', 0, 1, 0.1, 0], ['contrast', 0, 1, 0.1, 0], ['saturation', 0, 1, 0.1, 0]];
 
@@ -50,7 +50,7 @@ export function trainingPanel(changed) {
 	function oneView(values, signal) {
 		const marks = h('div.marks');
 		const why = sentence();
-		const image = h('img', {alt: `Draw ${values.draw}`, onload: boxes, onerror: async () => why.tell(await reasonOf(image.src, signal)), src: address('view', values)});
+		const image = h('img', {alt: `Draw ${values.draw}`, onload: boxes, onerror: () => failed(image, reason => why.tell(reason)), src: address('view', values)});
 		return h('figure', h('div.frame.shown', image, marks), why, h('figcaption', `epoch ${values.draw}`));
 
 		async function boxes() {

@@ -7,7 +7,7 @@
 #include <ffkit/nuscenes/classes.h>
 #include <ffkit/nuscenes/sweeps.h>
 
-#include "draw/text.h"
+#include "draw/canvas.h"
 #include "scenes/scene_view.h"
 
 namespace ffkit {

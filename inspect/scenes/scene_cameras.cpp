@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
 
-#include "draw/text.h"
+#include "draw/canvas.h"
 #include "scenes/scene_view.h"
 
 namespace ffkit {

@@ -1,8 +1,7 @@
-#include "serve/choice.h"
-
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <cmath>
 #include <set>
@@ -12,6 +11,8 @@
 #include "base/make_error.h"
 #include "base/printable.h"
 #include "duplicates/duplicate_search.h"
+#include "serve/served_set.h"
+#include "serve/site.h"
 
 namespace ffkit::serve {
 namespace {
@@ -35,6 +36,30 @@ std::vector<int64_t> parse_numbers(const http::Request& request, const std::stri
     at = is_last ? end : end + 1;
   }
   return numbers;
+}
+
+// "1,5,9-12".
+std::vector<std::pair<int64_t, int64_t>> parse_ranges(const http::Request& request,
+                                                      const std::string& name) {
+  std::vector<std::pair<int64_t, int64_t>> ranges;
+  const std::string text = request.text(name);
+  const char* const end = text.data() + text.size();
+  for (const char* at = text.data(); at < end; ++at) {
+    int64_t first = -1;
+    auto read = std::from_chars(at, end, first);
+    int64_t last = first;
+    if (read.ec == std::errc() && read.ptr < end && *read.ptr == '-') {
+      read = std::from_chars(read.ptr + 1, end, last);
+    }
+    const bool is_last = read.ptr == end;
+    if (read.ec != std::errc() || first < 0 || last < first || (!is_last && *read.ptr != ',')) {
+      throw error_of(ErrorCode::invalid_argument,
+                     "'{}' is '{}', not numbers and ranges as in 1,5,9-12", name, printable(text));
+    }
+    ranges.emplace_back(first, last);
+    at = read.ptr;
+  }
+  return ranges;
 }
 
 std::optional<int64_t> parse_number(const http::Request& request, const std::string& name) {
@@ -82,8 +107,10 @@ std::set<int64_t> classes_with(const Manifest& manifest, std::string_view needle
   return labels;
 }
 
-void keep_text(const ServedSplit& split, const std::string& text, std::vector<int64_t>& numbers) {
-  std::string needle = text;
+// Returns how many records could not be looked into.
+int64_t keep_text(const ServedSplit& split, const ChoiceText& text,
+                  const text::Tokenizer* tokenizer, std::vector<int64_t>& numbers) {
+  std::string needle = text.text;
   std::ranges::transform(needle, needle.begin(), folded);
   const std::set<int64_t> classes =
       split.has_labels() ? classes_with(split.whole().manifest(), needle) : std::set<int64_t>();
@@ -93,13 +120,34 @@ void keep_text(const ServedSplit& split, const std::string& text, std::vector<in
   for (const std::string& name : searched_columns(split)) {
     columns.push_back(split.columns().get(name));
   }
+  std::atomic<int64_t> num_unread = 0;
   keep_if(numbers, [&](int64_t record) {
-    if (labels && classes.contains(static_cast<int64_t>(number_in(*labels, record)))) return true;
-    return std::ranges::any_of(columns, [&](const auto& column) {
+    if (labels && classes.contains(label_in(*labels, record))) return true;
+    const bool is_in_columns = std::ranges::any_of(columns, [&](const auto& column) {
       return contains_folded(std::get<TextColumn>(*column).at(record), needle);
     });
+    if (is_in_columns || !text.inside) return is_in_columns;
+    try {
+      const std::vector<std::string> texts = texts_inside(split, record, tokenizer);
+      return std::ranges::any_of(
+          texts, [&](const auto& inside) { return contains_folded(inside, needle); });
+    } catch (const Error&) {
+      ++num_unread;
+      return false;
+    }
   });
+  return num_unread;
 }
+
+// What `only` says of two results: which of them is right.
+struct BothRight {
+  std::string_view only;
+  bool first, second;
+};
+constexpr BothRight kBoth[] = {{"both", true, true},
+                               {"first", true, false},
+                               {"second", false, true},
+                               {"neither", false, false}};
 
 bool is_wanted(const std::optional<Finding>& finding, const std::string& only) {
   if (!finding) return false;
@@ -116,13 +164,25 @@ void keep_findings(const ServedSplit& split, const ChoiceText& text,
                    split.name());
   }
   const Findings& findings = *split.findings;
-  if (!text.only.empty()) {
+  const auto* both = std::ranges::find(kBoth, text.only, &BothRight::only);
+  if (both != std::end(kBoth)) {
+    if (!split.others) {
+      throw error_of(ErrorCode::invalid_argument, "there are no second results of the split '{}'",
+                     split.name());
+    }
+    keep_if(numbers, [&](int64_t record) {
+      const auto first = findings.find(record);
+      const auto second = split.others->find(record);
+      return first && second && first->is_right == both->first && second->is_right == both->second;
+    });
+  } else if (!text.only.empty()) {
     keep_if(numbers, [&](int64_t record) { return is_wanted(findings.find(record), text.only); });
   }
-  if (text.found) {
+  if (text.found || text.truth) {
     keep_if(numbers, [&](int64_t record) {
       const auto finding = findings.find(record);
-      return finding && finding->found == *text.found;
+      return finding && finding->is_right && (!text.found || finding->found == *text.found) &&
+             (!text.truth || finding->truth == *text.truth);
     });
   }
 }
@@ -170,24 +230,41 @@ void sort_records(const ServedSplit& split, const ChoiceText& text, std::vector<
   if (!is_column && text.sort == "record") {
     if (text.descending) std::ranges::reverse(numbers);
   } else if (!is_column && text.sort == "size") {
-    sort_by(numbers, text.descending,
-            [&](int64_t record) { return split.whole().locate(record).record.stored_bytes; });
+    sort_by(numbers, text.descending, [&](int64_t record) {
+      const auto bytes = stored_bytes_of(split, record);
+      return bytes ? double(*bytes) : std::numeric_limits<double>::quiet_NaN();
+    });
   } else if (!is_column) {
     sort_by(numbers, text.descending, [&](int64_t record) {
       const auto finding = split.findings->find(record);
       return finding ? value_of(*finding, text.sort) : std::numeric_limits<double>::quiet_NaN();
     });
   } else {
-    const auto column = split.columns().get(text.sort);
-    if (const auto* texts = std::get_if<TextColumn>(column.get())) {
-      sort_by(numbers, text.descending, [&](int64_t record) { return texts->at(record); });
-    } else if (const auto* whole = std::get_if<std::vector<int64_t>>(column.get())) {
-      sort_by(numbers, text.descending,
-              [&](int64_t record) { return (*whole)[static_cast<size_t>(record)]; });
-    } else {
-      sort_by(numbers, text.descending, [&](int64_t record) { return number_in(*column, record); });
+    std::visit(
+        [&](const auto& values) {
+          sort_by(numbers, text.descending, [&](int64_t record) {
+            if constexpr (requires { values.ends; }) {
+              return values.at(record);
+            } else {
+              return values[static_cast<size_t>(record)];
+            }
+          });
+        },
+        *split.columns().get(text.sort));
+  }
+}
+
+std::vector<int64_t> numbers_in(std::vector<std::pair<int64_t, int64_t>> ranges,
+                                int64_t num_records) {
+  std::ranges::sort(ranges);
+  std::vector<int64_t> numbers;
+  int64_t next = 0;  // those before it are listed
+  for (const auto& [first, last] : ranges) {
+    for (next = std::max(first, next); next <= std::min(last, num_records - 1); ++next) {
+      numbers.push_back(next);
     }
   }
+  return numbers;
 }
 
 std::vector<int64_t> chosen_numbers(const ServedSplit& split, const std::string& where) {
@@ -200,31 +277,39 @@ std::vector<int64_t> chosen_numbers(const ServedSplit& split, const std::string&
   return numbers;
 }
 
-Choice make_choice(const ServedSplit& split, const ChoiceText& text, const Duplicates* duplicates) {
+Choice make_choice(const ServedSplit& split, const ChoiceText& text, const Duplicates* duplicates,
+                   const text::Tokenizer* tokenizer) {
   // All records, as they are: however many there are, no list of them.
   const bool is_plain = text == ChoiceText{.descending = text.descending};
   if (is_plain && !split.chosen().is_subset()) {
     return {split.whole().num_records(), text.descending, nullptr};
   }
-  std::vector<int64_t> numbers = chosen_numbers(split, text.where);
-  if (!text.labels.empty() || text.truth) {
+  std::vector<int64_t> numbers;
+  if (!text.records.empty()) numbers = numbers_in(text.records, split.whole().num_records());
+  if (text.records.empty() || !text.where.empty() || split.chosen().is_subset()) {
+    std::vector<int64_t> listed = std::exchange(numbers, chosen_numbers(split, text.where));
+    if (!text.records.empty()) {
+      keep_if(numbers, [&](int64_t record) { return std::ranges::binary_search(listed, record); });
+    }
+  }
+  if (!text.labels.empty()) {
     if (!split.has_labels()) {
       throw error_of(ErrorCode::invalid_argument, "the split '{}' has no column of labels",
                      split.name());
     }
     const auto labels = split.columns().get("label");
     std::set<int64_t> wanted(text.labels.begin(), text.labels.end());
-    keep_if(numbers, [&](int64_t record) {
-      const auto label = static_cast<int64_t>(number_in(*labels, record));
-      return (wanted.empty() || wanted.contains(label)) && (!text.truth || *text.truth == label);
-    });
+    keep_if(numbers, [&](int64_t record) { return wanted.contains(label_in(*labels, record)); });
   }
-  if (!text.text.empty()) keep_text(split, text.text, numbers);
-  if (!text.only.empty() || text.found) keep_findings(split, text, numbers);
+  int64_t num_unread = 0;
+  if (!text.text.empty()) num_unread = keep_text(split, text, tokenizer, numbers);
+  if (!text.only.empty() || text.found || text.truth) keep_findings(split, text, numbers);
   if (text.group) keep_group(split, duplicates, *text.group, numbers);
   sort_records(split, text, numbers);
   const auto size = std::ssize(numbers);
-  return {size, false, std::make_shared<const std::vector<int64_t>>(std::move(numbers))};
+  Choice choice(size, false, std::make_shared<const std::vector<int64_t>>(std::move(numbers)));
+  choice.num_unread = num_unread;
+  return choice;
 }
 
 }  // namespace
@@ -233,11 +318,16 @@ ChoiceText parse_choice(const http::Request& request) {
   ChoiceText choice;
   choice.where = request.text("where");
   choice.text = request.text("text");
+  choice.inside = request.flag("inside") && !choice.text.empty();
   choice.labels = parse_numbers(request, "label");
+  choice.records = parse_ranges(request, "records");
   choice.only = request.text("only");
   constexpr std::string_view kOnly[] = {"", "right", "wrong", "sure", "found"};
-  if (std::ranges::find(kOnly, choice.only) == std::end(kOnly)) {
-    throw error_of(ErrorCode::invalid_argument, "'only' is '{}', not right, wrong, sure or found",
+  if (std::ranges::find(kOnly, choice.only) == std::end(kOnly) &&
+      std::ranges::find(kBoth, choice.only, &BothRight::only) == std::end(kBoth)) {
+    throw error_of(ErrorCode::invalid_argument,
+                   "'only' is '{}', not right, wrong, sure or found, nor of two results both, "
+                   "first, second or neither",
                    printable(choice.only));
   }
   choice.truth = parse_number(request, "truth");
@@ -260,7 +350,8 @@ std::optional<int64_t> Choice::position_of(int64_t record) const {
 }
 
 std::shared_ptr<const Choice> Choices::get(const ServedSplit& split, const ChoiceText& text,
-                                           const Duplicates* duplicates) {
+                                           const Duplicates* duplicates,
+                                           const text::Tokenizer* tokenizer) {
   {
     const std::lock_guard lock(mutex_);
     const auto at = std::ranges::find_if(
@@ -270,8 +361,9 @@ std::shared_ptr<const Choice> Choices::get(const ServedSplit& split, const Choic
       return at->choice;
     }
   }
-  auto choice = std::make_shared<const Choice>(make_choice(split, text, duplicates));
-  if (text.group) return choice;  // another search has other groups
+  auto choice = std::make_shared<const Choice>(make_choice(split, text, duplicates, tokenizer));
+  // Another search has other groups; lists of records are many.
+  if (text.group || !text.records.empty()) return choice;
   const std::lock_guard lock(mutex_);
   kept_.push_front({&split, text, choice});
   size_t total = 0;

@@ -1,5 +1,3 @@
-#include "serve/findings.h"
-
 #include <fmt/format.h>
 #include <tbb/parallel_for.h>
 
@@ -10,6 +8,7 @@
 #include <fstream>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -24,9 +23,11 @@
 #include "base/make_error.h"
 #include "base/printable.h"
 #include "draw/contact_sheet.h"
-#include "draw/sheet_results.h"
-#include "scenes/keyframe.h"
-#include "views/view_sheet.h"
+#include "draw/own_sheets.h"
+#include "persons/root_results.h"
+#include "scenes/scene_view.h"
+#include "serve/served_set.h"
+#include "views/record_views.h"
 
 namespace ffkit::serve {
 namespace {
@@ -229,7 +230,16 @@ int64_t detection_mistakes(const Dataset& split, int64_t record,
 class ClassFindings : public Findings {
  public:
   ClassFindings(const Dataset& split, const std::filesystem::path& file) : results_(split, file) {
-    const std::vector<std::string>& classes = split.manifest().classes;
+    std::vector<std::string> classes = split.manifest().classes;
+    if (classes.empty()) {
+      std::set<std::string> names;
+      for (const auto& [record, found] : results_.all()) {
+        names.insert(found.name);
+        if (!found.label.empty()) names.insert(found.label);
+      }
+      classes.assign(names.begin(), names.end());
+      classes_ = classes;
+    }
     for (size_t i = 0; i < classes.size(); ++i) {
       numbers_.emplace(classes[i], static_cast<int64_t>(i));
     }
@@ -238,19 +248,29 @@ class ClassFindings : public Findings {
   [[nodiscard]] std::string_view kind() const override { return "classes"; }
   [[nodiscard]] std::vector<std::string> orders() const override { return {"score", "loss"}; }
   [[nodiscard]] std::string error_name() const override { return ""; }
+  [[nodiscard]] std::vector<std::string> classes() const override { return classes_; }
+  [[nodiscard]] std::string note() const override { return results_.disagreement(); }
   [[nodiscard]] std::optional<Finding> find(int64_t record) const override {
     const ClassResults::Found* found = results_.find(record);
     if (found == nullptr) return std::nullopt;
-    Finding finding{.found_name = found->name, .score = found->score, .loss = found->loss};
-    const auto number = numbers_.find(found->name);
-    if (number != numbers_.end()) finding.found = number->second;
+    Finding finding{.found = number_of(found->name),
+                    .truth = number_of(found->label),
+                    .found_name = found->name,
+                    .score = found->score,
+                    .loss = found->loss};
     if (!found->label.empty()) finding.is_right = found->label == found->name;
     return finding;
   }
   void mark(int64_t, SheetEntry&) const override {}
 
  private:
+  [[nodiscard]] int64_t number_of(const std::string& name) const {
+    const auto at = numbers_.find(name);
+    return at == numbers_.end() ? -1 : at->second;
+  }
+
   ClassResults results_;
+  std::vector<std::string> classes_;
   std::unordered_map<std::string, int64_t> numbers_;
 };
 
@@ -371,7 +391,7 @@ class DetectionFindings : public Findings {
 std::unique_ptr<Findings> read_findings(const Dataset& split, const std::filesystem::path& file) {
   if (ClassResults::can_be(file)) return std::make_unique<ClassFindings>(split, file);
   if (has_scenes(split.schema())) return std::make_unique<SceneFindings>(split, file);
-  if (RootResults::can_be_of(split.schema())) return std::make_unique<RootFindings>(split, file);
+  if (has_roots(split.schema())) return std::make_unique<RootFindings>(split, file);
   if (can_have_detections(split.schema())) {
     return std::make_unique<DetectionFindings>(split, file);
   }

@@ -11,10 +11,9 @@
 #include "base/make_error.h"
 #include "draw/contact_sheet.h"
 #include "image/codec/mask_decoder.h"
-#include "serve/answers.h"
-#include "text/fields.h"
+#include "serve/site.h"
+#include "text/output.h"
 #include "views/record_views.h"
-#include "views/view_sheet.h"
 
 namespace ffkit::serve {
 namespace {

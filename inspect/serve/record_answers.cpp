@@ -4,22 +4,52 @@
 
 #include <nlohmann/json.hpp>
 
-#include <ffkit/image/exif_tags.h>
+#include <ffkit/image/exif.h>
 #include <ffkit/image/image_codec.h>
-#include <ffkit/image/orientation.h>
 #include <ffkit/text/token_data.h>
 
 #include "base/make_error.h"
 #include "base/printable.h"
 #include "data/data_sets.h"
-#include "serve/answers.h"
-#include "text/fields.h"
+#include "serve/served_set.h"
+#include "serve/site.h"
+#include "text/output.h"
 
 namespace ffkit::serve {
 namespace {
 
 constexpr int64_t kMaxValues = 1000;  // numbers of a tensor, items of a list
 constexpr int64_t kMaxTokens = 2000;
+
+// Fields of one record. Of a damaged one those are there that are whole by themselves.
+class FieldReader {
+ public:
+  FieldReader(const ServedSplit& split, int64_t number) : split_(split), number_(number) {
+    try {
+      split.whole().read(number, bytes_);
+      record_.emplace(split.schema(), bytes_, split.whole().name(number));
+    } catch (const Error& error) {
+      problem_ = error.text(OptionStyle::command_line);
+    }
+  }
+  // Why the record cannot be read; else empty.
+  const std::string& problem() const { return problem_; }
+  // Null where it cannot be read.
+  const RecordView* record() const { return record_ ? &*record_ : nullptr; }
+  // Lives until the next call. Throws what reading it throws.
+  FieldView field(size_t i) {
+    if (record_) return record_->field(i);
+    const bool is_there = split_.whole().read_field(number_, i, bytes_);
+    return FieldView(split_.schema().fields[i], bytes_, !is_there, split_.whole().name(number_));
+  }
+
+ private:
+  const ServedSplit& split_;
+  int64_t number_;
+  std::vector<std::byte> bytes_;
+  std::optional<RecordView> record_;
+  std::string problem_;
+};
 
 // Numbers of tensors of up to kMaxValues.
 Detail detail_of(const Field& field, const FieldView& view) {
@@ -29,12 +59,12 @@ Detail detail_of(const Field& field, const FieldView& view) {
   return count <= kMaxValues ? Detail::values : Detail::sizes;
 }
 
-Json field_entry(const Schema& schema, const RecordView& record, size_t i) {
-  const Field& field = schema.fields[i];
+Json field_entry(const Field& field, FieldReader& reader, size_t i) {
   Json json = {{"name", field.name}, {"type", to_string(field.type)}};
   try {
-    json["text"] = field_text(schema, record, i, true);
-    json["value"] = field_json(schema, record, i, detail_of(field, record.field(i)));
+    const FieldView view = reader.field(i);
+    json["text"] = field_text(field, view, kMaxValues);
+    json["value"] = field_json(field, view, detail_of(field, view));
     const int64_t left_out = std::ssize(json["value"]) - kMaxValues;
     if (json["value"].is_array() && left_out > 0) {
       json["value"].erase(json["value"].begin() + kMaxValues, json["value"].end());
@@ -46,18 +76,19 @@ Json field_entry(const Schema& schema, const RecordView& record, size_t i) {
   return json;
 }
 
-Json picture_entry(const Field& field, const FieldView& view) {
+Json picture_entry(const Field& field, FieldReader& reader, size_t i) {
   Json json = {{"field", field.name}, {"encoding", nullptr}, {"width", nullptr},
                {"height", nullptr},   {"num_bytes", 0},      {"exif", Json::object()},
                {"problem", nullptr}};
-  if (view.is_null()) {
-    json["problem"] = "there is no picture in this record (null)";
-    return json;
-  }
-  const auto image = view.bytes();
-  json["num_bytes"] = image.size();
-  json["encoding"] = to_string(detect_image_encoding(image));
   try {
+    const FieldView view = reader.field(i);
+    if (view.is_null()) {
+      json["problem"] = "there is no picture in this record (null)";
+      return json;
+    }
+    const auto image = view.bytes();
+    json["num_bytes"] = image.size();
+    json["encoding"] = to_string(detect_image_encoding(image));
     const ImageInfo info = read_image_info(image);
     json["width"] = info.width;
     json["height"] = info.height;
@@ -110,9 +141,10 @@ Json point_list(const std::vector<SheetPoint>& points) {
   return list;
 }
 
-Json finding_json(const Finding& finding) {
+Json finding_json(const Finding& finding, const std::string& file) {
   return {{"found", finding.found < 0 ? Json() : Json(finding.found)},
           {"found_name", finding.found_name},
+          {"file", file},
           {"is_right", finding.is_right ? Json(*finding.is_right) : Json()},
           {"score", number_or_null(finding.score)},
           {"loss", number_or_null(finding.loss)},
@@ -150,41 +182,48 @@ http::Response answer_record(SiteState& state, const http::Request& request) {
   const int64_t number = ServedSet::record_of(split, request);
   const Dataset& dataset = split.whole();
   const Schema& schema = split.schema();
-  std::vector<std::byte> bytes;
-  dataset.read(number, bytes);
-  const RecordView record(schema, bytes, dataset.name(number));
-  const Dataset::Location place = dataset.locate(number);
-  Json json = {{"split", split.name()},
-               {"record", number},
-               {"id", nullptr},
-               {"label", nullptr},
-               {"class", nullptr},
-               {"class_name", nullptr},
-               {"num_bytes", place.record.stored_bytes},
-               {"shard", dataset.shard(place.shard_index).path().filename().string()},
-               {"offset", place.record.offset}};
-  if (split.id_field() >= 0 && !record.is_null(static_cast<size_t>(split.id_field()))) {
-    json["id"] = record.string(static_cast<size_t>(split.id_field()));
-  }
-  if (const auto label = label_of(schema, record)) {
-    json["label"] = *label;
-    add_class(dataset.manifest(), *label, json);
+  FieldReader reader(split, number);
+  Json json = {{"split", split.name()}, {"record", number}, {"id", nullptr},
+               {"label", nullptr},      {"class", nullptr}, {"class_name", nullptr},
+               {"problem", nullptr}};
+  const auto add_label = [&](int64_t label) {
+    json["label"] = label;
+    add_class(dataset.manifest(), label, json);
+  };
+  if (const RecordView* record = reader.record()) {
+    const auto id = static_cast<size_t>(split.id_field());
+    if (split.id_field() >= 0 && !record->is_null(id)) json["id"] = record->string(id);
+    if (const auto label = label_of(schema, *record)) add_label(*label);
+    const Dataset::Location place = dataset.locate(number);
+    json["num_bytes"] = place.record.stored_bytes;
+    json["shard"] = dataset.shard(place.shard_index).path().filename().string();
+    json["offset"] = place.record.offset;
+  } else {
+    json["problem"] = reader.problem();
+    if (split.id_field() >= 0) {
+      const Field& id = schema.fields[static_cast<size_t>(split.id_field())];
+      json["id"] = value_json(*split.columns().get(id.name), number);
+    }
+    if (split.has_labels()) add_label(label_in(*split.columns().get("label"), number));
   }
   json["fields"] = Json::array();
   for (size_t i = 0; i < schema.fields.size(); ++i) {
-    json["fields"].push_back(field_entry(schema, record, i));
+    json["fields"].push_back(field_entry(schema.fields[i], reader, i));
   }
   json["pictures"] = Json::array();
   for (const size_t i : split.picture_fields()) {
-    json["pictures"].push_back(picture_entry(schema.fields[i], record.field(i)));
+    json["pictures"].push_back(picture_entry(schema.fields[i], reader, i));
   }
   SheetEntry entry;
-  add_marks(split, number, record, entry);
-  json["result"] = nullptr;
+  if (reader.record() != nullptr) add_marks(split, number, *reader.record(), entry);
+  json["results"] = Json::array();
   json["crop"] = nullptr;
-  if (split.findings) {
-    if (const auto finding = split.findings->find(number)) json["result"] = finding_json(*finding);
+  for (const auto& [findings, file] : {std::pair(split.findings, state.set.results_file),
+                                       std::pair(split.others, state.set.others_file)}) {
+    const auto finding = findings ? findings->find(number) : std::nullopt;
+    if (finding) json["results"].push_back(finding_json(*finding, file));
   }
+  json["result"] = json["results"].empty() ? Json() : json["results"][0];
   if (entry.crop) json["crop"] = box_list({*entry.crop})[0];
   json["boxes"] = box_list(entry.boxes);
   json["joints"] = point_list(entry.points);
@@ -204,7 +243,7 @@ http::Response answer_tokens(SiteState& state, const http::Request& request) {
   split.whole().read(number, bytes);
   const RecordView record(split.schema(), bytes, split.whole().name(number));
   const text::TokenBlock block(record, split.schema());
-  const int64_t end = std::min(block.num_tokens(), from + std::min(kMaxTokens, block.num_tokens()));
+  int64_t end = std::min(block.num_tokens(), from + std::min(kMaxTokens, block.num_tokens()));
   Json json = {{"num_tokens", block.num_tokens()},
                {"num_documents", block.num_documents()},
                {"from", from},
@@ -218,15 +257,29 @@ http::Response answer_tokens(SiteState& state, const http::Request& request) {
   } catch (const Error& error) {
     json["problem"] = error.text(OptionStyle::command_line);
   }
+  std::vector<uint32_t> ids;
   for (int64_t i = from; i < end; ++i) {
-    const uint32_t id = block.dtype() == DType::u16
-                            ? static_cast<const uint16_t*>(block.tokens())[i]
-                            : static_cast<const uint32_t*>(block.tokens())[i];
-    // A token may be a part of a character.
-    Json text;
-    if (tokenizer != nullptr) text = utf8_of(tokenizer->decode(std::vector<uint32_t>{id}));
-    json["tokens"].push_back({{"text", text}, {"id", id}});
+    ids.push_back(block.dtype() == DType::u16 ? static_cast<const uint16_t*>(block.tokens())[i]
+                                              : static_cast<const uint32_t*>(block.tokens())[i]);
   }
+  // A token may be a part of a character: several are one piece.
+  std::vector<TokenPiece> pieces;
+  if (tokenizer != nullptr) {
+    pieces = token_pieces(ids, *tokenizer);
+  } else {
+    pieces.resize(ids.size(), {.text = "", .num_tokens = 1});
+  }
+  // A character that goes on behind the end comes with what follows.
+  if (end < block.num_tokens() && pieces.size() > 1) pieces.pop_back();
+  int64_t at = from;
+  for (const TokenPiece& piece : pieces) {
+    const auto first = ids.begin() + (at - from);
+    json["tokens"].push_back({{"text", tokenizer != nullptr ? Json(piece.text) : Json()},
+                              {"ids", std::vector(first, first + piece.num_tokens)}});
+    at += piece.num_tokens;
+  }
+  end = at;
+  json["to"] = end;
   for (int64_t d = 0; d < block.num_documents(); ++d) {
     const int64_t begin = block.begin(d);
     if (begin >= from && begin < end) json["documents"].push_back(begin);

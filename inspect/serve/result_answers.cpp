@@ -5,7 +5,7 @@
 
 #include "base/make_error.h"
 #include "data/data_sets.h"
-#include "serve/answers.h"
+#include "serve/site.h"
 
 namespace ffkit::serve {
 namespace {
@@ -31,8 +31,7 @@ Json group_json(const SiteState& state, const Duplicates& duplicates, int64_t nu
     Json json = {{"split", split.name()}, {"record", record.record},     {"class_name", nullptr},
                  {"label", nullptr},      {"distance", record.distance}, {"exact", record.exact}};
     if (split.has_labels()) {
-      const auto label =
-          static_cast<int64_t>(number_in(*split.columns().get("label"), record.record));
+      const int64_t label = label_in(*split.columns().get("label"), record.record);
       const std::string readable = class_name_of(split.whole().manifest(), label);
       json["label"] = label;
       json["class_name"] = readable.empty() ? class_of(split.whole().manifest(), label) : readable;
@@ -69,38 +68,38 @@ http::Response answer_confusion(SiteState& state, const http::Request& request) 
     throw error_of(ErrorCode::not_found, "there are no predicted classes of the split '{}'",
                    split.name());
   }
-  if (!split.has_labels()) {
-    throw error_of(ErrorCode::invalid_argument, "the split '{}' has no column of labels",
-                   split.name());
-  }
-  const Manifest& manifest = split.whole().manifest();
-  const auto labels = split.columns().get("label");
   std::map<std::pair<int64_t, int64_t>, int64_t> cells;
   int64_t num_found = 0;
   int64_t num_right = 0;
-  int64_t num_unknown = 0;  // of a class that the set does not have
+  int64_t num_unlabelled = 0;
   for (int64_t record = 0; record < split.whole().num_records(); ++record) {
     const auto finding = split.findings->find(record);
     if (!finding) continue;
     ++num_found;
-    if (finding->found < 0) {
-      ++num_unknown;
+    if (!finding->is_right) {
+      ++num_unlabelled;
       continue;
     }
-    const auto label = static_cast<int64_t>(number_in(*labels, record));
-    ++cells[{label, finding->found}];
-    if (label == finding->found) ++num_right;
+    ++cells[{finding->truth, finding->found}];
+    if (*finding->is_right) ++num_right;
   }
   Json list = Json::array();
   for (const auto& [cell, count] : cells) {
     list.push_back({cell.first, cell.second, count});
   }
+  Json classes = class_list(split.whole().manifest());
+  for (const std::string& name : split.findings->classes()) {
+    classes.push_back({{"id", name}, {"name", name}});
+  }
+  const int64_t num_known = num_found - num_unlabelled;
   return json_response(
-      {{"classes", class_list(manifest)},
+      {{"classes", classes},
        {"cells", list},
        {"num_found", num_found},
-       {"num_unknown", num_unknown},
-       {"accuracy", num_found == 0 ? Json() : Json(double(num_right) / double(num_found))}});
+       {"num_right", num_right},
+       {"num_unlabelled", num_unlabelled},
+       {"accuracy", num_known == 0 ? Json() : Json(double(num_right) / double(num_known))},
+       {"note", split.findings->note()}});
 }
 
 http::Response answer_duplicates(SiteState& state, const http::Request& request) {

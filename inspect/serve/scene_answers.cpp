@@ -8,9 +8,8 @@
 #include <ffkit/nuscenes/sweeps.h>
 
 #include "base/make_error.h"
-#include "scenes/keyframe.h"
 #include "scenes/scene_view.h"
-#include "serve/answers.h"
+#include "serve/site.h"
 
 namespace ffkit::serve {
 namespace {

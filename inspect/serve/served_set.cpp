@@ -1,15 +1,18 @@
 #include "serve/served_set.h"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include <ffkit/format/dtype_visitor.h>
 #include <ffkit/text/token_data.h>
+#include <ffkit/text/tokenizer.h>
 
 #include "base/make_error.h"
 #include "base/printable.h"
-#include "draw/sheet_results.h"
+#include "draw/contact_sheet.h"
+#include "draw/own_sheets.h"
 #include "format/schema/label_field.h"
-#include "scenes/keyframe.h"
 
 namespace ffkit::serve {
 namespace {
@@ -18,6 +21,7 @@ constexpr size_t kMaxColumnBytes = size_t{512} << 20;
 
 Column read_column(const Dataset& split, const Field& field) {
   if (field.type == FieldType::scalar) {
+    if (field.dtype == DType::u64) return split.uint_column(field.name);
     if (is_integer(field.dtype)) return split.int_column(field.name);
     return split.float_column(field.name);
   }
@@ -47,7 +51,7 @@ size_t num_bytes_of(const Column& column) {
 
 std::string_view kind_of(const Schema& schema, bool has_pictures) {
   if (has_scenes(schema)) return "scenes";
-  if (RootResults::can_be_of(schema)) return "persons";
+  if (has_roots(schema)) return "persons";
   if (text::is_token_schema(schema)) return "tokens";
   return has_pictures ? "pictures" : "records";
 }
@@ -85,14 +89,11 @@ std::shared_ptr<const Column> Columns::get_if_kept(const std::string& field) {
   return at == kept_.end() ? nullptr : at->column;
 }
 
-double number_in(const Column& column, int64_t record) {
-  if (const auto* whole = std::get_if<std::vector<int64_t>>(&column)) {
-    return static_cast<double>((*whole)[static_cast<size_t>(record)]);
-  }
-  if (const auto* real = std::get_if<std::vector<double>>(&column)) {
-    return (*real)[static_cast<size_t>(record)];
-  }
-  return 0;
+int64_t label_in(const Column& column, int64_t record) {
+  const auto i = static_cast<size_t>(record);
+  const auto* labels = std::get_if<std::vector<int64_t>>(&column);
+  return labels != nullptr ? (*labels)[i]
+                           : static_cast<int64_t>(std::get<std::vector<uint64_t>>(column)[i]);
 }
 
 ServedSplit::ServedSplit(const Dataset& chosen)
@@ -141,6 +142,14 @@ int64_t ServedSet::record_of(const ServedSplit& split, const http::Request& requ
   return record;
 }
 
+std::optional<int64_t> stored_bytes_of(const ServedSplit& split, int64_t record) {
+  try {
+    return split.whole().locate(record).record.stored_bytes;
+  } catch (const Error&) {  // reading the record says what is wrong
+    return std::nullopt;
+  }
+}
+
 size_t field_of(const ServedSplit& split, const http::Request& request, const std::string& name,
                 std::optional<size_t> otherwise) {
   const std::string field = request.text(name);
@@ -170,6 +179,93 @@ void read_results(ServedSet& set, const std::filesystem::path& file) {
   }
   if (fitting.empty() && first_problem) throw *first_problem;
   set.results_file = file.string();
+}
+
+void read_other_results(ServedSet& set, const std::filesystem::path& file) {
+  const auto at = std::ranges::find_if(
+      set.splits, [](const ServedSplit& split) { return split.findings != nullptr; });
+  if (at->findings->kind() != "classes" || !ClassResults::can_be(file)) {
+    throw error_at(
+        file, ErrorCode::invalid_argument,
+        "cannot be compared: two results side by side are predicted classes, an object a "
+        "line with record, class and score");
+  }
+  at->others = read_findings(at->whole(), file);
+  set.others_file = file.string();
+}
+
+namespace {
+
+constexpr size_t kLongestCharacter = 4;  // bytes of UTF-8
+
+bool has_text(const Field& field) {
+  return field.type == FieldType::string ||
+         (field.type == FieldType::list && field.item == FieldType::string);
+}
+
+// How many of the last bytes begin a character that does not end there.
+size_t num_open_bytes(std::string_view text) {
+  for (size_t n = 1; n < kLongestCharacter && n <= text.size(); ++n) {
+    const auto byte = static_cast<unsigned char>(text[text.size() - n]);
+    if ((byte & 0xC0) == 0x80) continue;
+    const size_t length = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : 1;
+    return length > n ? n : 0;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::vector<std::string> fields_with_texts(const ServedSplit& split) {
+  std::vector<std::string> names;
+  for (const Field& field : split.schema().fields) {
+    if (has_text(field) && !field.column) names.push_back(field.name);
+  }
+  if (split.kind() == "tokens") names.emplace_back("tokens");
+  return names;
+}
+
+std::vector<std::string> texts_inside(const ServedSplit& split, int64_t record,
+                                      const text::Tokenizer* tokenizer) {
+  thread_local std::vector<std::byte> bytes;
+  split.whole().read(record, bytes);
+  const RecordView view(split.schema(), bytes, split.whole().name(record));
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < split.schema().fields.size(); ++i) {
+    const Field& field = split.schema().fields[i];
+    if (!has_text(field) || view.is_null(i)) continue;
+    if (field.type == FieldType::string) {
+      texts.emplace_back(view.string(i));
+    } else {
+      const ListView list = view.field(i).list();
+      for (size_t k = 0; k < list.size(); ++k) texts.emplace_back(list.string(k));
+    }
+  }
+  if (split.kind() == "tokens" && tokenizer != nullptr) {
+    const text::TokenBlock block(view, split.schema());
+    for (int64_t d = 0; d < block.num_documents(); ++d) {
+      texts.push_back(tokenizer->decode(block.document(d)));
+    }
+  }
+  return texts;
+}
+
+std::vector<TokenPiece> token_pieces(const std::vector<uint32_t>& ids,
+                                     const text::Tokenizer& tokenizer) {
+  std::vector<TokenPiece> pieces;
+  TokenPiece open;
+  for (const uint32_t id : ids) {
+    open.text += tokenizer.decode(std::array{id});
+    ++open.num_tokens;
+    if (num_open_bytes(open.text) > 0) continue;
+    open.text = utf8_of(open.text);
+    pieces.push_back(std::exchange(open, {}));
+  }
+  if (open.num_tokens > 0) {
+    open.text = utf8_of(open.text);
+    pieces.push_back(std::move(open));
+  }
+  return pieces;
 }
 
 }  // namespace ffkit::serve

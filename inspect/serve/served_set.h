@@ -1,9 +1,10 @@
-// ServedSet: the data set that is looked at, opened once.
+// ServedSet: the data set that is looked at, opened once, and what was found in it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -15,11 +16,60 @@
 
 #include <ffkit/format/dataset.h>
 
-#include "http/message.h"
-#include "serve/findings.h"
-#include "views/wanted_views.h"
+#include "draw/contact_sheet.h"
+#include "http/server.h"
+#include "scenes/scene_view.h"
+#include "views/record_views.h"
+
+namespace ffkit::text {
+class Tokenizer;
+}
 
 namespace ffkit::serve {
+
+// Findings: what a results file says of the records of a split, whatever network wrote it.
+
+// What was found in one record.
+struct Finding {
+  int64_t found = -1;            // the class; -1: one that the set does not know
+  int64_t truth = -1;            // the same
+  std::string found_name;        // the class as the file has it
+  std::optional<bool> is_right;  // nothing: the truth is not known
+  double score = std::numeric_limits<double>::quiet_NaN();
+  double loss = std::numeric_limits<double>::quiet_NaN();
+  double error = std::numeric_limits<double>::quiet_NaN();  // how bad it is, by error_name()
+};
+
+// Thread-safe.
+class Findings {
+ public:
+  virtual ~Findings() = default;
+
+  // "classes", "scenes", "roots" or "detections".
+  [[nodiscard]] virtual std::string_view kind() const = 0;
+  // The orders that records have by it: "score", "loss", "mistakes", "distance".
+  [[nodiscard]] virtual std::vector<std::string> orders() const = 0;
+  // What Finding::error is: one of orders(), or "" where there is none.
+  [[nodiscard]] virtual std::string error_name() const = 0;
+  // Identifiers of the classes where the file alone has them; else empty.
+  [[nodiscard]] virtual std::vector<std::string> classes() const { return {}; }
+  // What the user should know about the file; or empty.
+  [[nodiscard]] virtual std::string note() const { return ""; }
+  // Nothing for a record that the file says nothing of.
+  [[nodiscard]] virtual std::optional<Finding> find(int64_t record) const = 0;
+  // Draws what was found beside the truth: boxes, roots.
+  virtual void mark(int64_t record, SheetEntry& entry) const = 0;
+  // Of a keyframe of nuScenes: the boxes that were found.
+  [[nodiscard]] virtual std::vector<SeenBox> scene_boxes(int64_t) const { return {}; }
+};
+
+// Reads `file` as the results of `split`, a whole one, whose kind says what file it is. Throws
+// Error(invalid_argument) for a file that belongs to no such split, and what the readers of the
+// formats throw.
+std::unique_ptr<Findings> read_findings(const Dataset& split, const std::filesystem::path& file);
+
+// The value of a finding that `order` sorts by; NaN where there is none.
+double value_of(const Finding& finding, std::string_view order);
 
 // Texts behind each other: a million of them are two pieces of memory.
 struct TextColumn {
@@ -32,7 +82,8 @@ struct TextColumn {
   }
 };
 
-using Column = std::variant<std::vector<int64_t>, std::vector<double>, TextColumn>;
+using Column =
+    std::variant<std::vector<int64_t>, std::vector<uint64_t>, std::vector<double>, TextColumn>;
 
 // Whole columns of a split, kept between requests as long as they take little memory. Thread-safe.
 class Columns {
@@ -57,8 +108,8 @@ class Columns {
   std::list<Kept> kept_;  // the last used first
 };
 
-// The number of a record in a column of numbers; 0 of one of texts.
-double number_in(const Column& column, int64_t record);
+// The label of a record in a column of integers.
+int64_t label_in(const Column& column, int64_t record);
 
 // A split, or the records of it that --where and --indices choose. Numbers of records are those of
 // the whole split.
@@ -83,6 +134,7 @@ class ServedSplit {
 
   // Null unless there are results, and they are this split's.
   std::shared_ptr<const Findings> findings;
+  std::shared_ptr<const Findings> others;  // of a second file
 
  private:
   Dataset whole_;
@@ -98,7 +150,8 @@ struct ServedSet {
   std::string path;
   std::vector<ServedSplit> splits;
   std::string results_file;
-  RunTransform run;  // of --config
+  std::string others_file;  // of a second network
+  RunTransform run;         // of --config
 
   // What is shown first: the split of the results, else one with pictures, scenes or tokens.
   [[nodiscard]] const ServedSplit& first_split() const;
@@ -108,6 +161,9 @@ struct ServedSet {
   [[nodiscard]] static int64_t record_of(const ServedSplit& split, const http::Request& request);
 };
 
+// Bytes of a record in its shard; nothing where the index is damaged there.
+std::optional<int64_t> stored_bytes_of(const ServedSplit& split, int64_t record);
+
 // The field of the parameter `name`, or `otherwise` where it is not sent. Throws Error(not_found).
 size_t field_of(const ServedSplit& split, const http::Request& request, const std::string& name,
                 std::optional<size_t> otherwise);
@@ -115,5 +171,26 @@ size_t field_of(const ServedSplit& split, const http::Request& request, const st
 // Reads the results file into the split that it belongs to. Throws Error(invalid_argument) where it
 // belongs to none of them, or to several.
 void read_results(ServedSet& set, const std::filesystem::path& file);
+// The same for a second file, to compare: both must have classes of the same split.
+void read_other_results(ServedSet& set, const std::filesystem::path& file);
+
+// What a record holds as text beyond its columns.
+
+// The fields that texts_inside() reads; with tokens, which need a tokenizer, their name.
+std::vector<std::string> fields_with_texts(const ServedSplit& split);
+
+// The strings of a record, its lists of strings, and its tokens as one text where there is a
+// tokenizer. Throws what reading the record throws.
+std::vector<std::string> texts_inside(const ServedSplit& split, int64_t record,
+                                      const text::Tokenizer* tokenizer);
+
+// Tokens as text: pieces of whole characters, each with how many tokens it is of. Bytes that are no
+// UTF-8 are replaced.
+struct TokenPiece {
+  std::string text;
+  int64_t num_tokens = 0;
+};
+std::vector<TokenPiece> token_pieces(const std::vector<uint32_t>& ids,
+                                     const text::Tokenizer& tokenizer);
 
 }  // namespace ffkit::serve

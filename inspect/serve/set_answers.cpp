@@ -2,24 +2,23 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <map>
 
 #include <nlohmann/json.hpp>
 
 #include <ffkit/base/version.h>
-#include <ffkit/image/transform_text.h>
+#include <ffkit/format/filter.h>
+#include <ffkit/image/image_options.h>
 
 #include "base/make_error.h"
 #include "data/data_sets.h"
-#include "serve/answers.h"
-#include "text/fields.h"
+#include "serve/served_set.h"
+#include "serve/site.h"
+#include "text/output.h"
 
 namespace ffkit::serve {
 namespace {
 
 constexpr int64_t kMaxRows = 1000;
-constexpr size_t kMaxBins = 50;
 
 Json split_json(const ServedSplit& split) {
   const Manifest& manifest = split.whole().manifest();
@@ -28,6 +27,7 @@ Json split_json(const ServedSplit& split) {
     fields.push_back({{"name", field.name},
                       {"type", to_string(field.type)},
                       {"text", describe_field(field)},
+                      {"word", filter_word(field.name)},
                       {"column", field.column}});
   }
   Json pictures = Json::array();
@@ -52,34 +52,35 @@ Json split_json(const ServedSplit& split) {
           {"classes", split.has_labels() ? class_list(manifest) : Json()},
           {"orders", orders_of(split)},
           {"searched", searched_columns(split)},
+          {"inside", fields_with_texts(split)},
+          {"bars", bars_of(split)},
+          {"vectors", vector_fields(split)},
           {"has_marks", split.has_marks()},
           {"warnings", split.whole().warnings()}};
 }
 
-// The value of a column in a record.
-Json value_json(const Column& column, int64_t record) {
-  if (const auto* texts = std::get_if<TextColumn>(&column)) return texts->at(record);
-  if (const auto* whole = std::get_if<std::vector<int64_t>>(&column)) {
-    return (*whole)[static_cast<size_t>(record)];
-  }
-  return number_or_null(number_in(column, record));
-}
-
-// Ids of some records, without the whole column of them unless it is in memory: a million ids would
-// be read for the first hundred.
+// Ids of some records, without the whole column of them unless it is in memory or a record cannot
+// be read: a million ids would be read for the first hundred.
 class IdReader {
  public:
   explicit IdReader(const ServedSplit& split) : split_(split) {
     if (split.id_field() < 0) return;
     column_ = split.columns().get_if_kept(field().name);
   }
-  Json of(int64_t record) const {
+  // `problem`: why the record cannot be read.
+  Json of(int64_t record, Json& problem) {
     if (split_.id_field() < 0) return nullptr;
     if (column_) return value_json(*column_, record);
     std::vector<std::byte> bytes;
     const auto i = static_cast<size_t>(split_.id_field());
-    if (!split_.whole().read_field(record, i, bytes)) return "";  // as the column has it
-    return FieldView(field(), bytes, false).string();
+    try {
+      if (!split_.whole().read_field(record, i, bytes)) return "";  // as the column has it
+      return FieldView(field(), bytes, false).string();
+    } catch (const Error& error) {
+      problem = error.text(OptionStyle::command_line);
+    }
+    column_ = split_.columns().get(field().name);
+    return value_json(*column_, record);
   }
 
  private:
@@ -90,52 +91,12 @@ class IdReader {
   std::shared_ptr<const Column> column_;
 };
 
-Json histogram_of_classes(const ServedSplit& split, const Choice& choice) {
-  const auto labels = split.columns().get("label");
-  std::map<int64_t, int64_t> counts;
-  for (int64_t i = 0; i < choice.size(); ++i) {
-    ++counts[static_cast<int64_t>(number_in(*labels, choice.at(i)))];
-  }
-  Json bins = Json::array();
-  for (const auto& [label, count] : counts) {
-    Json bin = {{"label", label}, {"num_records", count}};
-    add_class(split.whole().manifest(), label, bin);
-    bins.push_back(std::move(bin));
-  }
-  return bins;
-}
-
-// Bins of even width. What is no number is left out.
-Json histogram_of_numbers(const Column& column, const Choice& choice) {
-  std::vector<double> values;
-  values.reserve(static_cast<size_t>(choice.size()));
-  for (int64_t i = 0; i < choice.size(); ++i) {
-    const double value = number_in(column, choice.at(i));
-    if (std::isfinite(value)) values.push_back(value);
-  }
-  Json bins = Json::array();
-  if (values.empty()) return bins;
-  const auto [low, high] = std::ranges::minmax(values);
-  const bool is_flat = !(high > low);
-  std::vector<int64_t> counts(is_flat ? 1 : kMaxBins);
-  for (const double value : values) {
-    const double place = is_flat ? 0 : (value - low) / (high - low) * double(kMaxBins);
-    ++counts[std::min(static_cast<size_t>(place), counts.size() - 1)];
-  }
-  const double width = (high - low) / double(counts.size());
-  for (size_t i = 0; i < counts.size(); ++i) {
-    bins.push_back({{"first", low + width * double(i)},
-                    {"last", i + 1 == counts.size() ? high : low + width * double(i + 1)},
-                    {"num_records", counts[i]}});
-  }
-  return bins;
-}
-
-bool is_number_column(const ServedSplit& split, const std::string& name) {
-  const int at = split.schema().index_of(name);
-  if (at < 0) return false;
-  const Field& field = split.schema().fields[static_cast<size_t>(at)];
-  return field.column && field.type == FieldType::scalar;
+void add_finding(const Finding& finding, Json& row) {
+  row["found"] = finding.found < 0 ? Json() : Json(finding.found);
+  row["found_name"] = finding.found_name.empty() ? Json() : Json(finding.found_name);
+  row["score"] = number_or_null(finding.score);
+  row["is_right"] = finding.is_right ? Json(*finding.is_right) : Json();
+  row["error"] = number_or_null(finding.error);
 }
 
 }  // namespace
@@ -181,7 +142,8 @@ http::Response answer_set(SiteState& state, const http::Request&) {
       results = {{"file", state.set.results_file},
                  {"kind", split.findings->kind()},
                  {"split", split.name()},
-                 {"error_name", split.findings->error_name()}};
+                 {"error_name", split.findings->error_name()},
+                 {"other", split.others ? Json(state.set.others_file) : Json()}};
     }
   }
   return json_response({{"path", state.set.path},
@@ -201,6 +163,7 @@ http::Response answer_find(SiteState& state, const http::Request& request) {
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   return json_response({{"num_records", choice->size()},
                         {"total", split.chosen().num_records()},
+                        {"num_unread", choice->num_unread},
                         {"seconds", seconds.count()}});
 }
 
@@ -213,52 +176,46 @@ http::Response answer_rows(SiteState& state, const http::Request& request) {
   const Manifest& manifest = split.whole().manifest();
   std::shared_ptr<const Column> labels;
   std::shared_ptr<const Column> sorted;
+  std::vector<std::pair<std::string, std::shared_ptr<const Column>>> columns;
   if (split.has_labels()) labels = split.columns().get("label");
-  const IdReader ids(split);
+  IdReader ids(split);
   if (split.schema().index_of(text.sort) >= 0) sorted = split.columns().get(text.sort);
+  for (const Field& field : split.schema().fields) {
+    if (!field.column || !request.flag("columns")) continue;
+    columns.emplace_back(field.name, split.columns().get(field.name));
+  }
   Json rows = Json::array();
   for (int64_t i = from; i < choice->size() && i - from < count; ++i) {
     const int64_t record = choice->at(i);
+    Json problem;
     Json row = {{"record", record},
-                {"id", ids.of(record)},
+                {"id", ids.of(record, problem)},
                 {"label", labels ? value_json(*labels, record) : Json()},
                 {"class", nullptr},
                 {"class_name", nullptr},
-                {"num_bytes", split.whole().locate(record).record.stored_bytes},
+                {"num_bytes", nullptr},
                 {"found", nullptr},
                 {"found_name", nullptr},
                 {"score", nullptr},
-                {"value", sorted ? value_json(*sorted, record) : Json()}};
-    if (labels) {
-      add_class(manifest, static_cast<int64_t>(number_in(*labels, record)), row);
-    }
+                {"value", sorted ? value_json(*sorted, record) : Json()},
+                {"problem", problem}};
+    if (const auto bytes = stored_bytes_of(split, record)) row["num_bytes"] = *bytes;
+    if (labels) add_class(manifest, label_in(*labels, record), row);
+    for (const auto& [name, column] : columns) row["columns"][name] = value_json(*column, record);
     if (const auto finding = split.findings ? split.findings->find(record) : std::nullopt) {
-      row["found"] = finding->found < 0 ? Json() : Json(finding->found);
-      row["found_name"] = finding->found_name.empty() ? Json() : Json(finding->found_name);
-      row["score"] = number_or_null(finding->score);
-      row["is_right"] = finding->is_right ? Json(*finding->is_right) : Json();
-      row["error"] = number_or_null(finding->error);
+      add_finding(*finding, row);
       const bool is_order = std::ranges::count(split.findings->orders(), text.sort) > 0;
       if (!sorted && is_order) row["value"] = number_or_null(value_of(*finding, text.sort));
     }
+    if (const auto finding = split.others ? split.others->find(record) : std::nullopt) {
+      add_finding(*finding, row["other"]);
+    }
     rows.push_back(std::move(row));
   }
-  return json_response({{"num_records", choice->size()}, {"from", from}, {"rows", rows}});
-}
-
-http::Response answer_histogram(SiteState& state, const http::Request& request) {
-  const ServedSplit& split = state.set.split_of(request);
-  ChoiceText text = parse_choice(request);
-  const std::string order = std::exchange(text.sort, "record");
-  text.labels.clear();
-  text.descending = false;
-  const auto choice = state.choice(split, text);
-  if (is_number_column(split, order) && order != "label") {
-    return json_response(
-        {{"field", order}, {"bins", histogram_of_numbers(*split.columns().get(order), *choice)}});
-  }
-  if (!split.has_labels()) return json_response({{"field", nullptr}, {"bins", Json::array()}});
-  return json_response({{"field", "label"}, {"bins", histogram_of_classes(split, *choice)}});
+  return json_response({{"num_records", choice->size()},
+                        {"num_unread", choice->num_unread},
+                        {"from", from},
+                        {"rows", rows}});
 }
 
 http::Response answer_position(SiteState& state, const http::Request& request) {
@@ -281,15 +238,19 @@ http::Response answer_list(SiteState& state, const http::Request& request) {
   const ServedSplit& split = state.set.split_of(request);
   const auto choice = state.choice(split, parse_choice(request));
   const std::string as = request.text("as", "numbers");
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  const int64_t first = std::min(request.number("from", 0, 0, kMost), choice->size());
+  const int64_t end =
+      first + std::min(request.number("count", kMost, 0, kMost), choice->size() - first);
   http::Response response;
   if (as == "numbers") {
-    for (int64_t i = 0; i < choice->size(); ++i) {
+    for (int64_t i = first; i < end; ++i) {
       response.body += fmt::format("{}\n", choice->at(i));
     }
     response.file_name = split.name() + "-records.txt";
   } else if (as == "json") {
     Json list = Json::array();
-    for (int64_t i = 0; i < choice->size(); ++i) list.push_back(choice->at(i));
+    for (int64_t i = first; i < end; ++i) list.push_back(choice->at(i));
     response = json_response({{"split", split.name()}, {"records", list}});
     response.file_name = split.name() + "-records.json";
   } else if (as == "ids") {
@@ -299,7 +260,7 @@ http::Response answer_list(SiteState& state, const http::Request& request) {
     }
     const auto& name = split.schema().fields[static_cast<size_t>(split.id_field())].name;
     const auto ids = split.columns().get(name);
-    for (int64_t i = 0; i < choice->size(); ++i) {
+    for (int64_t i = first; i < end; ++i) {
       const std::string_view id = std::get<TextColumn>(*ids).at(choice->at(i));
       if (id.find('\n') != std::string_view::npos) {
         throw error_of(ErrorCode::invalid_argument,

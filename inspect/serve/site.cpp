@@ -14,8 +14,7 @@
 #include <ffkit/base/error.h>
 #include <ffkit/text/token_data.h>
 
-#include "http/gate.h"
-#include "serve/answers.h"
+#include "http/server.h"
 
 namespace ffkit::serve {
 namespace {
@@ -105,6 +104,8 @@ constexpr std::pair<std::string_view, Answer> kAnswers[] = {
     {"/api/rows", answer_rows},
     {"/api/histogram", answer_histogram},
     {"/api/position", answer_position},
+    {"/api/map", answer_map},
+    {"/api/near", answer_near},
     {"/list", answer_list},
     {"/api/record", answer_record},
     {"/api/tokens", answer_tokens},
@@ -165,6 +166,11 @@ const text::Tokenizer& SiteState::tokenizer() {
   const std::lock_guard lock(mutex_);
   if (!tokenizer_) tokenizer_ = text::stored_tokenizer(set.splits.front().whole().path());
   return *tokenizer_;
+}
+
+std::shared_ptr<const Choice> SiteState::choice(const ServedSplit& split, const ChoiceText& text) {
+  const bool needs_words = text.inside && split.kind() == "tokens";
+  return choices.get(split, text, duplicates().get(), needs_words ? &tokenizer() : nullptr);
 }
 
 Site::Site(ServedSet set, const std::filesystem::path& hash_folder) {

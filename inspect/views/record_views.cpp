@@ -23,7 +23,7 @@
 
 #include "base/make_error.h"
 #include "loader/fields/decoder_base.h"
-#include "loader/views/view_fields.h"
+#include "loader/views/view_decoders.h"
 
 namespace ffkit {
 namespace {
@@ -188,8 +188,10 @@ void add_boxes(std::vector<ViewField>& fields, const ViewFollowers& followers,
         {follower_name("labels", array_of), BoxRowsField{.field = "labels", .boxes = boxes}});
   }
   if (followers.num_points > 0) {
-    fields.push_back({follower_name("points", array_of),
-                      PointsField{.num_points = followers.num_points, .boxes = boxes}});
+    fields.push_back(
+        {follower_name("points", array_of),
+         PointsField{
+             .num_points = followers.num_points, .boxes = boxes, .counts = PointCount::edges}});
   }
 }
 

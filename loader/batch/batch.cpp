@@ -64,6 +64,7 @@ Batch Batch::copy() const {
   slab->record_indices = slab_->record_indices;
   slab->sources = slab_->sources;
   slab->replacements = slab_->replacements;
+  slab->left_out = slab_->left_out;
   slab->size = slab_->size;
   slab->epoch = slab_->epoch;
   slab->step = slab_->step;
@@ -110,6 +111,11 @@ int64_t Batch::step() const noexcept {
 std::span<const Replacement> Batch::replacements() const noexcept {
   if (slab_ == nullptr) return {};
   return slab_->replacements;
+}
+
+std::span<const LeftOut> Batch::left_out() const noexcept {
+  if (slab_ == nullptr) return {};
+  return slab_->left_out;
 }
 
 size_t Batch::num_fields() const noexcept {

@@ -4,11 +4,15 @@
 #include <cmath>
 #include <cstring>
 #include <numbers>
+#include <string>
+#include <string_view>
+#include <variant>
 
 #include <ffkit/format/schema.h>
-#include <ffkit/loader/mix_options.h>
+#include <ffkit/loader/loader_options.h>
 
 #include "base/make_error.h"
+#include "fields/decoder_base.h"
 #include "image/random_numbers/random_streams.h"
 
 namespace ffkit {
@@ -179,6 +183,32 @@ void validate(const MixOptions& options) {
   check_between("MixOptions cutmix_alpha", options.cutmix_alpha, 0, kMaxAlpha);
 }
 
+namespace {
+
+[[noreturn]] void refuse_unmixed(const std::string& name, std::string_view why) {
+  throw error_of(ErrorCode::invalid_argument,
+                 "mixing would leave the batch's field '{}' as it was, which {}; leave it or the "
+                 "mixing out",
+                 name, why);
+}
+
+// What CutMix cuts as it cuts the pictures. Throws Error(invalid_argument) for anything else.
+ImageOutput output_of_follower(const ViewField& field) {
+  constexpr ImageOutput kNumbers{.layout = Layout::nhwc, .normalize = false, .channels = 1};
+  ImageOutput output = kNumbers;
+  if (const auto* picture = std::get_if<PictureField>(&field.what)) return picture->output;
+  if (const auto* mask = std::get_if<MaskField>(&field.what)) {
+    output.dtype = mask->mask.dtype;
+  } else if (std::holds_alternative<PixelMaskField>(field.what)) {
+    output.dtype = DType::u8;
+  } else {
+    refuse_unmixed(field.name, "belongs to whole pictures, as boxes, points and clips do");
+  }
+  return output;
+}
+
+}  // namespace
+
 BatchMixer::BatchMixer(const LoaderOptions& options, const SlabLayout& layout)
     : options_(options), layout_(layout) {
   validate(options.mixing);
@@ -194,9 +224,25 @@ BatchMixer::BatchMixer(const LoaderOptions& options, const SlabLayout& layout)
                    "expected a dtype of f32, f16, bf16 or u8, or no mixing",
                    to_string(dtype));
   }
-  const size_t bytes_per_image = layout.fields[layout.image].bytes_per_sample;
+  mixed_ = {{static_cast<size_t>(layout.image), options.image.output}};
+  for (const BatchField& field : options.fields) {
+    // Decoders of one picture and of several, also behind zeros_where_null(), share this memory.
+    const auto scratch = field.decoder->make_scratch();
+    if (dynamic_cast<ImageFieldDecoder::ImageScratch*>(scratch.get()) == nullptr) continue;
+    refuse_unmixed(field.name, "is a picture of its own; give a PictureField, which CutMix cuts");
+  }
+  for (const ViewField& field : options.view_fields) {
+    const ImageOutput output = output_of_follower(field);
+    if (options.mixing.mixup_alpha > 0) {
+      refuse_unmixed(field.name, "has nothing in between for MixUp; CutMix alone cuts it");
+    }
+    const auto found = std::ranges::find(layout.fields, field.name, &SlabField::name);
+    mixed_.push_back({static_cast<size_t>(found - layout.fields.begin()), output});
+  }
+  size_t most = 0;
+  for (const Mixed& one : mixed_) most = std::max(most, layout.fields[one.field].bytes_per_sample);
   scratch_.resize(options.num_threads);
-  for (auto& image : scratch_) image.resize(bytes_per_image);
+  for (auto& sample : scratch_) sample.resize(most);
 }
 
 void BatchMixer::run(int worker, BatchSlab& slab) {
@@ -205,8 +251,10 @@ void BatchMixer::run(int worker, BatchSlab& slab) {
   const ImageSize size = image_size(options_.image.transform);
   CounterRandom random({options_.sampler.seed, slab.epoch, slab.position}, kMixingStream);
   const MixDraw draw = draw_mix(options_.mixing, random, size);
-  std::byte* images = slab.memory + layout_.fields[layout_.image].offset;
-  mix_images(draw, images, slab.size, size, options_.image.output, scratch_[worker].data());
+  for (const auto& [field, output] : mixed_) {
+    std::byte* const values = slab.memory + layout_.fields[field].offset;
+    mix_images(draw, values, slab.size, size, output, scratch_[worker].data());
+  }
   slab.mix_lambda = draw.lambda;
 }
 

@@ -19,7 +19,6 @@
 #include <ffkit/image/transform.h>
 #include <ffkit/loader/loader_options.h>
 
-#include "batch/slab_layout.h"
 #include "batch/slab_pool.h"
 
 namespace ffkit {
@@ -65,7 +64,8 @@ void mix_values(const MixJob& job);
 // are the same `worker` at the same time.
 class BatchMixer {
  public:
-  // Throws Error(invalid_argument) for values out of range and for mixing without an image field.
+  // Throws Error(invalid_argument) for values out of range, for mixing without an image field, and
+  // for an array that would stay as it was beside pictures that are mixed.
   BatchMixer(const LoaderOptions& options, const SlabLayout& layout);
 
   void run(int worker, BatchSlab& slab);
@@ -73,7 +73,13 @@ class BatchMixer {
  private:
   const LoaderOptions& options_;
   const SlabLayout& layout_;
-  std::vector<std::vector<std::byte>> scratch_;  // one picture for each
+  // What is mixed: the pictures, and what follows them where CutMix alone is on.
+  struct Mixed {
+    size_t field;  // of the layout
+    ImageOutput output;
+  };
+  std::vector<Mixed> mixed_;
+  std::vector<std::vector<std::byte>> scratch_;  // of each thread, a sample of any of them
 };
 
 }  // namespace ffkit

@@ -12,6 +12,11 @@ void PendingBatch::replace_sample(Replacement replacement, int64_t record_index,
   slab->replacements.push_back(std::move(replacement));
 }
 
+void PendingBatch::leave_out(LeftOut sample) {
+  std::lock_guard lock(queue->mutex_);
+  slab->left_out.push_back(std::move(sample));
+}
+
 void PendingBatch::fail_sample(int64_t index_in_batch, std::exception_ptr failure) {
   std::lock_guard lock(queue->mutex_);
   if (first_failed >= 0 && first_failed < index_in_batch) return;

@@ -18,7 +18,7 @@
 #include <ffkit/format/dataset.h>
 
 #include "batch/slab_pool.h"
-#include "io/read_buffer_pool.h"
+#include "io/read_plan.h"
 
 namespace ffkit {
 
@@ -47,8 +47,9 @@ struct PendingBatch {
   std::exception_ptr error;  // of that sample
 
   // For the decoding threads. Before finish(): another record, of data set `source`, took the place
-  // of a bad one; or a sample could not be had.
+  // of a bad one; or a bad one is left out; or a sample could not be had.
   void replace_sample(Replacement replacement, int64_t record_index, int32_t source);
+  void leave_out(LeftOut sample);
   void fail_sample(int64_t index_in_batch, std::exception_ptr failure);
   // `count` more samples are done with. Returns true to the thread that did the last ones, which
   // calls complete().

@@ -8,15 +8,79 @@
 #include <mutex>
 #include <new>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include <ffkit/format/schema.h>
+#include <ffkit/image/image_info.h>
+#include <ffkit/image/image_output.h>
 #include <ffkit/loader/batch.h>
+#include <ffkit/loader/field_decoder.h>
+#include <ffkit/loader/loader_options.h>
 #include <ffkit/loader/slab_allocator.h>
 
-#include "batch/slab_layout.h"
-
 namespace ffkit {
+
+// SlabLayout: where the arrays of a batch lie in its slab.
+//
+//   | field 0: [batch_size, shape...] | pad to 4096 | field 1: ... | pad |
+//
+// Texts (TextDecoder) lie elsewhere, in SlabTexts.
+class RowListsDecoder;
+
+inline constexpr size_t kSlabAlignment = 4096;  // of each array in memory
+
+struct SlabField {
+  std::string name;
+  DType dtype = DType::u8;
+  std::vector<int64_t> shape;  // of a sample; of ragged rows that of a row
+  size_t offset = 0;           // of the array in the slab
+  size_t bytes_per_sample = 0;
+  int64_t num_parts = 1;  // in which it is decoded
+  // The decoder, where it is of this kind.
+  const PartsDecoder* parts = nullptr;
+  const RowsDecoder* rows = nullptr;
+  const RowPartsDecoder* row_parts = nullptr;
+  const RowListsDecoder* lists = nullptr;
+  const TextDecoder* texts = nullptr;
+  bool has_rows = false;  // rows or texts
+  int64_t num_lists = 1;  // of rows, of each sample
+  int64_t max_rows = 0;   // of each list
+  size_t bytes_per_row = 0;
+  size_t bytes_per_list = 0;
+  bool is_ragged = false;
+};
+
+// Arrays of a view that ends with PadToLargest: they are cut to the largest picture of a batch.
+struct PaddedView {
+  size_t view = 0;   // in SlabLayout::views
+  size_t sizes = 0;  // the field of its pictures' heights and widths, i64 [.., 2]
+  ImageSize canvas = 0;
+  int64_t multiple = 1;
+  struct Array {
+    size_t field;
+    size_t height_axis;  // in the shape of a sample, or of a ragged row; the width is the next one
+  };
+  std::vector<Array> arrays;
+};
+
+struct SlabLayout {
+  std::vector<SlabField> fields;
+  int image = -1;          // index in `fields` of what Batch::images() gives, -1: nothing
+  int label = -1;          // likewise of Batch::labels()
+  size_t num_visible = 0;  // fields that have a number of their own in the batch; they come first
+  // Names of the views. Behind the visible fields come the size of the picture, the geometry of
+  // each view, and the sizes of the pictures of padded views.
+  std::vector<std::string> views;
+  std::vector<PaddedView> padded;
+  Layout image_layout = Layout::nchw;
+  size_t num_bytes = 0;
+};
+
+// Throws Error(invalid_argument) for no field, names that are empty or not unique, arrays too large
+// to be, and decoders of no part.
+SlabLayout make_slab_layout(const std::vector<BatchField>& fields, int64_t batch_size);
 
 // SlabTexts: the texts of one field of a batch, beside its slab, which has no room for what may be
 // of any length.
@@ -34,6 +98,8 @@ class SlabTexts {
   void begin(int64_t num_samples);
   // The text of a sample; takes the place of what was added for it before. Throws std::bad_alloc.
   void add(int64_t index_in_batch, std::string_view text);
+  // Sample `to` gets the text of sample `from`.
+  void move(int64_t from, int64_t to) { begins_[to] = begins_[from]; }
   // Puts them behind each other: that of sample i goes to offsets[i] .. offsets[i + 1]. Allocates
   // nothing.
   void join(std::span<const int64_t> offsets);
@@ -75,6 +141,7 @@ struct BatchSlab {
   // Of a mixture [size], as Sampler::batch() has them; empty otherwise.
   std::vector<int64_t> repetitions;
   std::vector<Replacement> replacements;  // in the order of the batch once it is handed over
+  std::vector<LeftOut> left_out;          // likewise once drop_left_out() has taken them out
   int64_t size = 0;
   int64_t epoch = 0;
   int64_t step = 0;
@@ -83,9 +150,13 @@ struct BatchSlab {
 
   // For `num_samples` samples of which nothing is there yet.
   void begin_rows(int64_t num_samples);
+  // Before join_rows(): sample `to` becomes sample `from`.
+  void move_sample(int64_t from, int64_t to);
 };
 
-// Makes the rows of a batch whose samples are all there one array without gaps, in place.
+// Takes samples that are left out of the arrays of a batch whose others are all there, in place.
+void drop_left_out(const SlabLayout& layout, BatchSlab& slab);
+// Then makes the rows of the batch one array without gaps, in place.
 void join_rows(const SlabLayout& layout, BatchSlab& slab);
 // Then makes the arrays of padded views as large as the largest picture of the batch, in place, and
 // sets their shapes.

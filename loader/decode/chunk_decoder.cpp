@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/make_error.h"
+#include "base/printable.h"
 #include "batch/slab_pool.h"
 #include "threads/threads.h"
 
@@ -44,7 +45,7 @@ Error describe(const Dataset& dataset, const Error& error, int64_t record_index)
   if (is_damage_of_data_set(error)) return error;
   const ErrorContext& context = error.context();
   const RecordName name = dataset.name(record_index);
-  if (context.path == name.file->string() && context.record >= 0) return error;
+  if (context.path == without_marks(name.file->string()) && context.record >= 0) return error;
   const Dataset::Location location = dataset.locate(record_index);
   return error.within({.path = name.file->string(),
                        .record = location.local_index,
@@ -72,6 +73,13 @@ void require_whole_file(const Dataset& dataset, const ShardFiles& files, const E
   }
 }
 
+// An order of which each record is meant to count once: another one in the place of a bad one would
+// count twice. Groups stay whole.
+bool counts_each_once(const SamplerOptions& sampler) {
+  return sampler.order == Order::sequential && sampler.groups == nullptr &&
+         (sampler.tail == Tail::exact || sampler.tail == Tail::balanced);
+}
+
 // Where nearly everything is bad, looking on is pointless: even with half of the records bad this
 // many fail once in 65,536 times.
 constexpr int kMaxReplacements = 16;
@@ -85,6 +93,7 @@ SampleDecoder::SampleDecoder(const Dataset& dataset, const LoaderOptions& option
     : dataset_(dataset),
       options_(options),
       sampler_(sampler),
+      leaves_out_(counts_each_once(options.sampler)),
       files_(cached_reader.files()),
       fetcher_(dataset, options.num_threads, options.verify_checksums, cached_reader, stats),
       writer_(dataset, options.sampler, std::move(fields), layout, options.num_threads, stats) {}
@@ -101,8 +110,7 @@ void SampleDecoder::decode(Helpers& helpers, int worker, PendingBatch& batch,
       // A read that neighbours share fails with any of them: the record may be well when read
       // alone.
       const bool may_be_well = is_media_error(error) && sample.is_shared;
-      if (!may_be_well || !write_alone(job, record_index))
-        fail_or_replace(job, error, record_index);
+      if (!may_be_well || !write_alone(job, record_index)) take_bad(job, error, record_index);
     }
   } catch (const std::bad_alloc&) {
     batch.fail_sample(
@@ -141,14 +149,19 @@ bool SampleDecoder::write_alone(const Job& job, int64_t record_index) {
   return true;
 }
 
-// The policy: throws what fails the batch, or writes another record.
-void SampleDecoder::fail_or_replace(const Job& job, const Error& error, int64_t record_index) {
+// The policy: throws what fails the batch, leaves the record out, or writes another one.
+void SampleDecoder::take_bad(const Job& job, const Error& error, int64_t record_index) {
   const Error described = describe(dataset_, error, record_index);
   if (is_bad_sample(error) || is_damage_of_data_set(error)) {
     require_whole_file(dataset_, files_, described);
   }
   if (options_.bad_samples == BadSamples::fail || !is_bad_sample(error)) throw described;
-  replace(job, record_index, described.what());
+  if (!leaves_out_) return replace(job, record_index, described.what());
+  warn(options_.on_warning, fmt::format("record {} is left out: {}",
+                                        dataset_.index_in_split(record_index), described.what()));
+  job.batch.leave_out({.index_in_batch = job.index_in_batch,
+                       .bad_record = record_index,
+                       .reason = described.what()});
 }
 
 void SampleDecoder::replace(const Job& job, int64_t bad_record, const std::string& reason) {
@@ -191,6 +204,7 @@ void ChunkDecoder::decode(int worker, Helpers& helpers, const SampleChunk& chunk
   uses_.watch.end(entry);
   const bool is_last = batch.finish(static_cast<int64_t>(chunk.count));
   if (is_last) {
+    drop_left_out(uses_.layout, *batch.slab);
     join_rows(uses_.layout, *batch.slab);
     uses_.mixer.run(worker, *batch.slab);
     cut_padding(uses_.layout, *batch.slab);

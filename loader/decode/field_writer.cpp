@@ -1,5 +1,3 @@
-#include "decode/field_writer.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,8 +11,9 @@
 #include <utility>
 
 #include "batch/slab_pool.h"
+#include "decode/chunk_decoder.h"
 #include "fields/decoder_base.h"
-#include "views/view_fields.h"
+#include "views/view_decoders.h"
 
 namespace ffkit {
 
@@ -224,12 +223,22 @@ void FieldWriter::write_piece(const Sample& sample, const Piece& piece, Worker& 
   const SlabField& field = layout_.fields[piece.field];
   try {
     write_piece_to(sample, piece, scratch, watch, place_of(sample, field));
+    if (scratch != nullptr && scratch->work.num_items_left_out > 0) {
+      count_left_out(scratch->work, sample.record_index);
+    }
   } catch (const PlacedFailure& failure) {
     failure.happened_in(fmt::format("in the batch's field '{}' of record {} of {}", field.name,
                                     dataset_.index_in_split(sample.record_index),
                                     dataset_.path().string()));
     throw;
   }
+}
+
+void FieldWriter::count_left_out(const FieldDecoder::Work& work, int64_t record_index) {
+  if (stats_.num_items_left_out.fetch_add(work.num_items_left_out) > 0) return;
+  const std::lock_guard lock(stats_.mutex);
+  stats_.first_left_out =
+      fmt::format("record {}: {}", dataset_.index_in_split(record_index), work.left_out);
 }
 
 void FieldWriter::write_piece_to(const Sample& sample, const Piece& piece,

@@ -1,8 +1,8 @@
-#include "decode/record_fetcher.h"
-
 #include <algorithm>
 #include <exception>
 #include <utility>
+
+#include "decode/chunk_decoder.h"
 
 namespace ffkit {
 namespace {

@@ -1,6 +1,6 @@
-#include "io/read_buffer_pool.h"
-
 #include <algorithm>
+
+#include "io/read_plan.h"
 
 namespace ffkit {
 namespace {

@@ -6,10 +6,13 @@
 #include <cmath>
 #include <cstddef>
 #include <map>
+#include <numeric>
 #include <string>
+#include <utility>
 
 #include <ffkit/base/error.h>
 #include <ffkit/image/random.h>
+#include <ffkit/loader/sampler.h>
 
 #include "base/mix64.h"
 
@@ -198,6 +201,297 @@ AliasTable::AliasTable(std::span<const double> weights) : columns_(weights.size(
   for (size_t i = 0; i < num_small; ++i) {
     if (weights[waiting[i]] == 0) columns_[waiting[i]].alias = static_cast<uint32_t>(heaviest);
   }
+}
+
+namespace {
+
+constexpr size_t kKeptEpochs = 2;
+// Stands where keys of epochs have the epoch's number, which is never negative.
+constexpr uint64_t kStreamsKey = ~uint64_t{0};
+
+// a * b / c without overflow, for numbers of at most 2^60 each whose result is as small.
+int64_t scaled(int64_t a, int64_t b, int64_t c) {
+  __extension__ using Wide = unsigned __int128;
+  return static_cast<int64_t>(static_cast<Wide>(a) * static_cast<Wide>(b) / static_cast<Wide>(c));
+}
+
+}  // namespace
+
+BlockStreams::BlockStreams(int64_t num_records, const SamplerOptions& options)
+    : num_records_(num_records),
+      num_streams_(std::max<int64_t>(options.num_streams, 1)),
+      block_bytes_(options.window_block_bytes > 0 ? options.window_block_bytes
+                                                  : options.window_block),
+      window_blocks_(options.window_blocks) {
+  std::vector<RecordPlaces::Run> runs = {{num_records, num_records}};
+  if (options.window_block_bytes > 0) {
+    runs = options.places->runs;
+    if (!options.places->records.empty()) {
+      records_ = {options.places, &options.places->records};
+    }
+  }
+  runs_.reserve(runs.size());
+  int64_t place = 0;
+  for (const RecordPlaces::Run& run : runs) {
+    const int64_t num_blocks = run.num_bytes / block_bytes_ +
+                               (run.num_bytes % block_bytes_ >= (block_bytes_ + 1) / 2 ? 1 : 0);
+    runs_.push_back({.position = 0,
+                     .first_place = place,
+                     .num_records = run.num_records,
+                     .num_bytes = run.num_bytes,
+                     .num_blocks = std::clamp<int64_t>(num_blocks, 1, run.num_records)});
+    place += run.num_records;
+  }
+  if (num_streams_ > 1) permute_runs(options.seed);
+  for (int64_t position = 0; Run & run : runs_) {
+    run.position = position;
+    position += run.num_records;
+  }
+}
+
+// By the seed alone: the streams of all epochs have the same runs.
+void BlockStreams::permute_runs(uint64_t seed) {
+  const Permutation permuted(std::ssize(runs_), mix64(mix64(seed, kStreamsKey), 0));
+  std::vector<Run> runs;
+  runs.reserve(runs_.size());
+  for (int64_t i = 0; i < std::ssize(runs_); ++i) {
+    runs.push_back(runs_[static_cast<size_t>(permuted(i))]);
+  }
+  runs_ = std::move(runs);
+}
+
+// Where a multiple of the block's bytes lies, if all records of the run are of its mean size. The
+// last block has up to one and a half times as many bytes.
+int64_t BlockStreams::block_begin(const Run& run, int64_t block) const {
+  if (block == run.num_blocks) return run.num_records;
+  if (run.num_blocks == run.num_records) return block;
+  return scaled(block * block_bytes_, run.num_records, run.num_bytes);
+}
+
+int64_t BlockStreams::block_of(const Run& run, int64_t record) const {
+  int64_t first = 0;
+  int64_t end = run.num_blocks;
+  while (end - first > 1) {
+    const int64_t middle = first + (end - first) / 2;
+    (block_begin(run, middle) <= record ? first : end) = middle;
+  }
+  return first;
+}
+
+std::shared_ptr<const RecordStream> BlockStreams::make_stream(uint64_t key, int64_t number) const {
+  auto stream = std::make_shared<RecordStream>();
+  const int64_t size = num_records_ / num_streams_;
+  const int64_t num_longer = num_records_ % num_streams_;
+  const int64_t begin = number * size + std::min(number, num_longer);
+  stream->num_records = size + (number < num_longer ? 1 : 0);
+  stream->key = mix64(mix64(key, 2), static_cast<uint64_t>(number));
+  if (stream->num_records == 0) return stream;
+  const int64_t end = begin + stream->num_records;
+
+  struct Found {
+    int64_t first_record;
+    int64_t num_records;
+  };
+  std::vector<Found> found;
+  auto run = std::prev(std::ranges::upper_bound(runs_, begin, {}, &Run::position));
+  for (; run != runs_.end() && run->position < end; ++run) {
+    int64_t record = std::max<int64_t>(begin - run->position, 0);
+    const int64_t last = std::min(run->num_records, end - run->position);
+    for (int64_t block = block_of(*run, record); record < last; ++block) {
+      const int64_t block_end = std::min(last, block_begin(*run, block + 1));
+      found.push_back({run->first_place + record, block_end - record});
+      record = block_end;
+    }
+  }
+
+  const auto num_blocks = std::ssize(found);
+  const Permutation permuted(num_blocks, mix64(stream->key, 0));
+  stream->blocks.reserve(found.size());
+  int64_t position = 0;
+  for (int64_t i = 0; i < num_blocks; ++i) {
+    const Found& block = found[static_cast<size_t>(permuted(i))];
+    stream->blocks.push_back({position, block.first_record});
+    position += block.num_records;
+  }
+  // Windows of as many blocks, but for one.
+  const int64_t num_windows = (num_blocks - 1) / window_blocks_ + 1;
+  stream->windows.reserve(static_cast<size_t>(num_windows) + 1);
+  for (int64_t i = 0; i <= num_windows; ++i) {
+    stream->windows.push_back(static_cast<size_t>(scaled(i, num_blocks, num_windows)));
+  }
+  return stream;
+}
+
+std::shared_ptr<const RecordStream> BlockStreams::stream(uint64_t key, int64_t stream) const {
+  const std::scoped_lock lock(mutex_);
+  auto epoch = std::ranges::find(epochs_, key, &Epoch::key);
+  if (epoch == epochs_.end()) {
+    epochs_.push_front({.key = key, .streams = {}});
+    if (epochs_.size() > kKeptEpochs) epochs_.pop_back();
+    epoch = epochs_.begin();
+  }
+  std::shared_ptr<const RecordStream>& found = epoch->streams[stream];
+  if (found == nullptr) found = make_stream(key, stream);
+  return found;
+}
+
+void StreamedOrder::go_to_window(int64_t place) {
+  const std::vector<RecordStream::Block>& blocks = stream_->blocks;
+  const std::vector<size_t>& windows = stream_->windows;
+  const auto begins_at = [&](size_t block) {
+    return block == blocks.size() ? stream_->num_records : blocks[block].position;
+  };
+  const auto next = std::ranges::upper_bound(windows, place, {}, begins_at);
+  first_block_ = *std::prev(next);
+  end_block_ = *next;
+  window_begin_ = begins_at(first_block_);
+  window_size_ = begins_at(end_block_) - window_begin_;
+  const auto window = static_cast<uint64_t>(next - windows.begin());  // from 1
+  records_ = Permutation(window_size_, mix64(stream_->key, window));
+}
+
+std::pair<int64_t, int64_t> StreamedOrder::block() const {
+  const std::vector<RecordStream::Block>& blocks = stream_->blocks;
+  const RecordStream::Block& block = blocks[last_block_];
+  const int64_t end =
+      last_block_ + 1 < blocks.size() ? blocks[last_block_ + 1].position : stream_->num_records;
+  return {streams_.record_at(block.first_record),
+          streams_.record_at(block.first_record + end - block.position - 1)};
+}
+
+int64_t StreamedOrder::operator()(int64_t position) {
+  const int64_t number = position % streams_.num_streams();
+  const int64_t place = position / streams_.num_streams();
+  if (number != number_) {
+    number_ = number;
+    stream_ = streams_.stream(key_, number);
+    window_size_ = 0;
+  }
+  if (place < window_begin_ || place >= window_begin_ + window_size_) go_to_window(place);
+  const int64_t shuffled = window_begin_ + records_(place - window_begin_);
+  const auto blocks = std::span(stream_->blocks).subspan(first_block_, end_block_ - first_block_);
+  const auto next = std::ranges::upper_bound(blocks, shuffled, {}, &RecordStream::Block::position);
+  last_block_ = first_block_ + static_cast<size_t>(next - blocks.begin()) - 1;
+  const RecordStream::Block& block = stream_->blocks[last_block_];
+  return streams_.record_at(block.first_record + shuffled - block.position);
+}
+
+namespace {
+
+constexpr size_t kMaxSets = 1024;
+constexpr int64_t kMaxMixedSamples = int64_t{1} << 60;  // as the sampler's
+
+[[noreturn]] void refuse_mixture(const std::string& message) {
+  throw Error(ErrorCode::invalid_argument, message);
+}
+
+void check_mixture(const Mixture& mixture) {
+  if (mixture.num_records.empty() || mixture.num_records.size() > kMaxSets) {
+    refuse_mixture(fmt::format("a mixture is of {} data sets, must be of 1 .. {}",
+                               mixture.num_records.size(), kMaxSets));
+  }
+  for (size_t i = 0; i < mixture.num_records.size(); ++i) {
+    const int64_t count = mixture.num_records[i];
+    if (count >= 1 && count <= kMaxMixedSamples / static_cast<int64_t>(kMaxSets)) continue;
+    refuse_mixture(
+        fmt::format("data set {} of the mixture has {} records, must have 1 .. 2^50", i, count));
+  }
+  if (mixture.weights.empty()) return;
+  if (mixture.weights.size() != mixture.num_records.size()) {
+    refuse_mixture(fmt::format("the mixture has {} weights for {} data sets",
+                               mixture.weights.size(), mixture.num_records.size()));
+  }
+  for (size_t i = 0; i < mixture.weights.size(); ++i) {
+    if (std::isfinite(mixture.weights[i]) && mixture.weights[i] > 0) continue;
+    refuse_mixture(fmt::format("the weight of data set {} is {}, must be finite and more than 0", i,
+                               mixture.weights[i]));
+  }
+}
+
+// Whole numbers in proportion to the weights, the same on every machine: a quotient and a product
+// with a power of two, which no compiler fuses.
+std::vector<uint64_t> whole_weights(const Mixture& mixture) {
+  constexpr double kScale = 1099511627776.0;  // 2^40
+  std::vector<uint64_t> out(mixture.num_records.size(), 1);
+  if (mixture.weights.empty()) return out;
+  const double largest = *std::ranges::max_element(mixture.weights);
+  for (size_t i = 0; i < out.size(); ++i) {
+    const double share = mixture.weights[i] / largest;
+    out[i] = static_cast<uint64_t>(std::llround(share * kScale));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<int64_t> mixture_counts(const Mixture& mixture, int64_t epoch_size) {
+  __extension__ using Wide = unsigned __int128;
+  check_mixture(mixture);
+  const std::vector<int64_t>& records = mixture.num_records;
+  if (epoch_size < 0 || epoch_size > kMaxMixedSamples) {
+    refuse_mixture(fmt::format("epoch_size is {}, must be 0 .. 2^60", epoch_size));
+  }
+  if (epoch_size == 0 && mixture.weights.empty()) {
+    epoch_size = std::ssize(records) * *std::ranges::max_element(records);
+  } else if (epoch_size == 0) {
+    epoch_size = std::accumulate(records.begin(), records.end(), int64_t{0});
+  }
+  const std::vector<uint64_t> weights = whole_weights(mixture);
+  const uint64_t total = std::accumulate(weights.begin(), weights.end(), uint64_t{0});
+  std::vector<int64_t> counts;
+  std::vector<uint64_t> remainders;
+  for (const uint64_t weight : weights) {
+    const Wide scaled = static_cast<Wide>(epoch_size) * weight;
+    counts.push_back(static_cast<int64_t>(scaled / total));
+    remainders.push_back(static_cast<uint64_t>(scaled % total));
+  }
+  std::vector<size_t> by_remainder(counts.size());
+  std::iota(by_remainder.begin(), by_remainder.end(), size_t{0});
+  std::ranges::sort(by_remainder, [&](size_t a, size_t b) {
+    return remainders[a] != remainders[b] ? remainders[a] > remainders[b] : a < b;
+  });
+  const int64_t left = epoch_size - std::accumulate(counts.begin(), counts.end(), int64_t{0});
+  for (int64_t i = 0; i < left; ++i) ++counts[by_remainder[i]];
+  for (size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] > 0) continue;
+    refuse_mixture(
+        fmt::format("an epoch of {} samples has none of data set {}; give that a larger "
+                    "weight, or take a larger epoch_size",
+                    epoch_size, i));
+  }
+  return counts;
+}
+
+MixedSets::MixedSets(const Mixture& mixture, const std::vector<int64_t>& counts) {
+  int64_t first_record = 0;
+  for (size_t i = 0; i < counts.size(); ++i) {
+    sets_.push_back({first_record, mixture.num_records[i], epoch_size_});
+    first_record += mixture.num_records[i];
+    epoch_size_ += counts[i];
+  }
+}
+
+int64_t MixedSets::of_sample(int64_t sample) const {
+  return std::ranges::upper_bound(sets_, sample, {}, &Set::first_sample) - sets_.begin() - 1;
+}
+
+int64_t MixedSets::of_record(int64_t record) const {
+  return std::ranges::upper_bound(sets_, record, {}, &Set::first_record) - sets_.begin() - 1;
+}
+
+MixedOrder::MixedOrder(const MixedSets& sets, uint64_t key)
+    : sets_(sets), key_(key), samples_(sets.epoch_size(), mix64(key, 0)) {}
+
+MixedOrder::Sample MixedOrder::operator()(int64_t position) const {
+  const int64_t sample = samples_(position);
+  const int64_t number = sets_.of_sample(sample);
+  const MixedSets::Set& set = sets_[number];
+  const int64_t repetition = (sample - set.first_sample) / set.num_records;
+  const uint64_t key =
+      mix64(mix64(key_, static_cast<uint64_t>(number) + 1), static_cast<uint64_t>(repetition));
+  const Permutation records(set.num_records, key);
+  return {.record = set.first_record + records((sample - set.first_sample) % set.num_records),
+          .repetition = repetition};
 }
 
 }  // namespace ffkit

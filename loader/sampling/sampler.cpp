@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <numeric>
 #include <unordered_map>
@@ -14,8 +13,6 @@
 
 #include "base/make_error.h"
 #include "base/mix64.h"
-#include "sampling/block_streams.h"
-#include "sampling/mixed_order.h"
 #include "sampling/order_choice.h"
 #include "sampling/record_orders.h"
 

@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "base/make_error.h"
 #include "fields/decoder_base.h"
 #include "image/views/mask_scaler.h"
 #include "views/view_decoders.h"
-#include "views/view_set.h"
 
 namespace ffkit {
 namespace {
@@ -45,7 +45,13 @@ class OfBoxes : public RowListsDecoder {
     const size_t picture = set_->first_picture(view_) + static_cast<size_t>(list);
     const BoxesInView kept = keep_boxes(boxes_, record, boxes_at_, pictures, picture);
     require_room(kept, list);
-    write_rows({record, kept, pictures, picture}, *scratch, out);
+    if (kept.num_boxes == 0 && record.is_null(boxes_at_)) return 0;
+    const auto null_rows = rows_where_null();
+    if (null_rows && record.is_null(*null_rows)) {
+      std::memset(out, 0, kept.indices.size() * array_bytes(dtype(), shape()));
+    } else {
+      write_rows({record, kept, pictures, picture}, *scratch, out);
+    }
     return std::ssize(kept.indices);
   }
 
@@ -58,7 +64,10 @@ class OfBoxes : public RowListsDecoder {
     size_t picture;  // its number among the pictures
   };
   virtual void write_rows(const BoxesOfPicture& of, Scratch& scratch, void* out) const = 0;
+  // The field whose rows are zeros where it is null; nothing: it may not be null.
+  virtual std::optional<size_t> rows_where_null() const { return std::nullopt; }
   const std::shared_ptr<const ViewSet>& set() const { return set_; }
+  size_t first_picture() const { return set_->first_picture(view_); }
   const BoxesField& boxes() const { return boxes_; }
 
   // Throws unless there is one entry for each box.
@@ -105,7 +114,8 @@ class BoxesDecoder final : public OfBoxes {
   std::vector<int64_t> shape() const override { return {4}; }
 
  protected:
-  void write_rows(const BoxesOfPicture& of, Scratch& /*scratch*/, void* out) const override {
+  void write_rows(const BoxesOfPicture& of, Scratch& scratch, void* out) const override {
+    count_without_area(of, scratch.work);
     const ImageSize size = of.pictures.picture_size(of.picture);
     auto* to = static_cast<std::byte*>(out);
     for (const BoxEdges& edges : of.kept.edges) {
@@ -113,6 +123,15 @@ class BoxesDecoder final : public OfBoxes {
       std::memcpy(to, box.data(), sizeof(box));
       to += sizeof(box);
     }
+  }
+
+ private:
+  // Once for all copies.
+  void count_without_area(const BoxesOfPicture& of, Work& work) const {
+    if (of.kept.without_area.empty() || of.picture != first_picture()) return;
+    work.num_items_left_out += std::ssize(of.kept.without_area);
+    work.left_out = fmt::format("box {} of field '{}' has no area",
+                                fmt::join(of.kept.without_area, ", "), boxes().field);
   }
 };
 
@@ -135,6 +154,9 @@ class BoxRowsDecoder final : public OfBoxes {
   std::vector<int64_t> shape() const override { return field_.shape; }
 
  protected:
+  std::optional<size_t> rows_where_null() const override {
+    return field_.zeros_where_null ? std::optional(at_) : std::nullopt;
+  }
   void write_rows(const BoxesOfPicture& of, Scratch& /*scratch*/, void* out) const override {
     const TensorView tensor = of.record.tensor(at_);
     require_entries(tensor, field_.field, of.kept);
@@ -180,6 +202,9 @@ class PointsDecoder final : public OfBoxes {
   std::vector<int64_t> shape() const override { return {field_.num_points, 3}; }
 
  protected:
+  std::optional<size_t> rows_where_null() const override {
+    return field_.zeros_where_null ? std::optional(at_) : std::nullopt;
+  }
   void write_rows(const BoxesOfPicture& of, Scratch& /*scratch*/, void* out) const override {
     const TensorView tensor = of.record.tensor(at_);
     require_entries(tensor, field_.field, of.kept);
@@ -214,12 +239,13 @@ class PointsDecoder final : public OfBoxes {
   }
 
  private:
-  static std::array<float, 3> mapped(double x, double y, double visibility,
-                                     const BoxesOfPicture& of) {
+  std::array<float, 3> mapped(double x, double y, double visibility,
+                              const BoxesOfPicture& of) const {
     if (visibility != 0) {
-      const auto moved = of.pictures.move_point(of.picture, x, y);
-      x = moved.x;
-      y = moved.y;
+      const double centre = field_.counts == PointCount::pixels ? 0.5 : 0;
+      const auto moved = of.pictures.move_point(of.picture, x + centre, y + centre);
+      x = moved.x - centre;
+      y = moved.y - centre;
       if (!moved.is_inside) visibility = 0;
     }
     return {static_cast<float>(x), static_cast<float>(y), static_cast<float>(visibility)};
@@ -254,6 +280,9 @@ class InstanceMasksDecoder final : public OfBoxes {
   }
 
  protected:
+  std::optional<size_t> rows_where_null() const override {
+    return field_.zeros_where_null ? std::optional(at_) : std::nullopt;
+  }
   void write_rows(const BoxesOfPicture& of, Scratch& scratch, void* out) const override {
     auto& own = static_cast<RunsScratch&>(scratch);
     const ListView masks = of.record.list(at_);

@@ -1,5 +1,3 @@
-#include "views/clips.h"
-
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -10,7 +8,6 @@
 #include "base/enum_names.h"
 #include "base/make_error.h"
 #include "fields/decoder_base.h"
-#include "fields/image_field_decoder.h"
 #include "image/codec/mask_decoder.h"
 #include "image/random_numbers/random_streams.h"
 #include "image/views/mask_scaler.h"
@@ -376,7 +373,8 @@ std::shared_ptr<const FieldDecoder> decode_clip_field(const Schema& schema, cons
       !(is_list_of(description, {FieldType::tensor}) && can_be_mask(description.dtype))) {
     refuse_field(description, "a list of PNGs, or of tensors of u8, u16 or i32");
   }
-  return std::make_shared<FrameMaskDecoder>(clip, at, description, field.mask);
+  return where_null(schema, field,
+                    std::make_shared<const FrameMaskDecoder>(clip, at, description, field.mask));
 }
 
 std::shared_ptr<const FieldDecoder> decode_clip_field(const Schema& schema, const ClipPtr& clip,
@@ -385,7 +383,9 @@ std::shared_ptr<const FieldDecoder> decode_clip_field(const Schema& schema, cons
   ImageOptions options{.transform = clip->options().image.transform,
                        .augmentations = field.augmentations,
                        .output = field.output};
-  return std::make_shared<FramePictureDecoder>(clip, at, field.field, std::move(options));
+  return where_null(
+      schema, field,
+      std::make_shared<const FramePictureDecoder>(clip, at, field.field, std::move(options)));
 }
 
 std::shared_ptr<const FieldDecoder> decode_frame_numbers(const ClipPtr& clip) {

@@ -3,7 +3,6 @@
 
 #include "base/make_error.h"
 #include "fields/decoder_base.h"
-#include "fields/image_field_decoder.h"
 #include "image/views/mask_scaler.h"
 #include "views/view_decoders.h"
 
@@ -240,7 +239,9 @@ std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema, cons
   ImageOptions options{.transform = set->views()[view].image.transform,
                        .augmentations = field.augmentations,
                        .output = field.output};
-  return std::make_shared<FurtherPictureDecoder>(set, view, at, std::move(options));
+  return where_null(
+      schema, field,
+      std::make_shared<const FurtherPictureDecoder>(set, view, at, std::move(options)));
 }
 
 std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema, const ViewSetPtr& set,
@@ -250,7 +251,8 @@ std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema, cons
   const size_t at =
       is_tensor ? schema.require(field.field)
                 : require_image(schema, field.field, "a PNG, or a tensor of u8, u16 or i32");
-  return std::make_shared<ViewMaskDecoder>(set, view, at, is_tensor, field.mask);
+  return where_null(schema, field,
+                    std::make_shared<const ViewMaskDecoder>(set, view, at, is_tensor, field.mask));
 }
 
 std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& /*schema*/,

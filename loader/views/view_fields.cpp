@@ -1,5 +1,3 @@
-#include "views/view_fields.h"
-
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -9,8 +7,6 @@
 
 #include "base/make_error.h"
 #include "fields/decoder_base.h"
-#include "fields/image_field_decoder.h"
-#include "views/clips.h"
 #include "views/view_decoders.h"
 
 namespace ffkit {
@@ -303,6 +299,24 @@ BatchFields batch_fields(const Schema& schema, const LoaderOptions& options) {
   for (const ClipPtr& clip : clips) add_geometry(clip->name(), decode_clip_geometry(clip));
   if (set != nullptr) add_padded_views(set, options, made);
   return made;
+}
+
+bool crops_without_flips(const Schema& schema, const LoaderOptions& options) {
+  std::vector<const ImageTransform*> all;
+  if (options.views.empty() && schema.index_of(options.image_field) >= 0) {
+    all.push_back(&options.image.transform);
+  }
+  for (const View& view : options.views) all.push_back(&view.image.transform);
+  for (const ViewField& field : options.view_fields) {
+    const auto* frames = std::get_if<FramesField>(&field.what);
+    if (frames != nullptr) all.push_back(&frames->image.transform);
+  }
+  for (const BatchField& field : options.fields) {
+    const auto* picture = dynamic_cast<const ImageFieldDecoder*>(field.decoder.get());
+    if (picture != nullptr) all.push_back(&picture->options().transform);
+  }
+  return std::ranges::any_of(
+      all, [](const ImageTransform* transform) { return crops_without_flips(*transform); });
 }
 
 void share_views(std::span<const std::unique_ptr<FieldDecoder::Scratch>> scratch) {

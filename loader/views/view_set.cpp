@@ -1,9 +1,6 @@
-#include "views/view_set.h"
-
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <span>
 #include <utility>
@@ -14,6 +11,7 @@
 #include "base/fnv.h"
 #include "base/make_error.h"
 #include "base/mix64.h"
+#include "views/view_decoders.h"
 
 namespace ffkit {
 namespace {
@@ -32,18 +30,16 @@ BoxEdges edges_of(std::span<const double> box, BoxFormat format) {
   }
 }
 
-void require_area(const BoxesField& options, int64_t i, std::span<const double> box,
-                  const BoxEdges& edges) {
-  const bool is_finite = std::ranges::all_of(edges, [](double e) { return std::isfinite(e); });
-  if (is_finite && edges[2] > edges[0] && edges[3] > edges[1]) return;
-  throw error_of(ErrorCode::corrupt,
-                 "box {} of field '{}' is ({:g}) as {}, which {}; correct the data, or "
-                 "leave the record out",
-                 i, options.field, fmt::join(box, ", "), to_string(options.stored.format),
-                 is_finite ? "has no area" : "has values that are no numbers");
-}
-
 }  // namespace
+
+constexpr EnumName<PointCount> kPointCountNames[] = {{PointCount::pixels, "pixels"},
+                                                     {PointCount::edges, "edges"}};
+std::string_view to_string(PointCount count) {
+  return name_of(kPointCountNames, count);
+}
+PointCount parse_point_count(std::string_view name) {
+  return value_of(kPointCountNames, name, "count of points");
+}
 
 std::string_view to_string(BoxFormat format) {
   return name_of(kBoxFormatNames, format);
@@ -68,6 +64,7 @@ std::vector<double> numbers_of(const TensorView& tensor) {
 
 std::vector<BoxEdges> boxes_of(const BoxesField& options, const RecordView& record, size_t at,
                                const ImageInfo& picture) {
+  if (options.zeros_where_null && record.is_null(at)) return {};
   const TensorView tensor = record.tensor(at);
   if (tensor.shape.size() != 2 || tensor.shape[1] != 4) {
     throw error_of(ErrorCode::corrupt, "field '{}' has shape [{}]; boxes have [n, 4]",
@@ -79,7 +76,6 @@ std::vector<BoxEdges> boxes_of(const BoxesField& options, const RecordView& reco
   for (int64_t i = 0; i < tensor.shape[0]; ++i) {
     const std::span<const double> box(&numbers[4 * static_cast<size_t>(i)], 4);
     BoxEdges edges = edges_of(box, options.stored.format);
-    require_area(options, i, box, edges);
     if (options.stored.is_relative) {
       for (size_t e = 0; e < 4; ++e) edges[e] *= e % 2 == 0 ? picture.width : picture.height;
     }
@@ -93,6 +89,10 @@ BoxesInView keep_boxes(const BoxesField& options, const RecordView& record, size
   const std::vector<BoxEdges> boxes = boxes_of(options, record, at, pictures.info());
   BoxesInView kept{.num_boxes = std::ssize(boxes)};
   for (int64_t box = 0; box < kept.num_boxes; ++box) {
+    if (!has_area(boxes[static_cast<size_t>(box)])) {
+      kept.without_area.push_back(box);
+      continue;
+    }
     const auto moved = pictures.move_box(i, boxes[static_cast<size_t>(box)]);
     const BoxEdges& edges = moved.edges;
     const double shorter = std::min(edges[2] - edges[0], edges[3] - edges[1]);
@@ -170,7 +170,7 @@ std::vector<BoxEdges> ViewSet::boxes_of_view(size_t view, const RecordView& reco
   for (const ViewBoxes& boxes : boxes_) {
     if (boxes.view != view) continue;
     const std::vector<BoxEdges> some = boxes_of(boxes.field, record, boxes.at, picture);
-    all.insert(all.end(), some.begin(), some.end());
+    std::ranges::copy_if(some, std::back_inserter(all), has_area);
   }
   return all;
 }

@@ -10,7 +10,6 @@
 #include <ffkit/nuscenes/record.h>
 
 #include "base/make_error.h"
-#include "field_decoders.h"
 #include "record_reader.h"
 
 namespace ffkit::nuscenes {

@@ -5,14 +5,17 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <ffkit/base/error.h>
+#include <ffkit/format/dataset.h>
 #include <ffkit/format/record.h>
+#include <ffkit/loader/field_decoder.h>
 #include <ffkit/nuscenes/geometry.h>
 #include <ffkit/nuscenes/loading.h>
-#include <ffkit/nuscenes/record.h>
 
 namespace ffkit::nuscenes {
 
@@ -84,5 +87,59 @@ bool is_in_range(const StoredBoxes::Numbers& box, const BoxOptions& options);
 
 // Throws Error(invalid_argument) naming the first value that is out of range.
 void validate(const BoxOptions& options);
+
+// The decoders behind keyframe_fields().
+
+// Adds pictures, intrinsics and the matrices from the lidar to the cameras.
+void add_camera_fields(const Schema& schema, const KeyframeOptions& options,
+                       std::vector<BatchField>& fields);
+std::shared_ptr<const FieldDecoder> decode_lidar_to_global(const Schema& schema,
+                                                           const BevAugmentation& bev);
+// Points of `channels`, `columns` numbers and the time lag each, in the frame of the keyframe's
+// lidar. `points` is the lidar's or the radars' of `options`.
+std::shared_ptr<const FieldDecoder> decode_points(const Split& split,
+                                                  const std::vector<std::string>& channels,
+                                                  int64_t columns, const PointOptions& points,
+                                                  const KeyframeOptions& options);
+// [18] f64 by options.can_bus, which is not none. Throws Error(not_found) for a set without CAN bus
+// poses.
+std::shared_ptr<const FieldDecoder> decode_can_bus(const Dataset& keyframes, CanBusRule rule);
+// [18] f64, KeyframeOptions::motion. A set without CAN bus poses gives zeros for what comes from
+// them.
+std::shared_ptr<const FieldDecoder> decode_motion(const Dataset& keyframes, CanBusRule rule);
+// Adds sample_token, scene_token and frame_index. `keyframes` is the whole split.
+void add_identity_fields(const Dataset& keyframes, std::vector<BatchField>& fields);
+// Adds boxes and box_classes.
+void add_box_fields(const Schema& schema, const BoxOptions& options, const BevAugmentation& bev,
+                    std::vector<BatchField>& fields);
+
+// SweepAnnouncer: tells the kernel which sweeps a keyframe will need, so that they come from a cold
+// disk while others are decoded. A hint: where it is wrong, reading only takes longer. Immutable,
+// so thread-safe.
+class SweepAnnouncer {
+ public:
+  // Of the `num_previous` frames before a keyframe on each channel.
+  SweepAnnouncer(const Dataset& keyframes, const Dataset& sweeps,
+                 const std::vector<std::string>& channels, int64_t num_previous);
+
+  void announce(int64_t keyframe) const noexcept;
+
+  // Records begin .. end-1 of the sweeps.
+  struct Range {
+    int64_t begin = 0;
+    int64_t end = 0;
+  };
+  // What is announced of the channel that was number `channel` of those given.
+  const Range& range(int64_t keyframe, size_t channel) const {
+    return ranges_.at(static_cast<size_t>(keyframe) * num_channels_ + channel);
+  }
+
+ private:
+  void announce(const Range& range) const;
+
+  const Dataset sweeps_;
+  size_t num_channels_;
+  std::vector<Range> ranges_;  // by keyframe, then channel
+};
 
 }  // namespace ffkit::nuscenes

@@ -3,7 +3,7 @@
     import ffkit
 
     ds = ffkit.Dataset("/fast/imagenet", "train")
-    loader = ffkit.Loader(ds, batch_size=256, image=ffkit.RandomResizedCrop(224))
+    loader = ffkit.Loader(ds, batch_size=256, image=ffkit.RandomResizedCrop(224, flip_probability=0.5))
     for epoch in range(90):
         for batch in loader:
             images, labels = batch["image"], batch["label"]
@@ -12,8 +12,8 @@ docs/python.md is the page about it.
 """
 
 from . import convert, nuscenes
-from ._batch import Batch, Replacement
-from ._cache import CachedSet, cached_sets, clean_cache, name_libcurl, set_cache
+from ._batch import Batch, LeftOut, Replacement
+from ._stores import CachedSet, cached_sets, clean_cache, name_libcurl, set_cache
 from ._dataset import Dataset, decode_image, splits
 from ._errors import (
     CancelledError,

@@ -84,6 +84,10 @@ class Replacement(NamedTuple):
     reason: str  # the message of its error
 
 
+class LeftOut(Replacement):
+    """A sample that was left out because its record is bad; index_in_batch is the place that it would have had."""
+
+
 class Facts(NamedTuple):
     """What a batch knows beside its arrays; the order is that of the extension."""
 
@@ -94,6 +98,7 @@ class Facts(NamedTuple):
     record_indices: Any
     source: Any
     replacements: list[tuple[int, int, str]]
+    left_out: list[tuple[int, int, str]]
     row_offsets: dict[str, Any]
     geometries: dict[str, Any]
     source_sizes: Any
@@ -137,7 +142,7 @@ class Batch(dict[str, Any]):
 
     @property
     def size(self) -> int:
-        """Number of samples: batch_size, but for the last batch under tail="exact"."""
+        """Number of samples: batch_size, but for the last batch under tail="exact", and for samples that are left out."""
         return self._facts.size
 
     @property
@@ -170,6 +175,11 @@ class Batch(dict[str, Any]):
     def replacements(self) -> list[Replacement]:
         """Samples that are not the sampler's, in the order of the batch; empty unless bad_samples is "skip"."""
         return [Replacement(*one) for one in self._facts.replacements]
+
+    @property
+    def left_out(self) -> list[LeftOut]:
+        """Bad samples by which the batch is smaller, in order; it may have none left. Empty unless bad_samples is "skip", order "sequential" and tail "exact" or "balanced"."""
+        return [LeftOut(*one) for one in self._facts.left_out]
 
     def row_offsets(self, name: str) -> Any:
         """numpy.ndarray [size + 1] i64 of a field of rows: sample i has rows `offsets[i] .. offsets[i + 1] - 1` of a ragged array, and `offsets[i + 1] -

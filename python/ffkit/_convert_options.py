@@ -10,19 +10,24 @@ import os
 import re
 import sys
 import textwrap
+import time
 import typing
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, TypedDict, TypeVar
 
 from . import _ffkit
+from ._stores import StorageOptions
 
 if sys.version_info >= (3, 11):
     from typing import Unpack as Unpack
 else:
     from typing_extensions import Unpack as Unpack
 
+LOG_INTERVAL = 30.0
+"""Seconds between the lines that progress=True writes to a log file."""
 Progress = bool | Callable[["ProgressUpdate"], object]
-"""True: a bar of tqdm, where that is installed, else nothing; False: nothing; or a function that is called with a ProgressUpdate."""
+"""True: a bar of tqdm, where that is installed, and in a log file a line every 30 s; False: nothing; or a function that is called with a ProgressUpdate."""
 Order = Literal["shuffled", "source"]
 OnError = Literal["fail", "skip", "keep"]
 Read = Literal["auto", "direct", "gather"]
@@ -58,10 +63,15 @@ class ConvertOptions(TypedDict, total=False):
     by_files: int | str | None
     only: str | os.PathLike[str] | Iterable[str] | None
     max_record: int | str
+    license: str | None
+    data_source: str | None
+    note: str | None
     resume: bool
     dry_run: bool
     progress: Progress
     on_note: Callable[[str], object] | None
+    storage_options: StorageOptions | None
+    source_storage_options: StorageOptions | None
 
 
 class PictureOptions(TypedDict, total=False):
@@ -92,19 +102,24 @@ def given_options(options: Any, table: str) -> dict[str, Any]:
         if name not in given and name not in names and name not in _OWN:
             raise TypeError(f"there is no option '{name}'; expected one of {', '.join(names)}")
     if not isinstance(only := given.get("only", ""), (str, os.PathLike)):
-        given["only"] = _listed_ids(only)
+        given["only"] = listed_ids("only", only)
     if isinstance(given.get("by_files"), int):
         given["by_files"] = str(given["by_files"])
     return given
 
 
-def _listed_ids(ids: Any) -> list[str]:
+def path_options(table: str) -> list[str]:
+    return [option["name"] for option in _TABLES[table]["options"] if option["type"] == "path"]
+
+
+def listed_ids(name: str, ids: Any) -> list[str]:
+    """Ids that are given one by one. Raises TypeError for what are none; `name` is the argument's."""
     if not isinstance(ids, Iterable) or isinstance(ids, (bytes, bytearray)):
-        raise TypeError(f"only is {ids!r:.80}; expected a path, or the ids of samples")
+        raise TypeError(f"{name} is {ids!r:.80}; expected a path, or the ids of samples")
     listed = list(ids)
     for value in listed:
         if not isinstance(value, str):
-            raise TypeError(f"only: an id is {value!r:.80}; ids are texts, those of whole numbers too, as str(17)")
+            raise TypeError(f"{name}: an id is {value!r:.80}; ids are texts, those of whole numbers too, as str(17)")
     return listed
 
 
@@ -131,21 +146,25 @@ class ProgressBar:
         self._unit = unit
         self._bar: Any = None
         self._tqdm: Any = None
-        if progress is True:
+        is_shown = "ipykernel" in sys.modules or sys.stderr is not None and sys.stderr.isatty()
+        self._logs = progress is True and not is_shown and sys.stderr is not None
+        self._last_logged = time.monotonic()
+        if progress is True and is_shown:
             try:
-                tqdm = importlib.import_module("tqdm.auto").tqdm
+                self._tqdm = importlib.import_module("tqdm.auto").tqdm
             except ImportError:
                 return
-            # A log file is no place for a bar.
-            self._tqdm = tqdm if "ipykernel" in sys.modules or sys.stderr is not None and sys.stderr.isatty() else None
 
     @property
     def callback(self) -> Callable[..., None] | None:
-        return self._update if self._call is not None or self._tqdm is not None else None
+        return self._update if self._call is not None or self._tqdm is not None or self._logs else None
 
     def _update(self, split: str, num_samples: int, num_done: int, num_before: int, num_skipped: int, bytes_done: int) -> None:
         if self._call is not None:
             self._call(ProgressUpdate(split=split, num_samples=num_samples, num_done=num_done, num_before=num_before, num_skipped=num_skipped, bytes_done=bytes_done))  # fmt: skip
+            return
+        if self._logs:
+            self._log(split, num_samples, num_done, num_skipped)
             return
         if self._bar is None or self._bar.desc != split:
             self.close()
@@ -153,6 +172,14 @@ class ProgressBar:
         self._bar.update(num_done - self._bar.n)
         if num_skipped:
             self._bar.set_postfix(skipped=num_skipped, refresh=False)
+
+    def _log(self, split: str, num_samples: int, num_done: int, num_skipped: int) -> None:
+        """A log file is no place for a bar: it gets a line every 30 s."""
+        if (now := time.monotonic()) - self._last_logged < LOG_INTERVAL:
+            return
+        self._last_logged = now
+        skipped = f" ({num_skipped:,} skipped)" if num_skipped else ""
+        print(f"{split} {100 * num_done // max(num_samples, 1):3} %  {num_done:,} of {num_samples:,} {self._unit}{skipped}", file=sys.stderr, flush=True)
 
     def close(self) -> None:
         if self._bar is not None:
@@ -204,6 +231,8 @@ _OWN: dict[str, tuple[Any, str]] = {
     "dry_run": (False, "Writes nothing, and returns a Summary of what would be written"),
     "progress": (True, "True: a bar of tqdm, where that is installed; False; or a function that is called with a ProgressUpdate"),
     "on_note": (None, "Is called with sentences that the user should know; by default they are warnings"),
+    "storage_options": (None, "Of the store that dst is in, such as {'profile': 'partner'}; of src, where dst is in none. By default as the environment has them"),
+    "source_storage_options": (None, "Of the store that src and the paths among the options are in"),
     "pixels": ("png", "How pictures that come as pixels are stored, as in Writer"),
 }
 
@@ -237,3 +266,13 @@ def option_text(option: dict[str, Any]) -> str:
 
 def _entry(head: str, text: str) -> str:
     return f"{head}\n" + textwrap.fill(text, 120, initial_indent="    ", subsequent_indent="    ")
+
+
+def warn(sentence: str) -> None:
+    """A sentence that the user should know, as a warning about the line that called ffkit."""
+    level = 1
+    frame = sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("ffkit."):
+        frame = frame.f_back
+        level += 1
+    warnings.warn(sentence, stacklevel=level)

@@ -10,7 +10,9 @@ from . import _ffkit
 from ._convert_options import ProgressUpdate
 from ._errors import InvalidArgumentError
 from ._export.parquet import ParquetSummary, write_parquet
+from ._samples import with_content
 from ._schema import Field, from_tuples
+from ._stores import StorageOptions, placed
 
 PathLike = str | os.PathLike[str]
 
@@ -30,6 +32,7 @@ class Dataset(Sequence[dict[str, Any]]):
         max_record_bytes: the longest record that is read; 0: 256 MiB.
         index_cache_bytes: memory of each open shard for pages of its index; 0: 1 MiB, which serves 32,512 records.
         max_open_shards: the most shards that are open at a time; 0: 512. Of more, those are closed that were not used for longest.
+        storage_options: of the store, such as {"profile": "partner"} or {"key": ..., "secret": ..., "endpoint_url": ...}; None: as the environment has them. They are in pickles, too.
         check_shards: when a shard is compared with the manifest: "at_once"; "as_needed", when it is read; or "automatic", at once where all shards may stay open.
 
     Raises:
@@ -47,17 +50,21 @@ class Dataset(Sequence[dict[str, Any]]):
         index_cache_bytes: int = 0,
         max_open_shards: int = 0,
         check_shards: str = "automatic",
+        storage_options: StorageOptions | None = None,
     ) -> None:
+        path = placed(path, storage_options)
         self._limits: _Limits = (max_record_bytes, index_cache_bytes, max_open_shards, check_shards)
         self._source: _Source = (os.fspath(path), split)
         self._dataset = _ffkit.Dataset.open(path, split, self._limits)
+        self._kept: dict[int, bytes] = {}  # what the records of a shard were made from, where they do not tell it
 
     @classmethod
     def from_files(
-        cls, files: Iterable[PathLike], *, max_record_bytes: int = 0, index_cache_bytes: int = 0, max_open_shards: int = 0
+        cls, files: Iterable[PathLike], *, max_record_bytes: int = 0, index_cache_bytes: int = 0, max_open_shards: int = 0, storage_options: StorageOptions | None = None
     ) -> Dataset:
         """Opens shards or v1 files, in this order, as one data set. They must have the same schema."""
-        return cls._from_files([os.fspath(file) for file in files], (max_record_bytes, index_cache_bytes, max_open_shards, "automatic"))
+        names = [os.fspath(placed(file, storage_options)) for file in files]
+        return cls._from_files(names, (max_record_bytes, index_cache_bytes, max_open_shards, "automatic"))
 
     @classmethod
     def _from_files(cls, names: list[str], limits: _Limits) -> Dataset:
@@ -83,6 +90,7 @@ class Dataset(Sequence[dict[str, Any]]):
         made._limits = limits
         made._source = source
         made._dataset = dataset
+        made._kept = {}
         return made
 
     def _like(self, dataset: _ffkit.Dataset) -> Dataset:
@@ -100,17 +108,20 @@ class Dataset(Sequence[dict[str, Any]]):
             return self.subset(range(*index.indices(len(self))))
         if isinstance(index, (list, range)) or getattr(index, "ndim", 0) > 0:
             return self.subset(index)
-        return self._dataset.read(self._index(index))
+        return self._read(self._index(index))
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        return (self._dataset.read(i) for i in range(len(self)))
+        return (self._read(i) for i in range(len(self)))
+
+    def _read(self, index: int) -> dict[str, Any]:
+        return with_content(self._dataset.read(index), self._dataset.kept_content(index, self._kept))
 
     def field(self, index: int, name: str) -> Any:
         """One field of record `index`, as in `ds[index]`. Reads its bytes alone where the record is not compressed. KeyError without it."""
         return self._dataset.read_field(self._index(index), name)
 
     def column(self, name: str) -> Any:
-        """All values of a field with a column, in record order: numpy.ndarray [len] i64 or f64, or a list of str. Reads no records.
+        """All values of a field with a column, in record order: numpy.ndarray [len] i64, f64 or of u64 fields u64, or a list of str. Reads no records.
 
         Raises:
             FieldNotFoundError: (a KeyError) the field is missing, or not kept as a column.
@@ -376,9 +387,9 @@ def dataset_of(value: Any) -> Dataset:
     raise TypeError(f"{kind.__module__}.{kind.__qualname__} is no data set of ffkit, expected an ffkit.Dataset or its path{remedy}")
 
 
-def splits(path: PathLike) -> list[str]:
+def splits(path: PathLike, *, storage_options: StorageOptions | None = None) -> list[str]:
     """The splits of a data set folder, sorted."""
-    return _ffkit.list_splits(path)
+    return _ffkit.list_splits(placed(path, storage_options))
 
 
 def decode_image(data: bytes) -> Any:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Callable, Literal, Mapping, Sequence
 
 from . import _ffkit
-from ._errors import InvalidArgumentError
+from ._errors import CorruptError, InvalidArgumentError
 from ._samples import DtypeObject, dtype_word
 from ._image import IMAGENET_MEAN, IMAGENET_STD, Augmentation, Dtype, ImageOptions, Layout
 from ._transforms import Resize
@@ -67,7 +67,7 @@ class MaskField:
             must be that of the view's picture, else it is a bad sample. For a clip a list of these, one for each frame.
         view: name of the view, or of the array of a FramesField; "": the loader's only one.
         dtype: "u8", "u16", "i32" or "i64". An id that it cannot hold makes a bad sample.
-        fill: where the view has no picture; a number of the batch, which `ids` does not change.
+        fill: where the view has no picture; a number of the batch, which `ids` does not change. None: 255; of panoptic numbers 0, which is no segment.
         ids: what each id becomes: a dict, or a sequence for the ids 0, 1, ... An id that is not in it makes a bad sample. None: ids stay.
         numbers: "values": those of the file; "panoptic": red + 256 green + 65536 blue, as COCO's panoptic PNGs have them.
     """
@@ -75,7 +75,7 @@ class MaskField:
     field: str
     view: str = ""
     dtype: Literal["u8", "u16", "i32", "i64", "uint8", "uint16", "int32", "int64"] | DtypeObject = "u8"
-    fill: int = 255
+    fill: int | None = None
     ids: Mapping[int, int] | Sequence[int] | None = None
     numbers: Literal["values", "panoptic"] = "values"
 
@@ -157,7 +157,7 @@ class BoxRowsField:
 
 @dataclass(frozen=True, slots=True)
 class PointsField:
-    """Key points of boxes: [boxes of all samples, num_points, 3] f32 of x and y in pixels of the view, and visibility. Padded where the BoxesField is: [N, max_boxes, num_points, 3], or
+    """Key points of boxes: [boxes of all samples, num_points, 3] f32 of x and y in the view, and visibility. Padded where the BoxesField is: [N, max_boxes, num_points, 3], or
     [N, copies, max_boxes, num_points, 3] of a view with copies.
 
     Points outside of the view get the visibility 0. Points whose visibility is 0 in the record keep their numbers.
@@ -167,12 +167,15 @@ class PointsField:
         num_points: 17 of COCO.
         boxes: name of the BoxesField's array, whose boxes the points belong to.
         mirrored: pairs of points that change places in a mirrored view, such as the left and the right eye.
+        counts: what x and y are, in the record and in the batch. "pixels": column and row of a pixel, as in COCO and torchvision's KeyPoints: a flip makes W - 1 - x, and a resize or a turn moves
+            the pixel's centre, (x + 0.5, y + 0.5). "edges": distances from the picture's left and upper edge, as of boxes: a flip makes W - x.
     """
 
     field: str = "keypoints"
     num_points: int = 17
     boxes: str = "boxes"
     mirrored: Sequence[tuple[int, int]] = ()
+    counts: Literal["pixels", "edges"] = "pixels"
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,10 +241,25 @@ class IntegerField:
 
 @dataclass(frozen=True, slots=True)
 class CopyField:
-    """A scalar, [N], or a tensor that has `shape` in all records, [N, *shape], of the field's dtype. A record with another shape is a bad sample."""
+    """A scalar, [N], or a tensor that has `shape` in all records, [N, *shape], of the field's dtype; None: that of the first record that has one. A record with another shape
+    is a bad sample."""
 
     field: str
-    shape: Sequence[int] = ()
+    shape: Sequence[int] | None = None
+
+    def in_records(self, dataset: Any) -> CopyField:
+        """With the shape that the tensors of `dataset` have."""
+        described = dataset.schema.get(self.field)
+        if self.shape is not None or described is None or described.type != "tensor":
+            return self if self.shape is not None else replace(self, shape=())
+        for i in range(len(dataset)):
+            try:
+                value = dataset.field(i, self.field)
+            except CorruptError:
+                continue  # a bad sample, which the loader will name
+            if value is not None:
+                return replace(self, shape=tuple(value.shape))
+        return replace(self, shape=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,10 +279,17 @@ class ValidField:
 
 @dataclass(frozen=True, slots=True)
 class ZerosWhereNull:
-    """The array of a CopyField, IntegerField, ImageField, TextField or PythonField, with zeros, or empty texts, where `field` is null in the record, which would be a bad sample otherwise."""
+    """The array of another field of the batch, with zeros, empty texts or no rows where `field` is null in the record, which would be a bad sample otherwise. A ValidField says where that is.
+
+    Null boxes are none, and what belongs to them has no rows either: ZerosWhereNull("boxes", BoxesField()). Labels, points or masks that alone are null are zeros for each box.
+
+    Args:
+        field: of the record; that of `array`, where it has one.
+        array: a CopyField, IntegerField, ImageField, TextField, PythonField, MaskField, PictureField, BoxesField, BoxRowsField, PointsField or InstanceMasksField.
+    """
 
     field: str
-    array: ImageField | IntegerField | CopyField | TextField | PythonField
+    array: ImageField | IntegerField | CopyField | TextField | PythonField | MaskField | PictureField | BoxesField | BoxRowsField | PointsField | InstanceMasksField
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,6 +319,15 @@ class PythonField:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", dtype_word(self.dtype))
+
+
+def with_shapes(field: Any, dataset: Any) -> Any:
+    """`field` as the loader takes it: a CopyField says its shape, also inside of ZerosWhereNull."""
+    if isinstance(field, CopyField):
+        return field.in_records(dataset)
+    if isinstance(field, ZerosWhereNull):
+        return replace(field, array=with_shapes(field.array, dataset))
+    return field
 
 
 BatchField = (

@@ -13,8 +13,10 @@ from typing import Any, Protocol
 from . import _ffkit
 from ._errors import add_note
 from ._samples import FieldSpec
-from ._hugging_face import Changes, StoredPictures, stored_iterable, stored_pictures
+from ._datasets.hugging_face import Changes, StoredPictures, stored_iterable, stored_pictures
+from ._datasets.picture_files import FilePictures, file_pictures, names_of_classes, num_large_pictures
 from ._convert_options import Order, PictureOptions, Pixels, Progress, ProgressBar, Unpack
+from ._stores import StorageOptions
 from ._summary import SplitSummary
 from .writer import Writer
 
@@ -44,6 +46,7 @@ def from_torch(
     shard_size: int | str = "256M",
     zstd: int = 0,
     max_record: int | str = "256M",
+    storage_options: StorageOptions | None = None,
     **pictures: Unpack[PictureOptions],
 ) -> SplitSummary:
     """Writes dataset[0], dataset[1], ... as one split, through Writer. `dataset` has __len__ and __getitem__: torch's, torchvision's, Hugging Face's.
@@ -51,13 +54,14 @@ def from_torch(
     Args:
         dataset: gives dicts, or tuples whose values are `fields`. Of a Hugging Face data set pictures are taken as the bytes they are stored as. Where
             dataset[i] gives another picture, turned by its EXIF data or of the mode of Image(mode=), that one is encoded, and a warning has the counts.
-            With set_transform() the data set is taken as it comes. Others that open pictures themselves, such as torchvision's ImageFolder, give pixels, which are
-            encoded anew: ffkit.convert.folder() keeps the files' bytes and is much faster.
+            With set_transform() the data set is taken as it comes. Of torchvision's data sets that have loader=, and no transform, the files keep their bytes, too.
+            Others give pixels, which are encoded anew as `pixels` says; a warning counts large ones.
         dst, split: where it is written; other splits of the data set are left alone.
         fields: names for the values of tuples.
         to_sample: makes the dict of fields of what the data set gives; runs where the data set does. Overrides `fields`.
-        schema, pixels, threads, shard_size, zstd, max_record, pictures: as in Writer.
-        classes: names of the classes; None: dataset.classes, or those of Hugging Face's ClassLabel, when there are some.
+        schema, pixels, threads, shard_size, zstd, max_record, storage_options, pictures: as in Writer.
+        classes: names of the classes; None: dataset.classes, .categories or .all_categories, also of what a Subset or ConcatDataset is made of, or those of
+            Hugging Face's ClassLabel, when there are some.
         order, seed: "shuffled": splits whose name begins with "train" in the order of ffkit's permutation of this seed; "source": as they are.
         num_workers: processes that call dataset[i]; 0: this thread does. The records and their order are the same. Processes and not threads, since
             map-style data sets are written for torch's workers: many hold an open file or a random state that two threads must not share, and
@@ -69,18 +73,19 @@ def from_torch(
     if len(dataset) == 0:
         raise ValueError("the data set is empty; a split needs at least one record")
     stored, found = stored_pictures(dataset)
-    given = classes if classes is not None else found if found is not None else getattr(dataset, "classes", None)
+    given = classes if classes is not None else found if found is not None else names_of_classes(dataset)
+    pictures_of_files = stored if stored is not None or to_sample is not None else file_pictures(dataset)
     kind = type(dataset)
     is_shuffled = order == "shuffled" and split.startswith("train")
     indices: Sequence[int] = _ffkit.permutation(len(dataset), seed) if is_shuffled else range(len(dataset))
     # Before the writer, whose threads a forked worker would not have.
-    samples = _samples(_Samples(dataset, stored, tuple(fields), to_sample), indices, num_workers)
+    samples = _samples(_Samples(dataset, pictures_of_files, tuple(fields), to_sample), indices, num_workers)
     writer = Writer(
         dst, split, schema, classes=[str(name) for name in given or ()], source={"kind": "dataset", "path": f"{kind.__module__}.{kind.__qualname__}"},
         pixels=pixels, threads=threads, shard_size=shard_size, zstd=zstd, max_record=max_record, seed=seed,
-        _options={"order": "shuffled", "seed": str(seed)} if is_shuffled else {}, **pictures,
+        storage_options=storage_options, _options={"order": "shuffled", "seed": str(seed)} if is_shuffled else {}, **pictures,
     )  # fmt: skip
-    return _write_all(writer, split, samples, len(dataset), progress)
+    return _write_all(writer, split, samples, len(dataset), progress, pixels)
 
 
 def from_iterable(
@@ -99,6 +104,7 @@ def from_iterable(
     shard_size: int | str = "256M",
     zstd: int = 0,
     max_record: int | str = "256M",
+    storage_options: StorageOptions | None = None,
     **pictures: Unpack[PictureOptions],
 ) -> SplitSummary:
     """Writes what `samples` gives, in its order, as one split, through Writer: a generator, a list, torch's or Hugging Face's IterableDataset, a loader.
@@ -108,21 +114,21 @@ def from_iterable(
     Args:
         samples: gives dicts, or tuples whose values are `fields`; not batches. Of Hugging Face's IterableDataset pictures are taken as from_torch() takes them.
         num_samples: how many there will be, for the progress; None: len(samples), where it has one.
-        dst, split, fields, to_sample, schema, classes, progress, pixels, threads, shard_size, zstd, max_record, pictures: as in from_torch().
+        dst, split, fields, to_sample, schema, classes, progress, pixels, threads, shard_size, zstd, max_record, storage_options, pictures: as in from_torch().
 
     Raises: what `samples` raises, with a note that says at which sample; and what Writer raises. Then nothing stays.
     """
     if isinstance(samples, (str, bytes, Mapping)) or not hasattr(samples, "__iter__"):
         raise TypeError(f"samples is {type(samples).__qualname__}; expected what gives samples in a loop, such as a generator (called, where it is a function)")
     stored, found = stored_iterable(samples)
-    given = classes if classes is not None else found if found is not None else getattr(samples, "classes", None)
+    given = classes if classes is not None else found if found is not None else names_of_classes(samples)
     kind = type(samples)
     total = num_samples if num_samples is not None else len(samples) if isinstance(samples, Sized) else 0
     writer = Writer(
         dst, split, schema, classes=[str(name) for name in given or ()], source={"kind": "iterable", "path": f"{kind.__module__}.{kind.__qualname__}"},
-        pixels=pixels, threads=threads, shard_size=shard_size, zstd=zstd, max_record=max_record, **pictures,
+        pixels=pixels, threads=threads, shard_size=shard_size, zstd=zstd, max_record=max_record, storage_options=storage_options, **pictures,
     )  # fmt: skip
-    return _write_all(writer, split, _in_turn(stored, tuple(fields), to_sample), total, progress)
+    return _write_all(writer, split, _in_turn(stored, tuple(fields), to_sample), total, progress, pixels)
 
 
 def from_grain(dataset: Any, dst: str | os.PathLike[str], **options: Any) -> SplitSummary:
@@ -245,7 +251,7 @@ def from_dataset_dict(splits: Mapping[str, Any], dst: str | os.PathLike[str], **
     return summaries
 
 
-def _write_all(writer: Writer, split: str, samples: Iterator[tuple[Mapping[str, object], Changes]], num_samples: int, progress: Progress) -> SplitSummary:
+def _write_all(writer: Writer, split: str, samples: Iterator[tuple[Mapping[str, object], Changes]], num_samples: int, progress: Progress, pixels: Pixels) -> SplitSummary:
     bar = ProgressBar(progress)
     changes = Changes()
     try:
@@ -255,6 +261,12 @@ def _write_all(writer: Writer, split: str, samples: Iterator[tuple[Mapping[str, 
                 changes.add(changed)
     finally:
         bar.close()
+    if changes.num_pixels > 0:
+        warnings.warn(
+            f"{split}: the data set gives {changes.num_pixels} pictures as pixels, which are stored as {'PNGs, larger than JPEG files' if pixels == 'png' else pixels}. "
+            "Data sets of torchvision with loader= and no transform keep the files' bytes, and so do ffkit.File(path) in a sample and ffkit.convert.folder()",
+            stacklevel=3,
+        )
     if text := str(changes):
         warnings.warn(f"{split}: not all pictures keep the bytes they are stored as: {text}, as in dataset[i], and encoded anew", stacklevel=3)
     return writer.summary
@@ -293,9 +305,9 @@ class _Samples:
     """The data set as torch's workers see it: picklable, and with samples that are dicts, and what was changed of their pictures."""
 
     def __init__(
-        self, dataset: MapDataset, stored: StoredPictures | None, fields: tuple[str, ...], to_sample: Callable[[Any], Mapping[str, object]] | None
+        self, dataset: MapDataset, stored: StoredPictures | FilePictures | None, fields: tuple[str, ...], to_sample: Callable[[Any], Mapping[str, object]] | None
     ) -> None:
-        self.dataset: MapDataset | StoredPictures = dataset if stored is None else stored
+        self.dataset: MapDataset | StoredPictures | FilePictures = dataset if stored is None else stored
         self.fields = fields
         self.to_sample = to_sample
 
@@ -304,7 +316,9 @@ class _Samples:
 
     def __getitem__(self, index: int) -> tuple[Mapping[str, object], Changes]:
         try:
-            item, changes = self.dataset.get(index) if isinstance(self.dataset, StoredPictures) else (self.dataset[index], Changes())
+            item, changes = self.dataset.get(index) if isinstance(self.dataset, (StoredPictures, FilePictures)) else (self.dataset[index], Changes())
+            if self.to_sample is None and not isinstance(self.dataset, StoredPictures):
+                changes.num_pixels += num_large_pictures(item)
             if self.to_sample is not None:
                 return self.to_sample(item), changes
         except Exception as error:

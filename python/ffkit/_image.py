@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Callable, Iterable, Literal, Sequence
 
 from ._samples import DtypeObject, dtype_word
-from ._transforms import Color, Compose, RandomCrop, RandomResizedCrop, Resize, ResizeCenterCrop, ResizeCrop, ScalePad, Size
+from ._transforms import Color, Compose, RandomCrop, RandomResizedCrop, Resize, ResizeCenterCrop, ResizeCrop, ScalePad, Size, name_parameters
 
 Range = float | tuple[float, float]  # a strength, or (low, high)
 Dtype = Literal["u8", "u16", "i32", "f16", "bf16", "f32", "uint8", "uint16", "int32", "float16", "bfloat16", "float32"] | DtypeObject
@@ -75,13 +75,13 @@ class GaussianBlur:
     """A blur by one of two kernels, whose standard deviation is drawn for each picture.
 
     Args:
+        kernel_size: an odd number of 1 .. 255: torchvision's GaussianBlur(kernel_size, sigma), where a value may differ by 1 if the true one is within 1/2000 of a half. 0: Pillow's
+            ImageFilter.GaussianBlur(sigma), as SimCLR, MoCo v2 and DINO use it, to the bit.
         sigma: pixels, or (low, high), in 0 .. 100; with a kernel_size more than 0.
-        kernel_size: 0: Pillow's ImageFilter.GaussianBlur(sigma), as SimCLR, MoCo v2 and DINO use it, to the bit. An odd number of 1 .. 255: torchvision's GaussianBlur(kernel_size,
-            sigma), where a value may differ by 1 if the true one is within 1/2000 of a half.
     """
 
+    kernel_size: int | tuple[int, int] = 0
     sigma: float | tuple[float, float] = (0.1, 2.0)
-    kernel_size: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,9 @@ class AutoContrast:
 
 @dataclass(frozen=True, slots=True)
 class Grayscale:
-    """torchvision's Grayscale(3): the luma in all three channels."""
+    """torchvision's Grayscale(3): the luma in all three channels. One channel, Grayscale() there, is `channels=1` of the picture here."""
+
+    num_output_channels: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +181,7 @@ def RandomAutocontrast(p: float = 0.5) -> Apply:  # noqa: N802
 
 
 def RandomGrayscale(p: float = 0.1) -> Apply:  # noqa: N802
-    return Apply(p, Grayscale())
+    return Apply(p, Grayscale(3))
 
 
 def RandomInvert(p: float = 0.5) -> Apply:  # noqa: N802
@@ -211,16 +213,19 @@ class RandomErasing:
     """torchvision's RandomErasing, of the finished, normalised sample.
 
     Args:
-        probability: of erasing a rectangle.
+        p: probability of erasing a rectangle.
         scale: its share of the image's area, (low, high).
         ratio: height / width, (low, high).
         value: in units of the output, or "random": from the standard normal distribution (not for u8).
     """
 
-    probability: float = 0.5
+    p: float = 0.5
     scale: tuple[float, float] = (0.02, 0.33)
     ratio: tuple[float, float] = (0.3, 3.3)
     value: float | Literal["random"] = 0.0
+
+
+name_parameters((ColorJitter, RandAugment, TrivialAugmentWide, AutoAugment, GaussianBlur, Solarize, Posterize, Grayscale, AdjustSharpness, Apply, OneOf, RandomErasing))
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,11 +250,11 @@ class ImageOptions:
         augment: in this order, 16 of a kind at most.
         erasing: of the finished sample.
         dtype: "f32", "f16", "bf16" or "u8"; "u16" or "i32" for maps of labels and depths. Pictures of 16 bits a channel (PNG, PGM, PPM) keep them with all but
-            "u8", which has the high bytes, and without `augment`, ScalePad and Compose, which are made for bytes. With floats their values count as value / 65535.
+            "u8", which has the high bytes. With floats their values count as value / 65535, and what is made for bytes makes a bad sample of them: `augment`, ScalePad, and a bilinear or bicubic turn.
         layout: "nchw" for [N, 3, H, W], "nhwc" for [N, H, W, 3] (which `permute(0, 3, 1, 2)` makes torch's channels_last).
         normalize: (pixel / 255 - mean) / std; False: pixel / 255. None: as dtype is; u8, u16 and i32 are never normalised: they have the values of the file.
         mean, std: of each channel, or of all.
-        channels: 3, or 1: grey, Pillow's convert("L") of the finished colours, [N, 1, H, W]; with one mean and std: ImageOptions(Resize(28), mean=0.1307, std=0.3081, channels=1). A picture of 16 bits in
+        channels: 3, or 1: grey, Pillow's convert("L") of the finished colours, [N, 1, H, W]; with one mean and std: ImageOptions(Resize((28, 28)), mean=0.1307, std=0.3081, channels=1). A picture of 16 bits in
             colours is a bad sample then.
     """
 

@@ -17,7 +17,7 @@ from . import _share
 from ._batch import Arrays, Batch, Facts, array_converter, pinned_allocator, resolve_arrays
 from ._dataset import Dataset, PathLike, dataset_of, mixture_of, numbers_of, plain_numbers
 from ._errors import LOADER_OF_TORCH, InvalidArgumentError, names_arguments
-from ._fields import BatchField
+from ._fields import BatchField, with_shapes
 from ._image import Augmentation, Dtype, ImageOptions, Layout, Mixing, RandomErasing, Transform, ViewSpec
 from ._torchvision import image_options_of, view_of
 from ._transforms import RandomResizedCrop
@@ -59,7 +59,7 @@ class IO:
 class Loader:
     """Batches of decoded samples from a Dataset.
 
-        loader = ffkit.Loader(ds, batch_size=256, image=ffkit.RandomResizedCrop(224))
+        loader = ffkit.Loader(ds, batch_size=256, image=ffkit.RandomResizedCrop(224, flip_probability=0.5))
         for epoch in range(loader.epoch, 90):
             for batch in loader:                                   # an epoch
                 images, labels = batch["image"], batch["label"]    # [256, 3, 224, 224] f32, [256] i64
@@ -112,7 +112,8 @@ class Loader:
         mixture: of a `Dataset.chain()`, with order "shuffle": a weight for each data set, or "equal" for equal shares, the smaller ones repeated as often as the largest
             needs. Each epoch has exact counts of each, and `batch.source` says which data set a sample is of.
         share_randomness: all records of a group draw the same random numbers.
-        bad_samples: "fail", or "skip": another record takes the place; `Batch.replacements` names both.
+        bad_samples: "fail", or "skip": another record takes the place; `Batch.replacements` names both. With order "sequential" and tail "exact" or "balanced", where each record
+            counts once, it is left out instead, and `Batch.left_out` names it. The number of batches stays; a batch of bad records alone has no sample.
 
         How fast, and with how much memory:
 
@@ -203,7 +204,7 @@ class Loader:
             image_field = None
         options = image_options_of("image", RandomResizedCrop() if image is None else image, given if views is None else {})
         views_given = [view_of(name, view, given) for name, view in (views or {}).items()]
-        fields = dict(fields or {})
+        fields = {name: with_shapes(field, dataset) for name, field in (fields or {}).items()}
         mixing = mixing or Mixing()
         self._arrays = resolve_arrays(arrays)
         self._dataset = dataset
@@ -490,7 +491,7 @@ class _Loop(Iterator[Batch]):
 
 
 def _close_all() -> None:
-    # The threads of a loader must not outlive the interpreter, whose objects they may use.
+    _ffkit.end_store_requests()  # and no thread may outlive the interpreter
     for loader in list(_open_loaders):
         loader.close()
 

@@ -57,6 +57,29 @@ class File:
             return file.read()
 
 
+class FileBytes(bytes):
+    """A file of a record that was made from another one, such as a picture that was resized. A Writer keeps of which, as long as the record has all of them."""
+
+    made_from: tuple[bytes, int]  # a sum of the files that the record was made from, and how many it has
+
+
+def with_content(record: dict[str, Any], content: bytes) -> dict[str, Any]:
+    """The record with the sum that its shard keeps, of zeros or empty where the record tells it."""
+    if not any(content):
+        return record
+    num_files = sum(isinstance(item, bytes) for value in record.values() for item in (value if isinstance(value, list) else [value]))
+
+    def made(value: Any) -> Any:
+        if isinstance(value, list):
+            return [made(item) for item in value]
+        if isinstance(value, bytes):
+            value = FileBytes(value)
+            value.made_from = (content, num_files)
+        return value
+
+    return {name: made(value) for name, value in record.items()}
+
+
 FieldSpec: TypeAlias = str | Field
 """A field's type as text, such as "image" or "tensor[f32]", or as Dataset.schema has it."""
 
@@ -73,6 +96,22 @@ class FieldType:
 
     def as_tuple(self) -> tuple[str, str, str, bool, str]:
         return (self.name, self.type, self.dtype, self.column, self.item)
+
+
+@dataclass
+class LeftOut:
+    """Items of lists that are None, or have None inside: they are left out of their records, which stay."""
+
+    num_items: int = 0
+    first: str = ""
+
+    def add(self, name: str, num_items: int) -> None:
+        self.first = self.first or name
+        self.num_items += num_items
+
+    def __str__(self) -> str:
+        one = self.num_items == 1
+        return f"{self.num_items} {'item' if one else 'items'} of lists {'was' if one else 'were'} None, or had None inside, and {'was' if one else 'were'} left out; the first in field '{self.first}'"
 
 
 def parse_schema(schema: Mapping[str, FieldSpec]) -> list[FieldType]:
@@ -93,15 +132,31 @@ def infer_schema(sample: Mapping[str, object]) -> list[FieldType]:
     return fields
 
 
-def prepare_sample(fields: Sequence[FieldType], sample: Mapping[str, object]) -> list[Any]:
-    """The values of `sample` in the order of `fields`, as sample_values.cpp takes them. Fields that it lacks are null. Raises TypeError or
+def prepare_sample(fields: Sequence[FieldType], sample: Mapping[str, object], left_out: LeftOut) -> list[Any]:
+    """The values of `sample` in the order of `fields`, as sample_values.cpp takes them. Fields that it lacks are null. `left_out` counts what goes. Raises TypeError or
     ValueError, with the field's name, for a value that is not what the schema says."""
     if len(sample) > len(fields) or any(field.name not in sample for field in fields):
         known = {field.name for field in fields}
         unknown = [name for name in sample if name not in known]
         if unknown:
             raise ValueError(f"the sample has a field '{unknown[0]}', which the schema lacks; its fields are {', '.join(sorted(known))}")
-    return [None if (value := sample.get(field.name)) is None else _prepare(field, field.type, value) for field in fields]
+    values = []
+    for field in fields:
+        value = sample.get(field.name)
+        if isinstance(value, (list, tuple)):
+            kept = _without_nulls(value)
+            if len(kept) < len(value):
+                left_out.add(field.name, len(value) - len(kept))
+            value = kept
+        values.append(None if value is None else _prepare(field, field.type, value))
+    return values
+
+
+def _without_nulls(values: Sequence[Any]) -> Sequence[Any]:
+    def has_null(value: Any) -> bool:
+        return value is None or (isinstance(value, (list, tuple)) and any(map(has_null, value)))
+
+    return [value for value in values if not has_null(value)] if any(map(has_null, values)) else values
 
 
 def _refuse_name_of_picture(field: FieldType, value: object) -> None:
@@ -168,6 +223,7 @@ def _infer_field(name: str, value: object) -> FieldType:
 
 
 def _infer_list(name: str, values: Sequence[object]) -> FieldType:
+    values = _without_nulls(values)
     if not values:
         raise ValueError(f"field '{name}': an empty list does not tell what it is a list of; give a schema, such as {{'{name}': 'list[image]'}}")
     if all(isinstance(value, (bool, int, float, list, tuple, np.bool_, np.number)) for value in values):
@@ -237,13 +293,23 @@ def _prepare_picture(field: FieldType, value: Any) -> Any:
         return _pixels_of_pil(field, value)
     if (array := _as_array(value)) is None:
         raise TypeError(f"field '{field.name}' is a picture; got {_type_name(value)}, expected its encoded bytes, ffkit.File(path), a PIL image or an array u8 [H, W, 3]")
-    if array.dtype != np.uint8 or array.ndim not in (2, 3) or (array.ndim == 3 and array.shape[2] not in (1, 3)) or 0 in array.shape:
-        raise ValueError(
-            f"field '{field.name}' is a picture; got an array {array.dtype} {list(array.shape)}, expected uint8 of [H, W, 3], [H, W, 1] or [H, W]"
-        )
-    if array.ndim == 2:
-        array = array[:, :, np.newaxis]
-    return ("pixels", np.ascontiguousarray(np.broadcast_to(array, (*array.shape[:2], 3))))
+    if 0 not in array.shape:
+        if array.dtype == np.uint8 and array.ndim == 3 and array.shape[2] == 3:
+            return ("pixels", np.ascontiguousarray(array))
+        if array.dtype.kind in "bui" and (array.ndim == 2 or (array.ndim == 3 and 1 in (array.shape[0], array.shape[2]))):
+            return _numbers(field, array.reshape(array.shape[1:] if array.shape[0] == 1 and array.ndim == 3 else array.shape[:2]))
+    raise ValueError(
+        f"field '{field.name}' is a picture; got an array {array.dtype} {list(array.shape)}, expected uint8 of [H, W, 3], or whole numbers of [H, W], [1, H, W] or [H, W, 1]"
+    )
+
+
+def _numbers(field: FieldType, array: Any) -> Any:
+    """One channel [H, W], whose numbers are kept: a grey PNG of 8 or 16 bits."""
+    low, high = int(array.min()), int(array.max())
+    if low < 0 or high > 65535:
+        raise ValueError(f"field '{field.name}': a picture of one channel has numbers of 0 .. 65535; got {low} .. {high}. Store others as a tensor: {{'{field.name}': 'tensor[i32]'}}")
+    is_wide = high > 255 or array.dtype in (np.uint16, np.int16)
+    return ("numbers", np.ascontiguousarray(array, np.uint16 if is_wide else np.uint8))
 
 
 def is_picture(value: object) -> bool:
@@ -257,7 +323,13 @@ def _pixels_of_pil(field: FieldType, image: Any) -> Any:
         file = io.BytesIO()
         image.save(file, "PNG")  # of 16 bits
         return file.getvalue()
-    if image.mode in ("I", "F") or image.mode.startswith("I;"):
+    if image.mode == "P":
+        file = io.BytesIO()
+        image.save(file, "PNG")  # its numbers and its palette
+        return ("numbers", file.getvalue())
+    if image.mode in ("1", "L", "I"):
+        return _numbers(field, np.asarray(image))
+    if image.mode == "F" or image.mode.startswith("I;"):
         raise ValueError(f"field '{field.name}': a picture of mode {image.mode} has more than 8 bits; store it as a tensor: np.asarray(image)")
     return ("pixels", np.ascontiguousarray(image if image.mode == "RGB" else image.convert("RGB")))
 

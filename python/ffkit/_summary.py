@@ -1,10 +1,17 @@
-"""What a conversion or a copy has written, and what interrupted ones have left."""
+"""What a conversion or a copy has written, what interrupted ones have left, and what is done to finished data sets."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeAlias
+
+from . import _ffkit
+from ._convert_options import Progress, ProgressBar, listed_ids, warn
+from ._stores import StorageOptions, both_placed, placed
+
+Path: TypeAlias = str | os.PathLike[str]
 
 
 @dataclass(frozen=True)
@@ -22,6 +29,18 @@ class SplitSummary:
     """Identifies the content; empty in an estimate."""
     totals: Mapping[str, int] = field(default_factory=dict)
     """Of text: numbers of documents, tokens, bytes and empty documents."""
+
+
+@dataclass(frozen=True)
+class Removed:
+    """What ffkit.convert.remove() has done."""
+
+    splits: tuple[SplitSummary, ...]
+    """Those that were changed, as they are now."""
+    num_removed: int
+    """Records."""
+    not_found: tuple[str, ...]
+    """Ids that no record has."""
 
 
 @dataclass(frozen=True)
@@ -117,3 +136,94 @@ class Leftovers:
     """Files that manifests name, and manifests; they stay."""
     notes: tuple[str, ...]
     """What could not be looked for, a sentence each."""
+
+
+def remove(data: Path, ids: Path | Iterable[str], *, on_note: Callable[[str], object] | None = None) -> Removed:
+    """Removes the records with these ids from a data set, and their bytes from its files: shards that have such records are written anew, and each
+    split's manifest is replaced in one step. A kill leaves each split as it was or as it is to be; the same call then removes what is left over.
+
+    Record numbers and the fingerprint change. What other data sets have of the records stays there.
+
+    Args:
+        data: the folder of a data set.
+        ids: the records' field `id`: the path of a text file with one on each line, or the ids themselves.
+        on_note: is called with sentences that the user should know; by default they are warnings.
+
+    Raises:
+        ffkit.NotFoundError: no record has such an id.
+        ffkit.InvalidArgumentError: all records of a split would go; records have no ids, or refer to each other by number; another process changes the folder.
+        ffkit.UnsupportedError: data is in a store.
+    """
+    file = os.fspath(ids) if isinstance(ids, (str, os.PathLike)) else None
+    given = [] if file is not None else listed_ids("ids", ids)
+    splits, num_removed, not_found = _ffkit.remove_records(os.fspath(data), file or "", given, file is not None, on_note or warn)
+    return Removed(tuple(SplitSummary(**split) for split in splits), num_removed, tuple(not_found))
+
+
+def copy(
+    src: Path,
+    dst: Path,
+    *,
+    splits: str | Sequence[str] | None = None,
+    threads: int = 4,
+    resume: bool = False,
+    progress: Progress = True,
+    on_note: Callable[[str], object] | None = None,
+    storage_options: StorageOptions | None = None,
+    source_storage_options: StorageOptions | None = None,
+) -> CopySummary:
+    """Copies a finished data set, or one of its splits, between folders and stores. Each shard is compared with its checksums while it passes.
+
+    dst becomes what src is, and has the marker of an unfinished data set until the copy is whole. Shards that are there already, and equal, are
+    not copied again.
+
+    Args:
+        src: folder or address of a data set, or of one of its splits.
+        dst: a folder, s3://... or gs://...
+        splits: copies these of a data set's splits; None: all.
+        threads: shards that are copied at once, 1 to 64; each takes up to 100 MiB of memory.
+        resume: goes on with the same copy, which has ended early; begins where there is none.
+        progress, on_note, storage_options, source_storage_options: as of a conversion.
+
+    Raises:
+        ffkit.CorruptError: a shard of src is damaged; it does not appear in dst.
+        ffkit.InvalidArgumentError: src is not finished; dst holds other data, or another process writes there.
+        ffkit.NotFoundError: there is no such data set or split.
+        ffkit.UnsupportedError: nothing can be written to such a place.
+    """
+    src, dst = both_placed(src, dst, storage_options, source_storage_options)
+    bar = ProgressBar(progress, "records")
+    chosen = [splits] if isinstance(splits, str) else [*(splits or [])]
+    try:
+        return CopySummary(**_ffkit.copy(os.fspath(src), os.fspath(dst), chosen, threads, resume, bar.callback, on_note or warn))
+    finally:
+        bar.close()
+
+
+def find_leftovers(place: Path, *, storage_options: StorageOptions | None = None) -> Leftovers:
+    """What interrupted conversions and copies have left in a folder or a store: of a data set, or of one of its splits. Changes nothing.
+
+    Raises:
+        ffkit.NotFoundError: there is nothing at all.
+        ffkit.UnsupportedError: the store has no lists, as web servers.
+    """
+    found, others, num_in_manifests, notes = _ffkit.find_leftovers(os.fspath(placed(place, storage_options)))
+    return Leftovers(tuple(Leftover(*leftover) for leftover in found), tuple(others), num_in_manifests, tuple(notes))
+
+
+def remove_leftovers(
+    place: Path, *, unfinished: bool = False, on_note: Callable[[str], object] | None = None, storage_options: StorageOptions | None = None
+) -> tuple[int, int]:
+    """Removes what find_leftovers() finds, but for what a process is making. Returns the number of files and uploads removed, and their bytes.
+
+    Args:
+        place: folder or address of a data set, or of one of its splits.
+        unfinished: removes also the shards and markers of data sets that are not finished, which resume=True would go on with.
+        on_note: is called with sentences that the user should know; by default they are warnings. In a store, whether a process of another machine
+            is alive takes half a minute to tell, of which there is one.
+
+    Raises:
+        ffkit.InvalidArgumentError: with `unfinished`, a process is writing to the data set, which is in a store.
+        As find_leftovers().
+    """
+    return _ffkit.remove_leftovers(os.fspath(placed(place, storage_options)), unfinished, on_note or warn)

@@ -44,7 +44,6 @@ from ._transforms import (
     RandomZoomOut,
     Resize,
     ResizeCenterCrop,
-    ResizeShortSide,
     ScaleJitter,
     Step,
 )
@@ -66,7 +65,7 @@ def image_options_of(what: str, image: Any, given: Mapping[str, Any]) -> ImageOp
     """The ImageOptions that `image` is, or those of a transform with what else was given."""
     if isinstance(image, ImageOptions) and given:
         raise InvalidArgumentError(f"{', '.join(given)} belong into the ImageOptions; give them there, or a transform as {what}")
-    if type(image).__module__.startswith("torchvision."):
+    if _is_theirs(image):
         if given:
             raise InvalidArgumentError(f"{', '.join(given)} must be left out: torchvision's transforms as {what} say all of the picture")
         return image_options(image)
@@ -90,9 +89,14 @@ def view_of(name: str, view: Any, given: Mapping[str, Any]) -> tuple[str, ImageO
     return name, image_options_of(f"view '{name}'", image, given), copies
 
 
+def _is_theirs(transform: Any) -> bool:
+    return type(transform).__module__.startswith(("torchvision.", "torch.nn.modules.container"))
+
+
 def _steps(transform: Any) -> list[Any]:
-    if type(transform).__name__ == "Compose" and hasattr(transform, "transforms"):
-        return [step for part in transform.transforms for step in _steps(part)]
+    name = type(transform).__name__
+    if name == "Sequential" or (name == "Compose" and hasattr(transform, "transforms")):
+        return [step for part in (transform if name == "Sequential" else transform.transforms) for step in _steps(part)]
     return [transform]
 
 
@@ -121,9 +125,9 @@ def _size(value: Any) -> int | tuple[int, int]:
 
 def _fill(step: Any) -> Color:
     fill = getattr(step, "fill", 0)
-    if isinstance(fill, dict):  # transforms.v2 keeps it by type of input
-        _require(len({repr(v) for v in fill.values()}) <= 1, f"its fill is {fill}")
-        fill = next(iter(fill.values()), 0)
+    if isinstance(fill, dict):  # transforms.v2 keeps it by type of input; a MaskField has its own
+        of_pictures = [value for kind, value in fill.items() if getattr(kind, "__name__", "") == "Image"]
+        fill = (of_pictures or [fill.get("others", next(iter(fill.values()), 0))])[0]
     if fill is None:
         return 0
     if isinstance(fill, (int, float)):
@@ -140,6 +144,12 @@ def _filter(step: Any) -> Any:
     value = getattr(step.interpolation, "value", step.interpolation)
     _require(value in ("nearest", "bilinear", "bicubic"), f"its interpolation is {value}, not nearest, bilinear or bicubic")
     return value
+
+
+def _list(values: Any) -> tuple[float, ...]:
+    """A number or several, of Python's, NumPy's or torch's."""
+    values = values.tolist() if hasattr(values, "tolist") else values
+    return tuple(map(float, values)) if isinstance(values, (list, tuple)) else (float(values),)
 
 
 def _range(values: Any) -> tuple[float, float]:
@@ -160,7 +170,7 @@ def _center(step: Any) -> tuple[float, float] | None:
 
 
 _SAME_SIZE = (RandomHorizontalFlip, RandomVerticalFlip, RandomRotation, RandomAffine, RandomPerspective, Pad)
-_ANY_SIZE = (RandomZoomOut, RandomIoUCrop, ScaleJitter, RandomShortestSize, ResizeShortSide)
+_ANY_SIZE = (RandomZoomOut, RandomIoUCrop, ScaleJitter, RandomShortestSize)
 
 
 class _Reader:
@@ -184,9 +194,8 @@ class _Reader:
                 raise _NoCounterpart("ffkit has none like it")
             read(step)
         except _NoCounterpart as reason:
-            raise UnsupportedError(
-                f"{name} in these transforms has no exact counterpart: {reason}; leave it out, do it on the batch, or write it as an ffkit.PythonAugmentation"
-            ) from None
+            remedy = "" if ";" in str(reason) else "; leave it out, do it on the batch, or write it as an ffkit.PythonAugmentation"
+            raise UnsupportedError(f"{name} in these transforms has no exact counterpart: {reason}{remedy}") from None
 
     def geometry(self, step: Step) -> None:
         _require(not self.is_within, "it is geometry, and ffkit's Apply and OneOf are for augmentations of colours")
@@ -199,21 +208,21 @@ class _Reader:
         _require(not self.is_grey, "it comes after Grayscale of one channel, and ffkit makes grey of finished colours; put it before")
 
     def pixels(self) -> None:
-        _require(not self.is_tensor, "it comes after the conversion to a tensor; put it before")
+        _require(not self.is_float, "it comes after the conversion to floats; put it before")
 
     def read_RandomResizedCrop(self, step: Any) -> None:
-        self.geometry(RandomResizedCrop(_size(step.size), tuple(step.scale), tuple(step.ratio), 0.0, scaled_decode=False, interpolation=_interpolation(step)))
+        self.geometry(RandomResizedCrop(_size(step.size), tuple(step.scale), tuple(step.ratio), _interpolation(step), scaled_decode=False))
 
     def read_Resize(self, step: Any) -> None:
-        interpolation = _interpolation(step)
-        if isinstance(step.size, int) or len(step.size) == 1:
-            self.geometry(ResizeShortSide(_pair(step.size)[0], getattr(step, "max_size", None), interpolation))
-        else:
-            self.geometry(Resize(_size(step.size), interpolation))
+        size: int | tuple[int, int] | None = None
+        if step.size is not None:
+            sides = [int(side) for side in ([step.size] if isinstance(step.size, int) else step.size)]
+            size = sides[0] if len(sides) == 1 else (sides[0], sides[1])
+        self.geometry(Resize(size, _interpolation(step), getattr(step, "max_size", None)))
 
     def read_CenterCrop(self, step: Any) -> None:
         last = self.steps[-1] if self.steps else None
-        if isinstance(last, ResizeShortSide) and last.max_size is None:
+        if isinstance(last, Resize) and isinstance(last.size, int) and last.max_size is None:
             self.steps[-1] = ResizeCenterCrop(last.size, _size(step.size), last.interpolation)
             self.colours()
         else:
@@ -221,7 +230,7 @@ class _Reader:
 
     def read_RandomCrop(self, step: Any) -> None:
         _require(getattr(step, "padding_mode", "constant") == "constant", f"its padding_mode is {getattr(step, 'padding_mode', None)}")
-        self.geometry(RandomCrop(_size(step.size), _padding(step.padding or 0), _fill(step), 0.0))
+        self.geometry(RandomCrop(_size(step.size), _padding(step.padding or 0), bool(step.pad_if_needed), _fill(step)))
 
     def read_RandomHorizontalFlip(self, step: Any) -> None:
         self.geometry(RandomHorizontalFlip(float(step.p)))
@@ -231,14 +240,11 @@ class _Reader:
 
     def read_RandomRotation(self, step: Any) -> None:
         _require(not (step.expand and step.center is not None), "it has expand and a center, which torchvision heeds in pictures and not in masks and boxes")
-        self.geometry(RandomRotation(_range(step.degrees), _filter(step), _fill(step), bool(step.expand), _center(step)))
+        self.geometry(RandomRotation(_range(step.degrees), _filter(step), bool(step.expand), _center(step), _fill(step)))
 
     def read_RandomAffine(self, step: Any) -> None:
-        shear = [float(v) for v in step.shear or (0, 0)]
-        shear_y = (shear[2], shear[3]) if len(shear) == 4 else 0.0
-        self.geometry(
-            RandomAffine(_range(step.degrees), _range(step.translate or (0, 0)), _range(step.scale or (1, 1)), _range(shear), shear_y, _filter(step), _fill(step), _center(step))
-        )
+        shear: Any = tuple(float(v) for v in step.shear or (0, 0))
+        self.geometry(RandomAffine(_range(step.degrees), _range(step.translate or (0, 0)), _range(step.scale or (1, 1)), shear, _filter(step), _fill(step), _center(step)))
 
     def read_RandomPerspective(self, step: Any) -> None:
         self.geometry(RandomPerspective(float(step.distortion_scale), float(step.p), _filter(step), _fill(step)))
@@ -248,11 +254,11 @@ class _Reader:
         self.geometry(Pad(_padding(step.padding), _fill(step)))
 
     def read_RandomZoomOut(self, step: Any) -> None:
-        self.geometry(RandomZoomOut(_range(step.side_range), float(step.p), _fill(step)))
+        self.geometry(RandomZoomOut(_fill(step), _range(step.side_range), float(step.p)))
 
     def read_RandomIoUCrop(self, step: Any) -> None:
-        scale, ratio = (step.min_scale, step.max_scale), (step.min_aspect_ratio, step.max_aspect_ratio)
-        self.geometry(RandomIoUCrop(scale, ratio, tuple(float(overlap) for overlap in step.options), int(step.trials)))
+        overlaps = tuple(float(overlap) for overlap in step.options)
+        self.geometry(RandomIoUCrop(step.min_scale, step.max_scale, step.min_aspect_ratio, step.max_aspect_ratio, overlaps, int(step.trials)))
 
     def read_ScaleJitter(self, step: Any) -> None:
         self.geometry(ScaleJitter(_size(step.target_size), _range(step.scale_range), _interpolation(step)))
@@ -288,7 +294,7 @@ class _Reader:
         low, high = (float(sigma) for sigma in step.sigma)
         _require(width == height, f"its kernel_size is {width} x {height}, not a square")
         _require(width <= 255 and high <= 100, f"its kernel_size is {width} and its sigma {high:g}; ffkit's are 255 and 100 at most")
-        self.augmentation(GaussianBlur((low, high), width))
+        self.augmentation(GaussianBlur(width, (low, high)))
 
     def read_RandomSolarize(self, step: Any) -> None:
         _require(0 <= step.threshold <= 256, f"its threshold is {step.threshold}, not of 0 .. 256")
@@ -312,7 +318,7 @@ class _Reader:
 
     def read_Grayscale(self, step: Any) -> None:
         if step.num_output_channels == 3:
-            self.augmentation(Grayscale())
+            self.augmentation(Grayscale(3))
             return
         _require(not self.is_within, "it makes one channel of some pictures alone")
         self.pixels()
@@ -358,30 +364,55 @@ class _Reader:
         self.is_tensor = self.is_float = True
 
     def read_PILToTensor(self, step: Any) -> None:
-        self.pixels()
         self.is_tensor = True
 
-    read_ToImage = read_PILToTensor
+    read_ToImage = read_ToPureTensor = read_PILToTensor
+
+    def read_nothing(self, step: Any) -> None:
+        """Of boxes and points: a BoxesField and a PointsField do it."""
+
+    read_Identity = read_ClampBoundingBoxes = read_ClampKeyPoints = read_SanitizeKeyPoints = read_nothing
+
+    def read_SanitizeBoundingBoxes(self, step: Any) -> None:
+        _require(step.min_size == 1 and getattr(step, "min_area", 1) == 1, "its min_size and min_area are not 1; leave it out, and give the BoxesField min_size=")
+
+    def read_ConvertBoundingBoxFormat(self, step: Any) -> None:
+        _require(False, "boxes are in no picture's options; leave it out, and give the BoxesField output=")
+
+    def read_RGB(self, step: Any) -> None:
+        """Pictures have three channels already."""
+        if self.is_grey:
+            self.is_grey = False
+            self.augmentation(Grayscale(3))
 
     def read_ConvertImageDtype(self, step: Any) -> None:
-        _require(self.is_tensor, "it comes before the conversion to a tensor")
-        _require(str(step.dtype) == "torch.float32", f"its dtype is {step.dtype}, not torch.float32")
-        self.is_float = True
+        self.read_dtype(step.dtype, True)
 
     def read_ToDtype(self, step: Any) -> None:
-        _require(self.is_tensor, "it comes before ToImage()")
-        _require(str(step.dtype) == "torch.float32" and step.scale, "it is not ToDtype(torch.float32, scale=True)")
-        self.is_float = True
+        dtype = step.dtype
+        if isinstance(dtype, dict):  # by type of input
+            dtype = next((value for kind, value in dtype.items() if getattr(kind, "__name__", "") == "Image"), dtype.get("others"))
+        if dtype is not None:
+            self.read_dtype(dtype, step.scale)
 
-    def read_ToPureTensor(self, step: Any) -> None:
-        _require(self.is_tensor, "it comes before ToImage()")
+    def read_dtype(self, dtype: Any, is_scaled: bool) -> None:
+        if str(dtype) == "torch.uint8" and not self.is_float:
+            return
+        _require(str(dtype) == "torch.float32", f"its dtype is {dtype}, not torch.float32")
+        _require(is_scaled or self.is_float, "it has scale=False, so values are not of 0 .. 1; give scale=True")
+        self.is_tensor = self.is_float = True
 
     def read_Normalize(self, step: Any) -> None:
         _require(self.is_float, "it does not follow the conversion to float32")
-        _require(self.normalize is None and self.erasing is None, "it is there twice, or after RandomErasing")
+        _require(self.erasing is None, "it comes after RandomErasing")
         channels = 1 if self.is_grey else 3
-        self.normalize = tuple(map(float, step.mean)), tuple(map(float, step.std))
-        _require(len(self.normalize[0]) == len(self.normalize[1]) == channels, f"its mean and std are not of {'one channel' if self.is_grey else 'three channels'}")
+        mean, std = (values * channels if len(values) == 1 else values for values in (_list(step.mean), _list(step.std)))
+        _require(len(mean) == len(std) == channels, f"its mean and std are not of {'one channel' if self.is_grey else 'three channels'}")
+        if self.normalize is not None:  # ((x - m) / s - mean) / std
+            before = self.normalize
+            mean = tuple(m + s * value for m, s, value in zip(*before, mean))
+            std = tuple(s * value for s, value in zip(before[1], std))
+        self.normalize = mean, std
 
     def read_RandomErasing(self, step: Any) -> None:
         _require(self.is_float and self.erasing is None, "ffkit erases once, at the end")
@@ -400,13 +431,17 @@ class _Reader:
             raise UnsupportedError("these transforms give pictures; end them with ToTensor(), or PILToTensor() for u8")
         transform: Any = self.steps[0] if len(self.steps) == 1 else Compose(self.steps)
         if len(self.steps) == 2 and isinstance(self.steps[0], (RandomResizedCrop, RandomCrop)) and isinstance(self.steps[1], RandomHorizontalFlip):
-            transform = replace(self.steps[0], flip_probability=self.steps[1].probability)
+            transform = replace(self.steps[0], flip_probability=self.steps[1].p)
         elif len(self.steps) == 1 and not isinstance(transform, (RandomResizedCrop, ResizeCenterCrop, Resize, RandomCrop)):
             transform = Compose(self.steps)
         last_sizes = [step for step in self.steps if not isinstance(step, _SAME_SIZE) or getattr(step, "expand", False)]
-        if not last_sizes or isinstance(last_sizes[-1], (*_ANY_SIZE, RandomRotation)):
-            name = type(last_sizes[-1]).__name__ if last_sizes else type(self.steps[-1]).__name__
-            raise UnsupportedError(f"these transforms give pictures of several sizes after {name}, which are no batch; end with a crop or resize to (height, width), such as CenterCrop")
+        last: Any = last_sizes[-1] if last_sizes else self.steps[-1]
+        if not last_sizes or isinstance(last, (*_ANY_SIZE, RandomRotation)) or (isinstance(last, Resize) and not isinstance(last.size, tuple)):
+            side = last.size or last.max_size if isinstance(last, Resize) else 224
+            raise UnsupportedError(
+                f"these transforms give pictures of several sizes after {type(last).__name__}, which are no batch; end with a crop or resize to (height, width), such as "
+                f"CenterCrop or Resize(({side}, {side}))"
+            )
         options = ImageOptions(
             transform, tuple(self.augment), self.erasing, dtype="f32" if self.is_float else "u8", normalize=self.normalize is not None, channels=1 if self.is_grey else 3
         )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from dataclasses import dataclass
-from typing import Literal, Sequence
+from typing import Any, Literal, Sequence, get_args
 
 Size = int | tuple[int, int]  # of a square, or (height, width), in pixels
+Sides = int | tuple[int, int] | tuple[int, int, int, int]  # all, (left and right, top and bottom), or (left, top, right, bottom)
 Color = int | tuple[int, int, int]  # RGB, 0 .. 255
 Interpolation = Literal["bilinear", "bicubic", "opencv_bilinear"]
 Degrees = float | tuple[float, float]  # of a strength s, (-s, s); or (low, high)
@@ -14,24 +17,24 @@ WarpFilter = Literal["nearest", "bilinear", "bicubic"]
 
 @dataclass(frozen=True, slots=True)
 class RandomResizedCrop:
-    """torchvision's RandomResizedCrop + RandomHorizontalFlip: a crop of random area and aspect ratio (log-uniform), resized to `size`.
+    """torchvision's RandomResizedCrop: a crop of random area and aspect ratio (log-uniform), resized to `size`.
 
     Args:
         size: pixels, or (height, width).
         scale: share of the image's area, (low, high) in 0 .. 1.
         ratio: width / height, (low, high).
-        flip_probability: of mirroring left and right; torchvision's RandomHorizontalFlip(0.5).
+        interpolation: "bilinear" and "bicubic" as Pillow (antialiased), "opencv_bilinear" as cv2.resize (builds with OpenCV).
+        flip_probability: of mirroring left and right as well, as a RandomHorizontalFlip behind it does.
         scaled_decode: decode JPEGs at 1/2, 1/4 or 1/8 size when the crop is still at least as large as `size` at that scale: faster for large images,
             values of 0 .. 255 differ by 1.3 in the mean where it applies. False: exactly as Pillow.
-        interpolation: "bilinear" and "bicubic" as Pillow (antialiased), "opencv_bilinear" as cv2.resize (builds with OpenCV).
     """
 
     size: Size = 224
     scale: tuple[float, float] = (0.08, 1.0)
     ratio: tuple[float, float] = (3.0 / 4.0, 4.0 / 3.0)
-    flip_probability: float = 0.5
-    scaled_decode: bool = True
     interpolation: Interpolation = "bilinear"
+    flip_probability: float = 0.0
+    scaled_decode: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,27 +48,36 @@ class ResizeCenterCrop:
 
 @dataclass(frozen=True, slots=True)
 class Resize:
-    """torchvision's Resize((height, width)): the whole image, its aspect ratio not kept."""
+    """torchvision's Resize: the whole image.
 
-    size: Size = 224
+    Args:
+        size: one number is the short side, and the aspect ratio stays: a crop must follow in a Compose. (height, width): both sides. None: max_size alone says it.
+        interpolation: as of RandomResizedCrop.
+        max_size: with a short side, the long side becomes no longer than this. Without a size it becomes this.
+    """
+
+    size: int | tuple[int, int] | None = (224, 224)
     interpolation: Interpolation = "bilinear"
+    max_size: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class RandomCrop:
-    """torchvision's RandomCrop(size, padding, pad_if_needed=True, fill) + RandomHorizontalFlip. CIFAR: RandomCrop(32, padding=4).
+    """torchvision's RandomCrop. CIFAR: RandomCrop(32, padding=4).
 
     Args:
         size: pixels, or (height, width).
-        padding: at all sides, or (left, top, right, bottom), 0 .. 8192.
+        padding: at all sides, (left and right, top and bottom) or (left, top, right, bottom), 0 .. 8192.
+        pad_if_needed: a picture that is smaller with its padding gets more at both sides; False: it is a bad sample.
         fill: colour of the padding, 0 .. 255.
-        flip_probability: of mirroring left and right.
+        flip_probability: of mirroring left and right as well, as a RandomHorizontalFlip behind it does.
     """
 
     size: Size = 32
-    padding: int | tuple[int, int, int, int] = 0
+    padding: Sides | None = 0
+    pad_if_needed: bool = False
     fill: Color = 0
-    flip_probability: float = 0.5
+    flip_probability: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,16 +113,16 @@ class ScalePad:
 
 @dataclass(frozen=True, slots=True)
 class RandomHorizontalFlip:
-    """Mirrors left and right with `probability`."""
+    """Mirrors left and right with probability `p`."""
 
-    probability: float = 0.5
+    p: float = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class RandomVerticalFlip:
-    """Turns upside down with `probability`."""
+    """Turns upside down with probability `p`."""
 
-    probability: float = 0.5
+    p: float = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,17 +131,17 @@ class RandomRotation:
 
     Args:
         degrees: drawn from (low, high), in -360 .. 360; a number s stands for (-s, s).
-        filter: "nearest", or Pillow's "bilinear" or "bicubic". Masks always take the nearest number.
-        fill: colour where there is no picture, 0 .. 255.
+        interpolation: "nearest", or Pillow's "bilinear" or "bicubic". Masks always take the nearest number.
         expand: the canvas becomes as large as the turned picture needs it; else its size stays.
         center: (x, y) in pixels from the top left corner, about which it turns; None: its middle. Not with `expand`.
+        fill: colour where there is no picture, 0 .. 255.
     """
 
     degrees: Degrees = 15.0
-    filter: WarpFilter = "nearest"
-    fill: Color = 0
+    interpolation: WarpFilter = "nearest"
     expand: bool = False
     center: tuple[float, float] | None = None
+    fill: Color = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,70 +152,71 @@ class RandomAffine:
         degrees: as of RandomRotation.
         translate: shares (of the width, of the height), 0 .. 1: a shift of whole pixels is drawn from (-share, share).
         scale: a factor, drawn from (low, high), in 0.01 .. 100.
-        shear_x, shear_y: degrees below 90, drawn as `degrees` are.
-        filter, fill, center: as of RandomRotation.
+        shear: degrees below 90, drawn as `degrees` are, of x; or (low, high, low, high) of x and of y.
+        interpolation, fill, center: as of RandomRotation.
     """
 
     degrees: Degrees = 0.0
-    translate: tuple[float, float] = (0.0, 0.0)
-    scale: tuple[float, float] = (1.0, 1.0)
-    shear_x: Degrees = 0.0
-    shear_y: Degrees = 0.0
-    filter: WarpFilter = "nearest"
+    translate: tuple[float, float] | None = (0.0, 0.0)
+    scale: tuple[float, float] | None = (1.0, 1.0)
+    shear: Degrees | tuple[float, float, float, float] | None = 0.0
+    interpolation: WarpFilter = "nearest"
     fill: Color = 0
     center: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class RandomPerspective:
-    """Moves each corner inwards with `probability`, by up to `distortion` (0 .. 1) of half the size."""
+    """Moves each corner inwards with probability `p`, by up to `distortion_scale` (0 .. 1) of half the size."""
 
-    distortion: float = 0.5
-    probability: float = 0.5
-    filter: WarpFilter = "bilinear"
+    distortion_scale: float = 0.5
+    p: float = 0.5
+    interpolation: WarpFilter = "bilinear"
     fill: Color = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Pad:
-    """Adds pixels around the picture: at all sides, or (left, top, right, bottom), 0 .. 8192."""
+    """Adds pixels around the picture: at all sides, (left and right, top and bottom) or (left, top, right, bottom), 0 .. 8192."""
 
-    padding: int | tuple[int, int, int, int] = 0
+    padding: Sides = 0
     fill: Color = 0
 
 
 @dataclass(frozen=True, slots=True)
 class RandomZoomOut:
-    """Puts the picture somewhere on a larger canvas of `fill` with `probability`; a factor of both sides is drawn from `side`, in 1 .. 16."""
+    """Puts the picture somewhere on a larger canvas of `fill` with probability `p`; a factor of both sides is drawn from `side_range`, in 1 .. 16."""
 
-    side: tuple[float, float] = (1.0, 4.0)
-    probability: float = 0.5
     fill: Color = 0
+    side_range: tuple[float, float] = (1.0, 4.0)
+    p: float = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class RandomIoUCrop:
-    """The crop of SSD. It takes the boxes of the BoxesField that follows the view, drops those whose centres lie outside, and leaves the picture as it is where 50 draws of `overlaps` were in vain.
+    """The crop of SSD. It takes the boxes of the BoxesField that follows the view, drops those whose centres lie outside, and leaves the picture as it is where 50 draws of `sampler_options` were in vain.
 
     Args:
-        scale: of each side, drawn from (low, high), in 0 .. 1.
-        ratio: width / height of the crop, (low, high).
-        overlaps: intersection over union of the crop with one box at least, of which one is drawn; 1 leaves the picture as it is.
+        min_scale, max_scale: of each side, in 0 .. 1.
+        min_aspect_ratio, max_aspect_ratio: width / height of the crop.
+        sampler_options: intersection over union of the crop with one box at least, of which one is drawn; 1 leaves the picture as it is.
         trials: crops drawn for each of them, 1 .. 1000.
     """
 
-    scale: tuple[float, float] = (0.3, 1.0)
-    ratio: tuple[float, float] = (0.5, 2.0)
-    overlaps: Sequence[float] = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
+    min_scale: float = 0.3
+    max_scale: float = 1.0
+    min_aspect_ratio: float = 0.5
+    max_aspect_ratio: float = 2.0
+    sampler_options: Sequence[float] | None = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
     trials: int = 40
 
 
 @dataclass(frozen=True, slots=True)
 class ScaleJitter:
-    """Resizes by a factor, drawn from `scale`, of what makes the picture fit into `size`. The aspect ratio stays."""
+    """Resizes by a factor, drawn from `scale_range`, of what makes the picture fit into `target_size`. The aspect ratio stays."""
 
-    size: Size = 1024
-    scale: tuple[float, float] = (0.1, 2.0)
+    target_size: Size = 1024
+    scale_range: tuple[float, float] = (0.1, 2.0)
     interpolation: Interpolation = "bilinear"
 
 
@@ -236,23 +249,19 @@ class CenterCrop:
 
 @dataclass(frozen=True, slots=True)
 class RandomShortestSize:
-    """Resizes the short side to one of `sizes`, drawn at random, or as far as the long side stays within max_size (None: any)."""
+    """Resizes the short side to one of `min_size`, drawn at random, or as far as the long side stays within max_size (None: any)."""
 
-    sizes: int | Sequence[int] = 800
+    min_size: int | Sequence[int] = 800
     max_size: int | None = None
     interpolation: Interpolation = "bilinear"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sizes", (self.sizes,) if isinstance(self.sizes, int) else tuple(self.sizes))
+        object.__setattr__(self, "min_size", (self.min_size,) if isinstance(self.min_size, int) else tuple(self.min_size))
 
 
-@dataclass(frozen=True, slots=True)
-class ResizeShortSide:
-    """torchvision's Resize(size, max_size): the short side becomes `size`, or as long as the long side stays within max_size (None: any)."""
-
-    size: int = 256
-    max_size: int | None = None
-    interpolation: Interpolation = "bilinear"
+def ResizeShortSide(size: int = 256, max_size: int | None = None, interpolation: Interpolation = "bilinear") -> Resize:  # noqa: N802
+    """Another name of Resize."""
+    return Resize(size, interpolation, max_size)
 
 
 Step = (
@@ -273,7 +282,6 @@ Step = (
     | FixedSizeCrop
     | CenterCrop
     | RandomShortestSize
-    | ResizeShortSide
     | PadToLargest
 )
 
@@ -283,7 +291,7 @@ class Compose:
     """Several steps, one after the other, which masks, boxes and points follow. The last steps must give pictures of one size:
     Compose([RandomRotation(10), RandomResizedCrop(224)]), Compose([ScaleJitter(1024), FixedSizeCrop(1024), RandomHorizontalFlip()]).
 
-    Each step does to pixels what torchvision's does to PIL images. Crops, resizes, flips and padding that follow each other become one, where that changes no pixel. Values of 16 bits become bytes.
+    Each step does to pixels what torchvision's does to PIL images. Crops, resizes, flips and padding that follow each other become one, where that changes no pixel.
 
     Args:
         steps: 1 to 64 crops, resizes, flips and other steps. The n-th of a kind draws numbers of its own, whatever steps of other kinds are there.
@@ -293,3 +301,26 @@ class Compose:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "steps", tuple(self.steps))
+
+
+def name_parameters(classes: Sequence[type]) -> None:
+    """A call that fits no parameter of these classes names those that there are."""
+    for one in classes:
+        _name_parameters(one)
+
+
+def _name_parameters(one: Any) -> None:
+    make, signature = one.__init__, f"{one.__name__}({', '.join(list(inspect.signature(one).parameters))})"
+
+    @functools.wraps(make)
+    def checked(self: Any, *args: Any, **kwargs: Any) -> None:
+        try:
+            inspect.signature(make).bind(self, *args, **kwargs)
+        except TypeError as wrong:
+            raise TypeError(f"{one.__name__}: {wrong}; it is {signature}") from None
+        make(self, *args, **kwargs)
+
+    one.__init__ = checked
+
+
+name_parameters((*get_args(Step), ScalePad, Compose))

@@ -9,15 +9,13 @@ resume=True goes on. They raise ffkit.Error, with file, reason and remedy; optio
 from __future__ import annotations
 
 import os
-import sys
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from . import _ffkit
 from ._engines.shard_sink import ShardSink
-from ._samples import FieldSpec, parse_schema, prepare_sample
+from ._samples import FieldSpec, LeftOut, parse_schema, prepare_sample
 from ._from_samples import from_array_record, from_dataset_dict, from_grain, from_hdf5, from_iterable, from_torch
 from ._convert_options import (
     ConvertOptions,
@@ -31,14 +29,16 @@ from ._convert_options import (
     document_options,
     documented,
     given_options,
+    warn,
 )
-from ._summary import CopySummary, Leftover, Leftovers, SplitSummary, Summary
+from ._conversion import convert_kind, run_conversion, summary_of
+from ._summary import CopySummary, Leftover, Leftovers, Removed, SplitSummary, Summary, copy, find_leftovers, remove, remove_leftovers
 
 __all__ = [
     "ConvertOptions", "ConvertPictureOptions", "CopySummary", "Leftover", "Leftovers", "PictureOptions", "Progress", "ProgressUpdate", "RowOptions",
     "ShardSink", "Source", "SplitSummary", "Summary", "append", "beton", "coco", "copy", "demo", "find_leftovers", "folder", "from_array_record",
     "from_dataset_dict", "from_grain", "from_hdf5", "from_iterable", "from_source", "from_torch", "imagenet", "jsonl", "litdata", "lmdb", "mds", "merge", "nuscenes", "pairs", "parquet", "recordio",
-    "remove_leftovers", "text", "tfrecord", "transcode", "v1", "webdataset",
+    "Removed", "remove", "remove_leftovers", "text", "tfrecord", "transcode", "v1", "voc", "webdataset", "yolo",
 ]  # fmt: skip
 
 
@@ -84,7 +84,7 @@ def imagenet(
     **options: Unpack[ConvertPictureOptions],
 ) -> Summary:
     """ImageNet (ILSVRC2012): the official archives, extracted folders, or Kaggle's layout."""
-    return _convert("imagenet", locals())
+    return convert_kind("imagenet", locals())
 
 
 @documented("folder")
@@ -94,10 +94,17 @@ def folder(
     *,
     splits: str | Sequence[str] | None = None,
     classes_from: Literal["train", "all"] | None = None,
+    classes: Path | None = None,
+    classes_of: Path | None = None,
+    labels: str | Sequence[str] | None = None,
+    name_column: str | None = None,
+    label_column: str | None = None,
+    multi_label: bool = False,
+    allow_missing: bool = False,
     **options: Unpack[ConvertPictureOptions],
 ) -> Summary:
-    """Folders of pictures: src/<split>/<class>/* or src/<class>/*."""
-    return _convert("folder", locals())
+    """Folders of pictures: src/<split>/<class>/* or src/<class>/*, or pictures whose labels stand in lists."""
+    return convert_kind("folder", locals())
 
 
 @documented("webdataset")
@@ -106,6 +113,7 @@ def webdataset(
     dst: Path,
     *,
     classes: Path | None = None,
+    label_key: str | None = None,
     allow_missing: bool = False,
     numbered_frames: bool = False,
     id_member: str | None = None,
@@ -115,43 +123,43 @@ def webdataset(
     **options: Unpack[ConvertOptions],
 ) -> Summary:
     """WebDataset: a folder of tar files, or one tar file; compressed ones are decompressed once, into temporary files beside dst."""
-    return _convert("webdataset", locals())
+    return convert_kind("webdataset", locals())
 
 
 @documented("tfrecord")
 def tfrecord(src: Path, dst: Path, **options: Unpack[RowOptions]) -> Summary:
     """TFRecord files of tf.train.Example, as TensorFlow Datasets and others write them; compressed ones are decompressed once, into temporary files."""
-    return _convert("tfrecord", locals())
+    return convert_kind("tfrecord", locals())
 
 
 @documented("parquet")
 def parquet(src: Path, dst: Path, **options: Unpack[RowOptions]) -> Summary:
     """Parquet files, as Hugging Face's datasets have them, or of any columns. pyarrow reads them."""
-    return _convert("parquet", locals())
+    return convert_kind("parquet", locals())
 
 
 @documented("mds")
 def mds(src: Path, dst: Path, *, check_hashes: bool = False, **options: Unpack[RowOptions]) -> Summary:
     """MDS shards of MosaicML Streaming: a folder with index.json, or one of such folders; compressed shards are decompressed once, into temporary files."""
-    return _convert("mds", locals())
+    return convert_kind("mds", locals())
 
 
 @documented("litdata")
 def litdata(src: Path, dst: Path, **options: Unpack[RowOptions]) -> Summary:
     """Chunks of LitData: a folder with index.json, or one of such folders; compressed chunks are decompressed once, into temporary files. pyarrow reads those that are Arrow tables."""
-    return _convert("litdata", locals())
+    return convert_kind("litdata", locals())
 
 
 @documented("recordio")
 def recordio(src: Path, dst: Path, **options: Unpack[RowOptions]) -> Summary:
     """RecordIO of MXNet: a .rec file, or a folder of them, with .idx and .lst beside."""
-    return _convert("recordio", locals())
+    return convert_kind("recordio", locals())
 
 
 @documented("beton")
 def beton(src: Path, dst: Path, **options: Unpack[RowOptions]) -> Summary:
     """FFCV: a .beton or .ffcv file, or a folder of them."""
-    return _convert("beton", locals())
+    return convert_kind("beton", locals())
 
 
 @documented("lmdb")
@@ -165,7 +173,7 @@ def lmdb(
     **options: Unpack[RowOptions],
 ) -> Summary:
     """LMDB: pictures by key, as LSUN has them, Datum messages of Caffe, or bytes."""
-    return _convert("lmdb", locals())
+    return convert_kind("lmdb", locals())
 
 
 @documented("pairs")
@@ -181,10 +189,11 @@ def pairs(
     unpaired: Literal["fail", "skip"] | None = None,
     panoptic: str | Sequence[str] | None = None,
     store: Literal["jpeg", "dct"] = "jpeg",
+    exif: Exif = "ignore",
     **options: Unpack[ConvertOptions],
 ) -> Summary:
     """Pictures and their masks, in folders of their own, paired by name: pairs(dst, {"image": pictures, "mask": masks})."""
-    return _convert("pairs", locals())
+    return convert_kind("pairs", locals())
 
 
 @documented("coco")
@@ -208,10 +217,45 @@ def coco(
     protocol: int | None = None,
     frame_step: int | None = None,
     store: Literal["jpeg", "dct"] = "jpeg",
+    exif: Exif = "ignore",
     **options: Unpack[ConvertOptions],
 ) -> Summary:
     """COCO: pictures with boxes, key points or segmentations."""
-    return _convert("coco", locals())
+    return convert_kind("coco", locals())
+
+
+@documented("yolo")
+def yolo(
+    src: Path,
+    dst: Path,
+    *,
+    splits: str | Sequence[str] | None = None,
+    segmentation: str | Sequence[str] | None = None,
+    allow_missing: bool = False,
+    store: Literal["jpeg", "dct"] = "jpeg",
+    exif: Exif = "ignore",
+    **options: Unpack[ConvertOptions],
+) -> Summary:
+    """YOLO: data.yaml, pictures and labels as Ultralytics has them."""
+    return convert_kind("yolo", locals())
+
+
+@documented("voc")
+def voc(
+    src: Path,
+    dst: Path,
+    *,
+    splits: str | Sequence[str] | None = None,
+    classes: Path | None = None,
+    first_pixel: int | None = None,
+    segmentation: str | Sequence[str] | None = None,
+    allow_missing: bool = False,
+    store: Literal["jpeg", "dct"] = "jpeg",
+    exif: Exif = "ignore",
+    **options: Unpack[ConvertOptions],
+) -> Summary:
+    """Pascal VOC: pictures with boxes in XML files."""
+    return convert_kind("voc", locals())
 
 
 @documented("nuscenes")
@@ -233,7 +277,7 @@ def nuscenes(
     **options: Unpack[ConvertPictureOptions],
 ) -> Summary:
     """nuScenes: keyframes of cameras, lidar and radars with boxes, and the sweeps between them."""
-    return _convert("nuscenes", locals())
+    return convert_kind("nuscenes", locals())
 
 
 @documented("jsonl")
@@ -247,7 +291,7 @@ def jsonl(
     **options: Unpack[ConvertOptions],
 ) -> Summary:
     """JSON lines, or arrays of objects (.jsonl, .ndjson, .json): texts, numbers and tokens, compressed or not; one file, or a folder of files."""
-    return _convert("jsonl", locals())
+    return convert_kind("jsonl", locals())
 
 
 @documented("text")
@@ -267,7 +311,7 @@ def text(
     **options: Unpack[ConvertOptions],
 ) -> Summary:
     """Texts as tokens, for language models: text files or JSON (.jsonl, .ndjson, .json), compressed or not; one file, or a folder of files."""
-    return _convert("text", locals())
+    return convert_kind("text", locals())
 
 
 @documented("demo")
@@ -286,13 +330,13 @@ def demo(
     **options: Unpack[ConvertPictureOptions],
 ) -> Summary:
     """Made-up data that a model can learn: pictures of classes, with kind="nuscenes" scenes of driving, with "pose" people."""
-    return _convert("demo", locals())
+    return convert_kind("demo", locals())
 
 
 @documented("transcode")
 def transcode(src: Path, dst: Path, *, store: Literal["jpeg", "dct"], **options: Unpack[ConvertOptions]) -> Summary:
     """A data set of ffkit with its pictures in the dct code, or back as the JPEGs that they were. All else stays: fields, order, shards."""
-    return _run("transcode", {**options, "store": store}, lambda given, control: _ffkit.transcode(os.fspath(src), os.fspath(dst), given, control))
+    return run_conversion("transcode", src, dst, {**options, "store": store}, _ffkit.transcode)
 
 
 @documented("v1")
@@ -306,87 +350,35 @@ def v1(
 ) -> Summary:
     """FFRecord v1 to a data set of ffkit; or, where src is a data set of ffkit, back. Writing v1 takes payload, field, shard_size and max_record."""
     own = {"payload": payload, "field": field}
-    return _run("v1", {**options, **own}, lambda given, control: _ffkit.v1(os.fspath(src), os.fspath(dst), given, control))
+    return run_conversion("v1", src, dst, {**options, **own}, _ffkit.v1)
 
 
 @documented("merge")
 def merge(
-    dst: Path, sources: Iterable[Path], *, transfer: Literal["link", "move", "copy"] = "link", on_note: Callable[[str], object] | None = None
+    dst: Path,
+    sources: Iterable[Path],
+    *,
+    transfer: Literal["link", "move", "copy"] = "link",
+    duplicates: Literal["fail", "keep"] = "fail",
+    duplicate_ids: Path | None = None,
+    on_note: Callable[[str], object] | None = None,
 ) -> Summary:
     """Joins data sets, or the parts of one conversion, to a new one, by hard links; no record is written anew."""
-    return _join(dst, sources, transfer, False, on_note)
+    return _join(dst, sources, {"transfer": transfer, "duplicates": duplicates, "duplicate_ids": duplicate_ids}, False, on_note)
 
 
 @documented("merge")
 def append(
-    dst: Path, sources: Iterable[Path], *, transfer: Literal["link", "move", "copy"] = "link", on_note: Callable[[str], object] | None = None
+    dst: Path,
+    sources: Iterable[Path],
+    *,
+    transfer: Literal["link", "move", "copy"] = "link",
+    duplicates: Literal["fail", "keep"] = "fail",
+    duplicate_ids: Path | None = None,
+    on_note: Callable[[str], object] | None = None,
 ) -> Summary:
     """Adds the shards of other data sets to an existing one, which may be read meanwhile. As merge()."""
-    return _join(dst, sources, transfer, True, on_note)
-
-
-def copy(
-    src: Path,
-    dst: Path,
-    *,
-    splits: str | Sequence[str] | None = None,
-    threads: int = 4,
-    resume: bool = False,
-    progress: Progress = True,
-    on_note: Callable[[str], object] | None = None,
-) -> CopySummary:
-    """Copies a finished data set, or one of its splits, between folders and stores. Each shard is compared with its checksums while it passes.
-
-    dst becomes what src is, and has the marker of an unfinished data set until the copy is whole. Shards that are there already, and equal, are
-    not copied again.
-
-    Args:
-        src: folder or address of a data set, or of one of its splits.
-        dst: a folder, s3://... or gs://...
-        splits: copies these of a data set's splits; None: all.
-        threads: shards that are copied at once, 1 to 64; each takes up to 100 MiB of memory.
-        resume: goes on with the same copy, which has ended early; begins where there is none.
-        progress, on_note: as of a conversion.
-
-    Raises:
-        ffkit.CorruptError: a shard of src is damaged; it does not appear in dst.
-        ffkit.InvalidArgumentError: src is not finished; dst holds other data, or another process writes there.
-        ffkit.NotFoundError: there is no such data set or split.
-        ffkit.UnsupportedError: nothing can be written to such a place.
-    """
-    bar = ProgressBar(progress, "records")
-    chosen = [splits] if isinstance(splits, str) else [*(splits or [])]
-    try:
-        return CopySummary(**_ffkit.copy(os.fspath(src), os.fspath(dst), chosen, threads, resume, bar.callback, on_note or _warn))
-    finally:
-        bar.close()
-
-
-def find_leftovers(place: Path) -> Leftovers:
-    """What interrupted conversions and copies have left in a folder or a store: of a data set, or of one of its splits. Changes nothing.
-
-    Raises:
-        ffkit.NotFoundError: there is nothing at all.
-        ffkit.UnsupportedError: the store has no lists, as web servers.
-    """
-    found, others, num_in_manifests, notes = _ffkit.find_leftovers(os.fspath(place))
-    return Leftovers(tuple(Leftover(*leftover) for leftover in found), tuple(others), num_in_manifests, tuple(notes))
-
-
-def remove_leftovers(place: Path, *, unfinished: bool = False, on_note: Callable[[str], object] | None = None) -> tuple[int, int]:
-    """Removes what find_leftovers() finds, but for what a process is making. Returns the number of files and uploads removed, and their bytes.
-
-    Args:
-        place: folder or address of a data set, or of one of its splits.
-        unfinished: removes also the shards and markers of data sets that are not finished, which resume=True would go on with.
-        on_note: is called with sentences that the user should know; by default they are warnings. In a store, whether a process of another machine
-            is alive takes half a minute to tell, of which there is one.
-
-    Raises:
-        ffkit.InvalidArgumentError: with `unfinished`, a process is writing to the data set, which is in a store.
-        As find_leftovers().
-    """
-    return _ffkit.remove_leftovers(os.fspath(place), unfinished, on_note or _warn)
+    return _join(dst, sources, {"transfer": transfer, "duplicates": duplicates, "duplicate_ids": duplicate_ids}, True, on_note)
 
 
 class Source(ABC):
@@ -420,6 +412,7 @@ class _PreparedSource:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._types = parse_schema(source.schema)
+        self.left_out = LeftOut()
         self.fields = [field.as_tuple() for field in self._types]
         self.classes = list(source.classes)
         self.class_names = list(source.class_names)
@@ -430,7 +423,7 @@ class _PreparedSource:
                 raise ValueError(f"the split '{name}' has {count} samples; leave it out")
 
     def read(self, split: str, index: int) -> list[Any]:
-        return prepare_sample(self._types, self._source.read(split, index))
+        return prepare_sample(self._types, self._source.read(split, index), self.left_out)
 
 
 @documented("from_source")
@@ -440,46 +433,14 @@ def from_source(source: Source, dst: Path, *, pixels: Pixels = "png", **options:
     What Source.read() has raised for the sample that ended the conversion comes out as it is.
     """
     prepared = _PreparedSource(source)
-    return _run("from_source", options, lambda given, control: _ffkit.convert_python_source(prepared, os.fspath(dst), pixels, given, control))
+    summary = run_conversion(
+        "from_source", "", dst, {**options}, lambda _, dst, given, control: _ffkit.convert_python_source(prepared, dst, pixels, given, control)
+    )
+    if prepared.left_out.num_items > 0:
+        (options.get("on_note") or warn)(f"{os.fspath(dst)}: {prepared.left_out}")
+    return summary
 
 
-def _convert(kind: str, arguments: dict[str, Any]) -> Summary:
-    """`arguments`: of the function for this kind, those in **options among them."""
-    src, dst = os.fspath(arguments.pop("src", "")), os.fspath(arguments.pop("dst"))
-    options = {**arguments.pop("options"), **arguments}
-    return _run(kind, options, lambda given, control: _ffkit.convert_kind(kind, src, dst, given, control))
-
-
-def _run(table: str, options: Mapping[str, Any], work: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]) -> Summary:
-    given = given_options(options, table)
-    bar = ProgressBar(options.get("progress", True))
-    is_dry_run = bool(given.pop("dry_run", False))
-    control = {"dry_run": is_dry_run, "on_progress": bar.callback, "on_note": given.pop("on_note", None) or _warn}
-    given.pop("progress", None)
-    try:
-        result = work(given, control)
-    finally:
-        bar.close()
-    return _summary(result, is_dry_run)
-
-
-def _summary(result: dict[str, Any], is_estimate: bool) -> Summary:
-    if is_estimate:
-        splits = tuple(
-            SplitSummary(split["split"], split["num_samples"], 0, split["num_shards"], split["file_bytes"], "") for split in result["splits"]
-        )
-        return Summary(splits, result["seconds"], is_estimate=True)
-    return Summary(**{**result, **{name: tuple(SplitSummary(**split) for split in result[name]) for name in ("splits", "merged")}})
-
-
-def _join(dst: Path, sources: Iterable[Path], transfer: str, is_append: bool, on_note: Callable[[str], object] | None) -> Summary:
-    return _summary(_ffkit.merge(os.fspath(dst), [os.fspath(source) for source in sources], {"transfer": transfer}, is_append, on_note or _warn), False)
-
-
-def _warn(sentence: str) -> None:
-    level = 1
-    frame = sys._getframe()
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("ffkit."):
-        frame = frame.f_back
-        level += 1
-    warnings.warn(sentence, stacklevel=level)
+def _join(dst: Path, sources: Iterable[Path], options: dict[str, Any], is_append: bool, on_note: Callable[[str], object] | None) -> Summary:
+    given = given_options(options, "merge")
+    return summary_of(_ffkit.merge(os.fspath(dst), [os.fspath(source) for source in sources], given, is_append, on_note or warn), False)

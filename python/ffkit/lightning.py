@@ -1,6 +1,6 @@
 """ffkit in Lightning: a LightningDataModule of a data set folder.
 
-    data = ffkit.lightning.DataModule("/fast/imagenet", batch_size=256, train_image=ffkit.RandomResizedCrop(224), eval_image=ffkit.ResizeCenterCrop(256, 224))
+    data = ffkit.lightning.DataModule("/fast/imagenet", batch_size=256, train_image=ffkit.RandomResizedCrop(224, flip_probability=0.5), eval_image=ffkit.ResizeCenterCrop(256, 224))
     lightning.Trainer(max_epochs=90).fit(model, data)
 """
 
@@ -38,7 +38,7 @@ class DataModule(LightningDataModule):  # type: ignore[misc]
         data: PathLike,
         batch_size: int = 256,
         *,
-        train_image: Transform | ImageOptions | None = RandomResizedCrop(),
+        train_image: Transform | ImageOptions | None = RandomResizedCrop(flip_probability=0.5),
         eval_image: Transform | ImageOptions | None = ResizeCenterCrop(256, 224),
         train_split: str = "train",
         val_split: str | None = "val",

@@ -25,7 +25,7 @@ def image_options(transform: Any) -> ImageOptions:
     Known are RandomResizedCrop, Resize, CenterCrop, RandomCrop, RandomHorizontalFlip, RandomVerticalFlip, RandomRotation, RandomAffine, RandomPerspective, Pad, RandomZoomOut, RandomIoUCrop,
     ScaleJitter, FixedSizeCrop and RandomShortestSize, which become a Compose where they are several; what `Weights.transforms()` gives for classification; ColorJitter, RandAugment, TrivialAugmentWide and AutoAugment; GaussianBlur, RandomSolarize,
     RandomPosterize, RandomEqualize, RandomAutocontrast, Grayscale(3), RandomGrayscale, RandomInvert and RandomAdjustSharpness, and RandomApply and RandomChoice of these; ToTensor, PILToTensor, ToImage,
-    ToDtype, ConvertImageDtype and Normalize; RandomErasing: in the order in which ffkit does them. What is drawn at random is drawn otherwise than in torchvision, from the
+    ToDtype, ConvertImageDtype and Normalize, also several; RGB, and what v2 does to boxes at the end, which a BoxesField does here; RandomErasing: in the order in which ffkit does them. A torch.nn.Sequential is taken as a Compose. What is drawn at random is drawn otherwise than in torchvision, from the
     same distributions.
 
     Raises:

@@ -9,8 +9,9 @@ from types import TracebackType
 from typing import Any
 
 from . import _ffkit
-from ._samples import FieldSpec, FieldType, infer_schema, parse_schema, prepare_sample
+from ._samples import FieldSpec, FieldType, LeftOut, infer_schema, parse_schema, prepare_sample
 from ._convert_options import PictureOptions, Pixels, Unpack, makes_jpegs_of_others, num_bytes, picture_options
+from ._stores import StorageOptions, placed
 from ._summary import SplitSummary
 
 __all__ = ["Writer"]
@@ -59,7 +60,8 @@ class Writer:
     | "tensor[f32]", ...         | an array of NumPy or torch of exactly this dtype, of any shape; or nested lists of numbers  |
     | "list[image]", "list[string]", "list[bytes]", "list[tensor[f32]]" | a list of any length                                 |
 
-    or ffkit.Field, so that `dataset.schema` can be given as it is. A field that a sample lacks, or that is None, is null.
+    or ffkit.Field, so that `dataset.schema` can be given as it is. A field that a sample lacks, or that is None, is null. An item of a list that is None, or has None
+    inside, is left out, and a warning counts them.
 
     Without a schema the first sample tells it: bool is u8, int i64, float f64, arrays are tensors, PIL images and the bytes of JPEG, PNG and WebP
     are pictures, other bytes are bytes, lists of numbers are tensors; the string "id" is a column. A str that looks like the name of a picture is refused, unless
@@ -81,6 +83,7 @@ class Writer:
         zstd: int = 0,
         max_record: int | str = "256M",
         seed: int = 0,
+        storage_options: StorageOptions | None = None,
         _options: Mapping[str, str] | None = None,
         **pictures: Unpack[PictureOptions],
     ) -> None:
@@ -92,29 +95,33 @@ class Writer:
             classes: class i is what label i stands for.
             class_names: readable names of the same classes.
             source: facts about where the data come from, for the manifest.
-            pixels: how pictures that come as pixels are stored: "png" (nothing is lost), "jpeg" (of jpeg_quality, smaller), "raw".
+            pixels: how pictures that come as pixels are stored: "png" (nothing is lost), "jpeg" (of jpeg_quality, smaller), "raw". One channel of whole numbers, and PIL images with a
+                palette, may be masks: they are PNGs with the same numbers in any case, and are not resized.
             threads: that encode; 0: one for each core.
             shard_size: a shard is closed when it holds this many bytes: a number, or a text such as "64M".
             zstd: compresses each record: 1 (fast) .. 22 (small), -7 .. -1 (faster still); 0: off.
             max_record: longer records are refused.
             seed: of the draw for store="smart".
+            storage_options: of the store that dst is in, such as {"profile": "partner", "storage_class": "STANDARD_IA"}; None: as the environment has them.
             pictures: what is done to pictures: see ffkit.convert.PictureOptions. A picture that is resized becomes a JPEG, or raw.
 
         Raises:
             ffkit.Error: the split is there already, another writer is at it, or the folder cannot be made.
             ValueError: an option or the schema cannot be.
         """
-        self._dst = os.fspath(dst)
+        self._dst = os.fspath(placed(dst, storage_options))
         self._split = split
         self._fields: list[FieldType] | None = None
         self._writer: _ffkit.SampleWriter | None = None
         self._is_closed = False
         self._summary: SplitSummary | None = None
         self._num_samples = 0
+        self._left_out = LeftOut()
         self._options = writer_options(
             pictures, pixels=pixels, threads=threads, shard_size=shard_size, zstd=zstd, max_record=max_record, seed=seed, classes=classes,
             class_names=class_names, source=source, options=_options,
         )  # fmt: skip
+        self._tells_of_numbers = makes_jpegs_of_others(pictures) or pictures.get("store") in ("raw", "smart")
         if schema is not None:
             self._open(parse_schema(schema))
 
@@ -131,7 +138,11 @@ class Writer:
         if self._fields is None:
             self._open(infer_schema(sample))
         assert self._fields is not None and self._writer is not None
-        number = self._writer.write(prepare_sample(self._fields, sample))
+        values = prepare_sample(self._fields, sample, self._left_out)
+        if self._tells_of_numbers and any(isinstance(value, tuple) and value[0] == "numbers" for value in values):
+            self._tells_of_numbers = False
+            warnings.warn("pictures of one channel or with a palette, whose pixels may be numbers, are stored as they are: not resized, and no JPEGs", stacklevel=2)
+        number = self._writer.write(values)
         self._num_samples = number + 1
         return number
 
@@ -151,6 +162,8 @@ class Writer:
                 raise
             self._is_closed = True
             self._writer = None
+            if self._left_out.num_items > 0:
+                warnings.warn(f"{self._split}: {self._left_out}", stacklevel=2)
         return self._summary
 
     def abort(self) -> None:
@@ -182,11 +195,11 @@ class Writer:
 
     def __del__(self) -> None:
         if getattr(self, "_writer", None) is not None:
-            warnings.warn(f"{self._dst}: split '{self._split}' was not closed, so nothing of it stays; use `with`", ResourceWarning, stacklevel=2)
+            warnings.warn(f"{_ffkit.without_storage_options(self._dst)}: split '{self._split}' was not closed, so nothing of it stays; use `with`", ResourceWarning, stacklevel=2)
             self.abort()
 
     def __repr__(self) -> str:
-        return f"ffkit.Writer({self._dst!r}, split={self._split!r}, {self._num_samples} samples{', closed' if self._is_closed else ''})"
+        return f"ffkit.Writer({_ffkit.without_storage_options(self._dst)!r}, split={self._split!r}, {self._num_samples} samples{', closed' if self._is_closed else ''})"
 
     def _open(self, fields: list[FieldType]) -> None:
         self._writer = _ffkit.SampleWriter(self._dst, self._split, [field.as_tuple() for field in fields], self._options)

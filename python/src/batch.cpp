@@ -93,13 +93,12 @@ nb::typed<nb::list, nb::str> texts_of(const PyBatch& self, const std::string& na
   return texts;
 }
 
-nb::list replacements_of(const PyBatch& self) {
-  nb::list replacements;
-  for (const Replacement& one : self.batch().replacements()) {
-    replacements.append(
-        nb::make_tuple(one.index_in_batch, one.bad_record, text_to_python(one.reason)));
+nb::list bad_samples_of(std::span<const Replacement> all) {
+  nb::list samples;
+  for (const Replacement& one : all) {
+    samples.append(nb::make_tuple(one.index_in_batch, one.bad_record, text_to_python(one.reason)));
   }
-  return replacements;
+  return samples;
 }
 
 nb::object copy_of(const BatchArray& array) {
@@ -108,8 +107,8 @@ nb::object copy_of(const BatchArray& array) {
 }
 
 // What ffkit._batch.Facts takes: size, epoch, step, mix_lambda, record_indices, source,
-// replacements, row offsets by name, geometries by view, sizes of the pictures, those in
-// padded views, and of padded arrays view and axis of the height. All of it is copied.
+// replacements, samples left out, row offsets by name, geometries by view, sizes of the pictures,
+// those in padded views, and of padded arrays view and axis of the height. All of it is copied.
 nb::typed<nb::tuple, nb::any, nb::ellipsis> facts_of(const PyBatch& self) {
   const Batch& batch = self.batch();
   nb::dict offsets;
@@ -131,7 +130,8 @@ nb::typed<nb::tuple, nb::any, nb::ellipsis> facts_of(const PyBatch& self) {
   const nb::object sizes = batch.views().empty() ? nb::none() : copy_of(batch.source_sizes());
   return nb::make_tuple(batch.size(), batch.epoch(), batch.step(), batch.mix_lambda(),
                         numbers(batch.record_indices()), numbers(batch.source()),
-                        replacements_of(self), offsets, geometries, sizes, unpadded, padded);
+                        bad_samples_of(batch.replacements()), bad_samples_of(batch.left_out()),
+                        offsets, geometries, sizes, unpadded, padded);
 }
 
 }  // namespace

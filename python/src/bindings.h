@@ -20,6 +20,7 @@ void bind_random(nb::module_& module);
 void bind_writer(nb::module_& module);
 void bind_convert(nb::module_& module);
 void bind_parquet(nb::module_& module);
+void bind_program(nb::module_& module);
 void bind_copy(nb::module_& module);
 void bind_cache(nb::module_& module);
 void bind_nuscenes(nb::module_& module);

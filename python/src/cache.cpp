@@ -1,8 +1,11 @@
 #include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <ffkit/storage/cache.h>
+#include <ffkit/storage/storage_options.h>
 
 #include "bindings.h"
 #include "values.h"
@@ -24,9 +27,28 @@ nb::typed<nb::list, nb::tuple> sets_in(const std::filesystem::path& folder) {
   return list;
 }
 
+void bind_storage_options(nb::module_& module) {
+  using Values = std::map<std::string, std::string>;
+  module.def("with_storage_options", [](const std::string& path, Values values) {
+    return text_to_python(with_storage_options(path, {std::move(values)}).native());
+  });
+  module.def("without_storage_options", [](const std::string& path) {
+    return text_to_python(without_storage_options(path).native());
+  });
+  module.def("storage_options_of",
+             [](const std::string& path) { return storage_options_of(path).values; });
+  module.def("share_storage_options", [](const std::string& source, const std::string& destination,
+                                         Values values, Values source_values) {
+    const auto [of_source, of_destination] =
+        share_storage_options(source, destination, {std::move(values)}, {std::move(source_values)});
+    return std::make_pair(of_source.values, of_destination.values);
+  });
+}
+
 }  // namespace
 
 void bind_cache(nb::module_& module) {
+  bind_storage_options(module);
   module.def("cache_options", [] {
     const CacheOptions options = cache_options();
     return nb::make_tuple(text_to_python(options.folder.native()), options.max_bytes,

@@ -12,11 +12,13 @@
 #include <vector>
 
 #include <ffkit/base/machine.h>
+#include <ffkit/format/content_sum.h>
 #include <ffkit/format/dataset.h>
 #include <ffkit/format/filter.h>
 #include <ffkit/image/image_codec.h>
 #include <ffkit/loader/picture_sizes.h>
 
+#include "base/printable.h"
 #include "bindings.h"
 #include "launch/job_place.h"
 #include "values.h"
@@ -55,6 +57,19 @@ nb::typed<nb::dict, nb::str, nb::any> read_record(const Dataset& dataset, int64_
   return values;
 }
 
+// A ContentSum; empty where the record's shard has none. `shards`: those of the shards so far.
+nb::bytes kept_content(const Dataset& dataset, int64_t record_index, nb::dict shards) {
+  const Dataset::Location where = dataset.locate(record_index);
+  const nb::int_ shard(where.shard_index);
+  if (!shards.contains(shard)) {
+    const auto kept = without_gil([&] { return kept_contents(dataset.shard(where.shard_index)); });
+    shards[shard] = nb::bytes(kept.data(), kept.size() * sizeof(ContentSum));
+  }
+  const nb::bytes all = nb::borrow<nb::bytes>(shards[shard]);
+  const size_t at = sizeof(ContentSum) * static_cast<size_t>(where.local_index);
+  return all.size() == 0 ? all : nb::bytes(all.c_str() + at, sizeof(ContentSum));
+}
+
 nb::any read_field(const Dataset& dataset, int64_t record_index, const std::string& name) {
   const size_t index = dataset.schema().require(name);
   const Field& field = dataset.schema().fields[index];
@@ -78,6 +93,9 @@ nb::any column(const Dataset& dataset, const std::string& name) {
                                           field.dtype == DType::f32 || field.dtype == DType::f64);
   if (is_float) {
     return any_of(numpy_vector(without_gil([&] { return dataset.float_column(name); })));
+  }
+  if (field.type == FieldType::scalar && field.dtype == DType::u64) {
+    return any_of(numpy_vector(without_gil([&] { return dataset.uint_column(name); })));
   }
   return any_of(numpy_vector(without_gil([&] { return dataset.int_column(name); })));
 }
@@ -135,7 +153,8 @@ void bind_dataset(nb::module_& module) {
           },
           nb::arg("files"), nb::arg("limits"), Release())
       .def_static("chain", &Dataset::chain, nb::arg("sources"), Release())
-      .def_prop_ro("path", [](const Dataset& d) { return text_to_python(d.path().native()); })
+      .def_prop_ro(
+          "path", [](const Dataset& d) { return text_to_python(without_marks(d.path().native())); })
       .def_prop_ro("split", [](const Dataset& d) { return text_to_python(d.manifest().split); })
       .def_prop_ro("num_records", &Dataset::num_records)
       .def_prop_ro("num_shards", &Dataset::num_shards)
@@ -177,6 +196,7 @@ void bind_dataset(nb::module_& module) {
           [](const Dataset& d, const std::string& text) { return d.where(parse_filter(text)); },
           nb::arg("filter"), Release())
       .def("read", &read_record, nb::arg("record_index"))
+      .def("kept_content", &kept_content, nb::arg("record_index"), nb::arg("shards"))
       .def("read_field", &read_field, nb::arg("record_index"), nb::arg("field"))
       .def("column", &column, nb::arg("field"))
       .def(

@@ -1,11 +1,14 @@
-#include "errors.h"
-
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <unistd.h>
 
 #include <array>
+#include <optional>
 
+#include "base/machine/wait_check.h"
 #include "bindings.h"
+#include "python_code.h"
+#include "storage/http/http_client.h"
 #include "values.h"
 
 namespace ffkit::python {
@@ -55,10 +58,33 @@ ErrorContext context_of(nb::handle value, std::string& message) {
   return context;
 }
 
+// What a signal's handler has raised while this thread waited for a store.
+thread_local std::optional<nb::python_error> raised_by_handler;
+
+// Ctrl-C ends a wait for a store. Python's handlers run in its main thread alone.
+void check_signals(unsigned long main_thread, const Wait& wait) {
+  const bool is_main = PyThread_get_thread_ident() == main_thread;
+  // When Python ends, one of its threads that went on to take the GIL would end the process with a
+  // signal.
+  const bool is_pythons_end = Py_IsInitialized() == 0 ||
+                              (is_process_ending() && PyGILState_GetThisThreadState() != nullptr);
+  while (!is_main && is_pythons_end) ::pause();
+  if (!is_main || Py_IsInitialized() == 0 || wait.is_over) return;
+  const nb::gil_scoped_acquire gil;
+  if (PyErr_CheckSignals() == 0) return;
+  raised_by_handler.emplace();
+  throw Error(ErrorCode::cancelled, "a signal's handler ended the wait for the store");
+}
+
 void translate(const std::exception_ptr& pointer, void* /*payload*/) {
   try {
     std::rethrow_exception(pointer);
   } catch (const Error& error) {
+    if (error.code() == ErrorCode::cancelled && raised_by_handler) {
+      raised_by_handler->restore();
+      raised_by_handler.reset();
+      return;
+    }
     set_error(to_python(error));
   } catch (const PythonFailure& failure) {
     set_error(failure.value());
@@ -122,8 +148,16 @@ void rethrow(const nb::python_error& error) {
   throw PythonFailure(error);
 }
 
-void bind_errors(nb::module_& /*module*/) {
+void bind_errors(nb::module_& module) {
+  module.def("end_store_requests", &end_process_requests, nb::call_guard<nb::gil_scoped_release>(),
+             "Ends what waits for a store, when the process ends.");
   nb::register_exception_translator(translate);
+  const auto main_thread = nb::cast<unsigned long>(
+      nb::module_::import_("threading").attr("main_thread")().attr("ident"));
+  // As long as the process.
+  static const auto* const check =
+      new WaitCheck([main_thread](const Wait& wait) { check_signals(main_thread, wait); });
+  static_cast<void>(check);
 }
 
 }  // namespace ffkit::python

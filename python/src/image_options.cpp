@@ -1,5 +1,3 @@
-#include "image_options.h"
-
 #include <fmt/format.h>
 
 #include <array>
@@ -9,14 +7,14 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include <ffkit/base/error.h>
 
 #include "image/transform_text/transform_table.h"
+#include "loader_options.h"
 #include "python_code.h"
-#include "python_value.h"
+#include "values.h"
 
 namespace ffkit::python {
 namespace {
@@ -69,6 +67,23 @@ void read_value(const NamedValue& from, NumberOrRandom to) {
   if (!to.is_random) read_value(from, to.number);
 }
 
+bool has_length(nb::handle value, size_t length) {
+  return nb::isinstance<nb::sequence>(value) && nb::len(value) == length;
+}
+
+void read_value(const NamedValue& from, ResizeSize& to) {
+  if (from.value.is_none()) {
+    to = ResizeSize::nothing();
+  } else if (is_number(from.value)) {
+    to = cast_value<int64_t>(from.value, from.name);
+  } else if (has_length(from.value, 1)) {
+    to = cast_value<int64_t>(from.value[0], from.name);
+  } else {
+    const auto [height, width] = cast_pair<int64_t>(from.value, from.name);
+    to = {height, width};
+  }
+}
+
 void read_value(const NamedValue& from, ImageSize& to) {
   if (is_number(from.value)) {
     to = cast_value<int64_t>(from.value, from.name);
@@ -84,7 +99,7 @@ void read_value(const NamedValue& from, std::array<T, n>& to) {
     to.fill(cast_value<T>(from.value, from.name));
     return;
   }
-  if (!nb::isinstance<nb::sequence>(from.value) || nb::len(from.value) != n) {
+  if (!has_length(from.value, n)) {
     throw nb::type_error(
         fmt::format("{} is {}, expected {} numbers", from.name, text_of(from.value), n).c_str());
   }
@@ -92,9 +107,24 @@ void read_value(const NamedValue& from, std::array<T, n>& to) {
 }
 
 void read_value(const NamedValue& from, Padding& to) {
+  if (has_length(from.value, 2)) {
+    const auto [across, down] = cast_pair<int64_t>(from.value, from.name);
+    to = {across, down, across, down};
+    return;
+  }
   std::array<int64_t, 4> sides;
   read_value(from, sides);
   to = {sides[0], sides[1], sides[2], sides[3]};
+}
+
+void read_value(const NamedValue& from, Square to) {
+  std::array<int, 2> sides;
+  read_value(from, sides);
+  if (sides[0] != sides[1]) {
+    throw nb::type_error(
+        fmt::format("{} is {}, expected a square", from.name, text_of(from.value)).c_str());
+  }
+  to.side = sides[0];
 }
 
 // Of a number s, or (low, high).
@@ -110,6 +140,21 @@ void read_value(const NamedValue& from, Range& to) {
   }
 }
 
+void read_value(const NamedValue& from, Shear to) {
+  to.y = 0;
+  if (!has_length(from.value, 4)) return read_value(from, to.x);
+  std::array<double, 4> ends;
+  read_value(from, ends);
+  to.x = {ends[0], ends[1]};
+  to.y = {ends[2], ends[3]};
+}
+
+// Its own word, or a member of torchvision's enum.
+std::string word_of(const NamedValue& from) {
+  const nb::object word = nb::getattr(from.value, "value", from.value);
+  return cast_value<std::string>(word, from.name);
+}
+
 void read_value(const NamedValue& from, TurnCenter& to) {
   to.reset();
   if (from.value.is_none()) return;
@@ -118,13 +163,13 @@ void read_value(const NamedValue& from, TurnCenter& to) {
 }
 
 void read_value(const NamedValue& from, Interpolation& to) {
-  to = parse_interpolation(cast_value<std::string>(from.value, from.name));
+  to = parse_interpolation(word_of(from));
 }
 void read_value(const NamedValue& from, WarpFilter& to) {
-  to = parse_warp_filter(cast_value<std::string>(from.value, from.name));
+  to = parse_warp_filter(word_of(from));
 }
 void read_value(const NamedValue& from, AutoAugmentPolicy& to) {
-  to = parse_auto_augment_policy(cast_value<std::string>(from.value, from.name));
+  to = parse_auto_augment_policy(word_of(from));
 }
 
 template <typename T>
@@ -149,8 +194,26 @@ void read_value(const NamedValue& from, std::vector<GeometryStep>& to) {
 // By a row of the table of transforms.
 template <typename Options, typename See>
 void read_attributes(nb::handle o, Options& options, const See& parameters) {
-  parameters(options, Parameters([o](const char* name, auto& member, auto /*is_required*/) {
-               read_value(NamedValue(o, name), member);
+  std::string names;
+  parameters(options, Parameters([&](const char* name, auto&, auto) {
+               names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
+             }));
+  parameters(options, Parameters([&](const char* name, auto& member, auto /*is_required*/) {
+               const NamedValue from(o, name);
+               if (from.value.is_none() && kNoneIsDefault<std::remove_cvref_t<decltype(member)>>) {
+                 return;
+               }
+               // What stands in the object says itself what it is.
+               if constexpr (std::is_class_v<std::remove_cvref_t<decltype(member)>> &&
+                             requires { member.front().index(); }) {
+                 return read_value(from, member);
+               }
+               try {
+                 read_value(from, member);
+               } catch (const nb::builtin_exception& wrong) {
+                 throw nb::type_error(
+                     fmt::format("{}, in {}({})", wrong.what(), class_of(o), names).c_str());
+               }
              }));
 }
 

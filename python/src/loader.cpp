@@ -221,6 +221,9 @@ void bind_loader(nb::module_& module) {
       .def_ro("num_batches", &LoaderStatistics::num_batches, "Handed to the consumer.")
       .def_ro("num_samples", &LoaderStatistics::num_samples, "Handed to the consumer.")
       .def_ro("num_replaced", &LoaderStatistics::num_replaced, "Bad samples replaced by others.")
+      .def_ro("num_left_out", &LoaderStatistics::num_left_out, "Bad samples without a replacement.")
+      .def_ro("num_items_left_out", &LoaderStatistics::num_items_left_out,
+              "Bad items, such as boxes without area, that samples were decoded without.")
       .def_ro("bytes_read", &LoaderStatistics::bytes_read, "From store, disk or page cache.")
       .def_ro("bytes_from_store", &LoaderStatistics::bytes_from_store,
               "Of them, what the cache did not have when it was asked for.")

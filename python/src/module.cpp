@@ -13,6 +13,7 @@ NB_MODULE(_ffkit, module) {
   ffkit::python::bind_writer(module);
   ffkit::python::bind_convert(module);
   ffkit::python::bind_copy(module);
+  ffkit::python::bind_program(module);
   ffkit::python::bind_cache(module);
   ffkit::python::bind_nuscenes(module);
   // At the end of the interpreter some objects live on, such as those in the globals of other

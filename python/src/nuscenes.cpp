@@ -13,13 +13,10 @@
 
 #include <ffkit/nuscenes/classes.h>
 #include <ffkit/nuscenes/loading.h>
-#include <ffkit/nuscenes/selection.h>
 #include <ffkit/nuscenes/windows.h>
 
 #include "bindings.h"
-#include "image_options.h"
 #include "loader_options.h"
-#include "python_value.h"
 #include "values.h"
 
 namespace ffkit::python {

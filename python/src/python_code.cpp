@@ -20,8 +20,6 @@
 #include <ffkit/image/random.h>
 
 #include "bindings.h"
-#include "errors.h"
-#include "python_value.h"
 #include "values.h"
 
 namespace ffkit::python {

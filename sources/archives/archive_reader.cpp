@@ -1,7 +1,5 @@
 #include "archives/archive_reader.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <new>
@@ -79,7 +77,7 @@ std::string ArchiveReader::checked_name(archive_entry* entry) const {
   };
   if (raw == nullptr || *raw == '\0') refuse("has no readable name");
   if (!is_utf8(raw)) refuse("has a name that is no UTF-8 text");
-  const std::filesystem::path path(raw);
+  const fs::path path(raw);
   if (path.is_absolute()) refuse("has an absolute path");
   if (std::ranges::find(path, "..") != path.end()) refuse("leads out of the archive by '..'");
   if (archive_entry_hardlink(entry) != nullptr || archive_entry_symlink(entry) != nullptr) {

@@ -1,18 +1,14 @@
 #include "archives/tar_index.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <exception>
 #include <limits>
 #include <optional>
 #include <span>
 #include <string_view>
 #include <system_error>
 #include <thread>
-#include <utility>
 
 #include "archives/archive_reader.h"
 #include "converter/input/source_error.h"
@@ -187,30 +183,6 @@ std::optional<TarScan> scan_segments(const InputFile& file, FileRange range,
   return all;
 }
 
-}  // namespace
-
-TarScan scan_tar(const InputFile& file, FileRange range, const std::string& name,
-                 size_t num_beside) {
-  const int64_t most = kMostSegments / static_cast<int64_t>(std::max<size_t>(num_beside, 1));
-  if (!file.is_in_store() || most < 2) return scan_from(file, range, name, 0, {});
-  TarScan all = scan_from(file, range, name, 0, {.max_members = kFirstMembers});
-  if (all.next_header < 0) return all;
-  const int64_t per_member = all.next_header / static_cast<int64_t>(kFirstMembers) + 1;
-  const int64_t num_left = (range.num_bytes - all.next_header) / per_member;
-  const int64_t num_segments = std::min(most, num_left / kLeastPerSegment);
-  const int64_t begin = all.next_header;
-  if (per_member <= kLongMember && num_segments >= 2) {
-    if (auto rest = scan_segments(file, range, name, begin, num_segments)) {
-      append(all, std::move(*rest));
-      return all;
-    }
-  }
-  // Anew, so that what it says of offsets is of the whole.
-  return scan_from(file, range, name, 0, {});
-}
-
-namespace {
-
 constexpr int64_t kBlockBytes = 512;
 
 [[noreturn]] void cut_short(const std::string& name, const std::string& how, int64_t offset) {
@@ -236,7 +208,14 @@ void refuse_other_kinds(const InputFile& file, FileRange range, const std::strin
   if (has_magic(bytes)) return;  // a member's name may begin as anything
   const ContentKind kind = content_kind(bytes);
   if (kind == ContentKind::unknown) return;
-  const std::string remedy = content_remedy(kind);
+  // What is called .tar.gz is decompressed before it is looked at.
+  constexpr std::array<std::string_view, 5> kPacked = {".gz", ".tgz", ".zst", ".bz2", ".xz"};
+  const bool is_twice =
+      is_compressed_stream(kind) && std::ranges::any_of(kPacked, [&](std::string_view ending) {
+        return std::string_view(name).ends_with(ending);
+      });
+  const std::string remedy =
+      is_twice ? "it was compressed twice: decompress it once" : content_remedy(kind);
   throw source_error(name, ErrorCode::unsupported, "is {}, and not a plain tar archive{}{}",
                      content_name(kind), remedy.empty() ? "" : "; ", remedy);
 }
@@ -332,6 +311,26 @@ void require_end_mark(const InputFile& file, FileRange range, int64_t end_of_mem
 }
 
 }  // namespace
+
+TarScan scan_tar(const InputFile& file, FileRange range, const std::string& name,
+                 size_t num_beside) {
+  const int64_t most = kMostSegments / static_cast<int64_t>(std::max<size_t>(num_beside, 1));
+  if (!file.is_in_store() || most < 2) return scan_from(file, range, name, 0, {});
+  TarScan all = scan_from(file, range, name, 0, {.max_members = kFirstMembers});
+  if (all.next_header < 0) return all;
+  const int64_t per_member = all.next_header / static_cast<int64_t>(kFirstMembers) + 1;
+  const int64_t num_left = (range.num_bytes - all.next_header) / per_member;
+  const int64_t num_segments = std::min(most, num_left / kLeastPerSegment);
+  const int64_t begin = all.next_header;
+  if (per_member <= kLongMember && num_segments >= 2) {
+    if (auto rest = scan_segments(file, range, name, begin, num_segments)) {
+      append(all, std::move(*rest));
+      return all;
+    }
+  }
+  // Anew, so that what it says of offsets is of the whole.
+  return scan_from(file, range, name, 0, {});
+}
 
 std::vector<TarMember> index_tar(const InputFile& file, FileRange range, const std::string& name,
                                  size_t num_beside) {

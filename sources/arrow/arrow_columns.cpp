@@ -5,14 +5,14 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <functional>
 #include <map>
-#include <optional>
+#include <numeric>
 #include <string_view>
 
 #include <nlohmann/json.hpp>
 
 #include "arrow/arrow_access.h"
-#include "base/make_error.h"
 #include "base/printable.h"
 
 namespace ffkit {
@@ -54,12 +54,14 @@ HfFeature features_of(const ArrowSchema& schema) {
   return parsed["info"].value("features", HfFeature());
 }
 
-// Below lists, which are {"feature": ...} or [...].
+// Below lists, which are {"feature": ..., "_type": "Sequence"} or [...]. A struct has no type, and
+// its members may be called as they like.
 const HfFeature* item_feature(const HfFeature* feature) {
   if (feature == nullptr) return nullptr;
   if (feature->is_array() && feature->size() == 1) return &feature->front();
-  if (feature->is_object() && feature->contains("feature")) return &feature->at("feature");
-  return feature;
+  const bool is_list = feature->is_object() && feature->contains("feature") &&
+                       feature->contains("_type") && feature->at("_type").is_string();
+  return is_list ? &feature->at("feature") : feature;
 }
 
 const HfFeature* member_feature(const HfFeature* feature, const std::string& name) {
@@ -130,8 +132,8 @@ class ColumnFinder {
   }
 
  private:
-  void leave_out(const std::string& name, std::string_view what) {
-    found_.left_out.push_back(fmt::format("'{}' ({})", name, what));
+  void leave_out(const std::string& name, std::string_view what, bool is_null = false) {
+    found_.left_out.push_back({name, std::string(what), is_null});
   }
 
   static int depth_of(const std::vector<ArrowStep>& steps) {
@@ -152,7 +154,18 @@ class ColumnFinder {
         if (step.fixed_size == 0) return leave_out(name, "lists without items");
       }
       steps.push_back(step);
-      return add(*schema.children[0], name, std::move(steps), item_feature(feature), level + 1);
+      const size_t before = found_.columns.size();
+      add(*schema.children[0], name, std::move(steps), item_feature(feature), level + 1);
+      std::vector<int64_t> shape = fixed_shape(schema);
+      const int64_t num_items =
+          std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
+      const bool is_tensor =
+          !shape.empty() && found_.columns.size() == before + 1 && num_items == step.fixed_size;
+      if (is_tensor && found_.columns.back().column.field.type == FieldType::tensor) {
+        found_.columns.back().fixed_shape = std::move(shape);
+        found_.columns.back().may_be_picture = false;
+      }
+      return;
     }
     add_leaf(schema, name, std::move(steps), feature);
   }
@@ -187,7 +200,11 @@ class ColumnFinder {
       ArrowColumn& bytes = found_.columns.back();
       bytes.may_be_picture = type.empty();
       bytes.is_of_file = true;
-      if (type == "Image") make_picture(bytes);
+      if (type != "Image") continue;
+      make_picture(bytes);
+      if (feature->contains("mode") && feature->at("mode").is_string()) {
+        bytes.column.mode = feature->at("mode").get<std::string>();
+      }
     }
   }
 
@@ -221,7 +238,7 @@ class ColumnFinder {
                                  .steps = std::move(steps),
                                  .has_wide_offsets = values == "U",
                                  .index_format = schema.format}};
-    finish(std::move(column), name, FieldType::string, DType::u8);
+    finish(std::move(column), name, FieldType::string, DType::u8, values);
   }
 
   void add_leaf(const ArrowSchema& schema, const std::string& name, std::vector<ArrowStep> steps,
@@ -234,11 +251,11 @@ class ColumnFinder {
       const bool is_byte = *dtype == DType::u8 || *dtype == DType::i8;
       column.may_be_picture = is_byte && depth_of(place.steps) == 1;
       column.column.class_names = names_of_classes(feature);
-      return finish(std::move(column), name, FieldType::scalar, *dtype);
+      return finish(std::move(column), name, FieldType::scalar, *dtype, format);
     }
     if (format == "b") {
       place.leaf = ArrowLeaf::boolean;
-      return finish(std::move(column), name, FieldType::scalar, DType::u8);
+      return finish(std::move(column), name, FieldType::scalar, DType::u8, format);
     }
     const bool is_text = format == "u" || format == "U" || format == "vu";
     const bool is_fixed = format.starts_with("w:");
@@ -250,9 +267,46 @@ class ColumnFinder {
       place.fixed_size = is_fixed ? size_in(format) : 0;
       column.may_be_picture = !is_text && feature == nullptr;
       return finish(std::move(column), name, is_text ? FieldType::string : FieldType::bytes,
-                    DType::u8);
+                    DType::u8, format);
     }
-    leave_out(name, type_name(format));
+    leave_out(name, type_name(format), format == "n");
+  }
+
+  // What Arrow calls numbers and booleans; texts and bytes are alike, whatever their offsets.
+  static std::string name_of_values(std::string_view format, DType dtype, ArrowLeaf leaf) {
+    constexpr std::string_view kUnits = "smun";
+    constexpr const char* kUnitNames[] = {"s", "ms", "us", "ns"};
+    if (leaf == ArrowLeaf::text) return "string";
+    if (leaf == ArrowLeaf::bytes) return "binary";
+    if (leaf == ArrowLeaf::boolean) return "bool";
+    if (format.size() < 3 || format[0] != 't') return std::string(to_string(dtype));
+    if (format[1] == 'd') return format[2] == 'D' ? "date32" : "date64";
+    const size_t unit = kUnits.find(format[2]);
+    const char* const unit_name = unit == std::string_view::npos ? "?" : kUnitNames[unit];
+    if (format[1] == 'D') return fmt::format("duration[{}]", unit_name);
+    if (format[1] == 't') {
+      return fmt::format("{}[{}]", dtype == DType::i32 ? "time32" : "time64", unit_name);
+    }
+    return fmt::format("timestamp[{}{}]", unit_name, format.size() > 4 ? ", with a zone" : "");
+  }
+
+  // The shape of a column of Arrow's fixed_shape_tensor; empty for others.
+  // https://arrow.apache.org/docs/format/CanonicalExtensions.html#fixed-shape-tensor
+  static std::vector<int64_t> fixed_shape(const ArrowSchema& schema) {
+    const auto pairs = metadata_of(schema);
+    const auto name = pairs.find("ARROW:extension:name");
+    const auto text = pairs.find("ARROW:extension:metadata");
+    if (name == pairs.end() || text == pairs.end() || name->second != "arrow.fixed_shape_tensor") {
+      return {};
+    }
+    const auto json = nlohmann::json::parse(text->second, nullptr, /*allow_exceptions=*/false);
+    if (!json.is_object() || !json.contains("shape") || !json["shape"].is_array()) return {};
+    std::vector<int64_t> shape;
+    for (const auto& extent : json["shape"]) {
+      if (!extent.is_number_integer()) return {};
+      shape.push_back(extent.get<int64_t>());
+    }
+    return shape;
   }
 
   static std::string type_name(std::string_view format) {
@@ -267,7 +321,9 @@ class ColumnFinder {
   }
 
   // `type`: of one value.
-  void finish(ArrowColumn column, const std::string& name, FieldType type, DType dtype) {
+  void finish(ArrowColumn column, const std::string& name, FieldType type, DType dtype,
+              std::string_view format) {
+    column.type = name_of_values(format, dtype, column.place.leaf);
     const int depth = column.place.depth = depth_of(column.place.steps);
     const bool is_number = type == FieldType::scalar;
     Field& field = column.column.field;

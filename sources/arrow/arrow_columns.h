@@ -5,6 +5,7 @@
 //   list of lists of numbers tensor where all rows are regular, else a list of tensors
 //   struct                   its members, "objects/bbox"; in a list, each member is a list
 //   struct<bytes, path>      Hugging Face's Image: a picture, and its path
+//   fixed_shape_tensor       tensor of its shape
 //
 // Names of classes are those of Hugging Face's ClassLabel, in the schema's metadata. Types that are
 // none of these are left out, with a note.
@@ -56,13 +57,24 @@ struct ArrowColumn {
   bool is_of_file = false;      // the bytes of a struct<bytes, path>
   std::vector<int64_t> empty_shape =
       {};  // of a tensor without items: [0, 4] where others are [n, 4]
+  std::vector<int64_t> fixed_shape = {};  // of Arrow's fixed_shape_tensor; else empty
+  // What Arrow calls the values: "int64", "timestamp[ms]". Numbers of two types may be one dtype.
+  std::string type = {};
   // Whether rows are looked at for regular lists of lists.
   bool is_nested() const { return place.depth >= 2; }
 };
 
+// A column that no field can hold.
+struct ArrowLeftOut {
+  std::string name;
+  std::string what;      // "decimal numbers"
+  bool is_null = false;  // of type null: whatever other files have there, this one has nothing
+  bool operator==(const ArrowLeftOut&) const = default;
+};
+
 struct ArrowColumns {
   std::vector<ArrowColumn> columns;
-  std::vector<std::string> left_out;  // "'price' (decimal128)"
+  std::vector<ArrowLeftOut> left_out;
 };
 
 // Of the struct of all columns. Lists of lists of numbers are lists of tensors at first. Throws
@@ -75,11 +87,22 @@ enum class ArrowBytes : uint8_t {
 };
 
 // Sets `value` to what stands in row `row` of `batch`, of a file where the column is at `place`. A
-// list of numbers of 8 bits that is a picture is its bytes. Throws Error(invalid_argument), without
-// a path, for a null inside of a list, and for lists that are not regular where all should be.
+// list of numbers of 8 bits that is a picture is its bytes. Items of a list that are null, or have
+// a null in them, are left out. Throws Error(invalid_argument), without a path, for lists that are
+// not regular where all should be.
 void read_arrow_value(const ArrowColumn& column, const ArrowPlace& place, const ArrowArray& batch,
                       int64_t row, RowValue& value, SampleBuffers& buffers,
                       ArrowBytes bytes = ArrowBytes::copied);
+
+// Sets the value of each column of a row. Items that one column leaves out are left out of the
+// columns beside it in their struct too, so that boxes and labels stay together; `buffers` count
+// them. Where a column's place is null, its value is. Errors name the column.
+void read_arrow_row(std::span<const ArrowColumn> columns, std::span<const ArrowPlace* const> places,
+                    const ArrowArray& batch, int64_t row, std::span<RowValue> values,
+                    SampleBuffers& buffers);
+
+// Whether a list of the row has a null in it.
+bool has_null_inside(const ArrowPlace& place, const ArrowArray& batch, int64_t row);
 
 // The shape of a row's lists of lists; nothing where they are not regular; {} for a null. The
 // column is_nested(). Throws as read_arrow_value().

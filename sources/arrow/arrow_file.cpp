@@ -1,13 +1,10 @@
 #include <dlfcn.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <mutex>
 #include <optional>
-#include <utility>
 
-#include <ffkit/base/error.h>
 #include <ffkit/sources/arrow_file.h>
 
 #include "arrow/row_batches.h"
@@ -28,23 +25,40 @@ fs::path own_folder() {
   Dl_info info{};
   if (dladdr(reinterpret_cast<const void*>(&set_arrow_opener), &info) == 0) return {};
   std::error_code ignored;
-  return fs::canonical(info.dli_fname, ignored).parent_path();
+  const fs::path file = info.dli_fname;
+  // A program that PATH has found is called by its name alone.
+  return fs::canonical(file.has_parent_path() ? file : "/proc/self/exe", ignored).parent_path();
 }
 
-const FfkitParquetModule* open_parquet_module() {
+struct ParquetModule {
+  const FfkitParquetModule* functions = nullptr;
+  std::string problem;  // without functions: why there are none
+};
+
+ParquetModule open_parquet_module() {
+  ParquetModule module{.problem = fmt::format("{} is not here", kModuleName)};
   void* library = dlopen(kModuleName, RTLD_NOW | RTLD_LOCAL);
   const fs::path here = own_folder();
   for (const fs::path& folder : {here, here / "../lib", here / "../sources"}) {
-    if (library == nullptr) library = dlopen((folder / kModuleName).c_str(), RTLD_NOW | RTLD_LOCAL);
+    const fs::path path = folder / kModuleName;
+    std::error_code ignored;
+    if (library != nullptr || !fs::exists(path, ignored)) continue;
+    library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) {
+      // Mostly for want of Arrow's library, which has its version in its name.
+      module.problem = fmt::format("{} cannot be opened: {}", kModuleName, dlerror());
+    }
   }
-  if (library == nullptr) return nullptr;
+  if (library == nullptr) return module;
   using Get = const FfkitParquetModule* (*)();
   const auto get = reinterpret_cast<Get>(dlsym(library, "ffkit_parquet_module_2"));
-  return get == nullptr ? nullptr : get();
+  module.problem = fmt::format("{} is of another version of ffkit", kModuleName);
+  if (get != nullptr) module.functions = get();
+  return module;
 }
 
-const FfkitParquetModule* parquet_module() {
-  static const FfkitParquetModule* const module = open_parquet_module();
+const ParquetModule& parquet_module() {
+  static const ParquetModule module = open_parquet_module();
   return module;
 }
 
@@ -186,17 +200,36 @@ std::unique_ptr<ArrowFile> open_arrow_file(std::unique_ptr<ArrowInput> input, Ar
     open = arrow_opener();
   }
   if (open) return open(std::move(input), format);
-  if (const FfkitParquetModule* module = parquet_module()) {
-    return std::make_unique<ModuleFile>(*module, std::move(input), format);
+  const ParquetModule& module = parquet_module();
+  if (module.functions != nullptr) {
+    return std::make_unique<ModuleFile>(*module.functions, std::move(input), format);
   }
   throw error_of(ErrorCode::unsupported,
-                 "{} are read by Arrow's library, and {} is not here; build it "
-                 "(-DFFKIT_PARQUET=ON), or convert in Python, where pyarrow reads them",
-                 to_string(format), kModuleName);
+                 "{} are read by Arrow's library, and {}; run 'tools/setup --no-torch --parquet' "
+                 "in ffkit's checkout, which gets Arrow and builds the module, or convert in "
+                 "Python, where pyarrow reads them",
+                 to_string(format), module.problem);
 }
 
-std::unique_ptr<ArrowFile> open_parquet_file(const fs::path& path) {
-  return open_arrow_file(std::make_unique<FileInput>(path), ArrowFormat::parquet);
+namespace {
+
+// Of a file, or of a stream, which begins with a mark and the length of its schema.
+bool is_arrow_table(const ArrowInput& input) {
+  constexpr std::string_view kFile = "ARROW1";
+  constexpr std::string_view kStream = "\xff\xff\xff\xff";
+  std::array<char, 8> head{};
+  if (input.size() < std::ssize(head)) return false;
+  input.read_at(0, std::as_writable_bytes(std::span(head)));
+  const std::string_view text(head.data(), head.size());
+  return text.starts_with(kFile) || text.starts_with(kStream);
+}
+
+}  // namespace
+
+std::unique_ptr<ArrowFile> open_table_file(const fs::path& path) {
+  auto input = std::make_unique<FileInput>(path);
+  const bool is_arrow = path.extension() != ".parquet" && is_arrow_table(*input);
+  return open_arrow_file(std::move(input), is_arrow ? ArrowFormat::ipc : ArrowFormat::parquet);
 }
 
 }  // namespace ffkit

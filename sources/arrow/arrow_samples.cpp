@@ -8,12 +8,12 @@
 #include <optional>
 #include <set>
 #include <string_view>
-#include <utility>
 
 #include <ffkit/sources/arrow_samples.h>
 
 #include "arrow/arrow_access.h"
 #include "arrow/arrow_columns.h"
+#include "arrow/picture_modes.h"
 #include "base/make_error.h"
 #include "converter/input/row_values.h"
 
@@ -119,11 +119,8 @@ bool has_nulls_inside(const ArrowPlace& place, const ArrowArray& batch) {
     is_inside = is_inside || (i + 1 < arrays.size() && place.steps[i + 1].is_list);
   }
   if (!may_have) return false;
-  try {
-    for (int64_t row = 0; row < batch.length; ++row) nested_shape(place, batch, row);
-  } catch (const Error& error) {
-    if (is_out_of_memory(error)) throw;
-    return true;
+  for (int64_t row = 0; row < batch.length; ++row) {
+    if (has_null_inside(place, batch, row)) return true;
   }
   return false;
 }
@@ -325,7 +322,8 @@ struct ArrowSamples::Impl {
   void set_value(const TakenColumn& column, const Field& field, RowValue& value,
                  std::string_view id, RecordBuilder& record, SampleBuffers& buffers) const {
     const auto picture = [&](std::span<const std::byte> image) {
-      return storer.store(image, id, buffers, field.name).bytes;
+      return storer.store(in_mode(column.from.column.mode, image, buffers), id, buffers, field.name)
+          .bytes;
     };
     switch (field.type) {
       case FieldType::string:

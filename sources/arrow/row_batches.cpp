@@ -1,10 +1,7 @@
 #include "arrow/row_batches.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <string>
-#include <utility>
 
 #include "base/make_error.h"
 #include "base/printable.h"

@@ -1,6 +1,5 @@
 #include "beton/beton_file.h"
 
-#include <fmt/format.h>
 #include <simdjson.h>
 
 #include <algorithm>
@@ -10,7 +9,6 @@
 #include <string_view>
 
 #include "base/little_endian.h"
-#include "base/make_error.h"
 #include "base/printable.h"
 #include "converter/input/source_error.h"
 #include "format/content_kind.h"
@@ -104,8 +102,8 @@ uint64_t array_bytes(const BetonField& field, uint64_t most) {
 }
 
 // Of a file that does not begin as one of the version that is read.
-Error no_beton_error(const std::filesystem::path& path, std::span<const std::byte> head,
-                     bool is_other_version, uint16_t version) {
+Error no_beton_error(const fs::path& path, std::span<const std::byte> head, bool is_other_version,
+                     uint16_t version) {
   const ContentKind kind = content_kind(head);
   if (kind != ContentKind::unknown) {
     return source_error(path, ErrorCode::unsupported, "is {}, and no beton file of FFCV",
@@ -122,7 +120,7 @@ Error no_beton_error(const std::filesystem::path& path, std::span<const std::byt
 
 }  // namespace
 
-BetonFile::BetonFile(const std::filesystem::path& path, int64_t num_bytes, const ReadBytes& read)
+BetonFile::BetonFile(const fs::path& path, int64_t num_bytes, const ReadBytes& read)
     : num_bytes_(num_bytes) {
   std::array<std::byte, kContentHeadBytes> head{};
   const auto start =
@@ -167,8 +165,7 @@ BetonFile::BetonFile(const std::filesystem::path& path, int64_t num_bytes, const
   read_allocations(path, allocations, read);
 }
 
-void BetonFile::read_fields(const std::filesystem::path& path, size_t num_fields,
-                            const ReadBytes& read) {
+void BetonFile::read_fields(const fs::path& path, size_t num_fields, const ReadBytes& read) {
   std::vector<std::byte> descriptors(num_fields * kBetonFieldBytes);
   read(kBetonHeaderBytes, descriptors);
   size_t alignment = 1;
@@ -205,8 +202,7 @@ void BetonFile::read_fields(const std::filesystem::path& path, size_t num_fields
   row_bytes_ = aligned(row_bytes_, alignment);
 }
 
-void BetonFile::read_allocations(const std::filesystem::path& path, uint64_t place,
-                                 const ReadBytes& read) {
+void BetonFile::read_allocations(const fs::path& path, uint64_t place, const ReadBytes& read) {
   const bool has_images =
       std::ranges::any_of(fields_, [](const BetonField& f) { return f.type == BetonType::image; });
   if (!has_images) return;  // All others know their length.

@@ -1,15 +1,8 @@
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <memory>
-#include <optional>
-#include <string_view>
-#include <utility>
 
 #include <ffkit/base/option_names.h>
 #include <ffkit/converter/source_kind.h>
 #include <ffkit/image/image_codec.h>
-#include <ffkit/sources/row_sources.h>
 
 #include "archives/parallel_io.h"
 #include "base/printable.h"
@@ -19,12 +12,9 @@
 #include "files/shard_files.h"
 #include "rows/file_rows.h"
 #include "rows/row_source.h"
-#include "storage/addresses/place.h"
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
 
 // FFCV names no ending; its pages and its ImageNet scripts have these two.
 ShardNames beton_names() {

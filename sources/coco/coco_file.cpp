@@ -1,18 +1,16 @@
 #include "coco/coco_file.h"
 
-#include <fmt/format.h>
-#include <simdjson.h>
-
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 #include <numeric>
-#include <unordered_map>
 
 #include <nlohmann/json.hpp>
 
 #include <ffkit/base/option_names.h>
+#include <ffkit/image/geometry_steps.h>
 
-#include "base/make_error.h"
 #include "converter/input/source_error.h"
 #include "numbers/json_numbers.h"
 #include "numbers/json_tables.h"
@@ -23,45 +21,6 @@ namespace {
 [[noreturn]] void refuse_id(std::string_view key, const std::string& what) {
   throw error_of(ErrorCode::invalid_argument, "'{}': {}", key, what);
 }
-
-}  // namespace
-
-int64_t CocoIds::take(const simdjson::dom::object& object, std::string_view key) {
-  simdjson::dom::element value;
-  if (!find_member(object, key, value)) {
-    throw error_of(ErrorCode::invalid_argument, "has no '{}'", key);
-  }
-  std::string_view text;
-  if (value.get_string().get(text) != simdjson::SUCCESS) {
-    int64_t number = 0;
-    try {
-      number = json_whole_number(value);
-    } catch (const Error& error) {
-      refuse_id(key, error.what());
-    }
-    if (is_text()) {
-      refuse_id(key, fmt::format("{} is a number, but ids before it are texts such as {}; Python "
-                                 "keeps them apart, so write all of them alike",
-                                 number, json(0)));
-    }
-    has_numbers_ = true;
-    return number;
-  }
-  if (has_numbers_) {
-    refuse_id(key, fmt::format("{} is a text, but ids before it are numbers; Python keeps them "
-                               "apart, so write all of them alike",
-                               json_excerpt(value)));
-  }
-  const auto [found, is_new] = number_of_.try_emplace(std::string(text), std::ssize(texts_));
-  if (is_new) texts_.emplace_back(text);
-  return found->second;
-}
-
-std::string CocoIds::json(int64_t number) const {
-  return is_text() ? nlohmann::json(text(number)).dump() : std::to_string(number);
-}
-
-namespace {
 
 namespace dom = simdjson::dom;
 
@@ -180,6 +139,7 @@ class CocoReader {
   }
   void begin_annotations() {
     file_.annotations = {};
+    file_.without_area.clear();
     panoptic_name_of_.clear();
     num_without_box_ = 0;
   }
@@ -295,6 +255,7 @@ class CocoReader {
     all.id.push_back(id);
     all.picture_id.push_back(picture);
     add_box(object);
+    if (!is_left(object)) file_.without_area.emplace_back(0, all.size() - 1);
     all.is_crowd.push_back(coco_crowd(object));
     all.element.push_back(range);
     add_numbers(object, all.area);
@@ -310,15 +271,35 @@ class CocoReader {
     return box.get_array().get(numbers) != simdjson::SUCCESS || numbers.begin() != numbers.end();
   }
 
+  // What is no number is NaN, so the box has no area. NaN itself is a null here.
   void add_box(const dom::object& object) {
     dom::element box;
     find_member(object, "bbox", box);
-    constexpr int64_t kBox[] = {4};
-    try {
-      append_numbers(box, std::span(kBox), file_.annotations.box);
-    } catch (const Error& error) {
-      invalid(fmt::format("'bbox': {}; give it x, y, width and height", error.what()));
+    std::array<float, 4> sides;
+    sides.fill(std::numeric_limits<float>::quiet_NaN());
+    dom::array numbers;
+    if (box.get_array().get(numbers) == simdjson::SUCCESS && numbers.size() == sides.size()) {
+      for (size_t i = 0; i < sides.size(); ++i) {
+        double number = 0;
+        if (numbers.at(i).get_double().get(number) == simdjson::SUCCESS &&
+            std::abs(number) <= std::numeric_limits<float>::max()) {
+          sides[i] = static_cast<float>(number);
+        }
+      }
     }
+    file_.annotations.box.insert(file_.annotations.box.end(), sides.begin(), sides.end());
+  }
+
+  // Of a panoptic file: whether the segment has pixels.
+  bool is_left(const dom::object& object) const {
+    const auto box = std::span(file_.annotations.box).last(4);
+    const double left = box[0];
+    const double top = box[1];
+    if (!has_area({left, top, left + box[2], top + box[3]})) return false;
+    dom::element area;
+    double number = 0;
+    return !is_panoptic_ || !find_member(object, "area", area) ||
+           area.get_double().get(number) != simdjson::SUCCESS || number > 0;
   }
 
   // A counting sort, which keeps the file's order within a picture.
@@ -326,6 +307,8 @@ class CocoReader {
     const CocoAnnotations& all = file_.annotations;
     std::vector<size_t> picture(all.size());
     file_.first.assign(file_.pictures.size() + 1, 0);
+    std::vector<bool> is_left(all.size(), true);
+    for (const auto& [_, annotation] : file_.without_area) is_left[annotation] = false;
     for (size_t i = 0; i < all.size(); ++i) {
       const auto found = picture_of_.find(all.picture_id[i]);
       if (found == picture_of_.end()) {
@@ -341,12 +324,16 @@ class CocoReader {
                               file_.category_ids.json(all.category_id[i])));
       }
       picture[i] = found->second;
-      ++file_.first[picture[i] + 1];
+      if (is_left[i]) ++file_.first[picture[i] + 1];
     }
+    for (auto& [number, annotation] : file_.without_area) number = picture[annotation];
+    std::ranges::sort(file_.without_area);
     for (size_t i = 1; i < file_.first.size(); ++i) file_.first[i] += file_.first[i - 1];
-    file_.order.resize(all.size());
+    file_.order.resize(file_.first.back());
     std::vector<size_t> next = file_.first;
-    for (size_t i = 0; i < all.size(); ++i) file_.order[next[picture[i]]++] = i;
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (is_left[i]) file_.order[next[picture[i]]++] = i;
+    }
   }
 
   // pycocotools gives the last one of an id in place of all others, so that their boxes are lost.
@@ -388,7 +375,7 @@ class CocoReader {
                        file_.annotation_ids.json(all.id[annotation]), why);
   }
 
-  const std::filesystem::path path_;
+  const fs::path path_;
   const bool allow_missing_;
   const bool is_panoptic_;
   const InputFile& input_;
@@ -399,6 +386,64 @@ class CocoReader {
 };
 
 }  // namespace
+
+int64_t CocoIds::take(const simdjson::dom::object& object, std::string_view key) {
+  simdjson::dom::element value;
+  if (!find_member(object, key, value)) {
+    throw error_of(ErrorCode::invalid_argument, "has no '{}'", key);
+  }
+  std::string_view text;
+  if (value.get_string().get(text) != simdjson::SUCCESS) {
+    int64_t number = 0;
+    try {
+      number = json_whole_number(value);
+    } catch (const Error& error) {
+      refuse_id(key, error.what());
+    }
+    if (is_text()) {
+      refuse_id(key, fmt::format("{} is a number, but ids before it are texts such as {}; Python "
+                                 "keeps them apart, so write all of them alike",
+                                 number, json(0)));
+    }
+    has_numbers_ = true;
+    return number;
+  }
+  if (has_numbers_) {
+    refuse_id(key, fmt::format("{} is a text, but ids before it are numbers; Python keeps them "
+                               "apart, so write all of them alike",
+                               json_excerpt(value)));
+  }
+  const auto [found, is_new] = number_of_.try_emplace(std::string(text), std::ssize(texts_));
+  if (is_new) texts_.emplace_back(text);
+  return found->second;
+}
+
+void CocoNumbers::declare(std::vector<int64_t> of_each) {
+  size_t stride = 1;
+  for (const int64_t extent : of_each) stride *= static_cast<size_t>(extent);
+  shape = std::move(of_each);
+  values.assign(stride, 0);
+  count = 1;
+}
+
+void CocoFile::give_all_to_one() {
+  first = {0, annotations.size()};
+  order.resize(annotations.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+}
+
+void CocoFile::say_left_out(size_t picture, SampleBuffers& buffers) const {
+  for (const auto& [number, i] : without_area) {
+    if (number != picture) continue;
+    const auto box = std::span(annotations.box).subspan(4 * i, 4);
+    buffers.leave_out(fmt::format("annotation {} has no area: its box is ({:g})",
+                                  annotation_ids.json(annotations.id[i]), fmt::join(box, ", ")));
+  }
+}
+
+std::string CocoIds::json(int64_t number) const {
+  return is_text() ? nlohmann::json(text(number)).dump() : std::to_string(number);
+}
 
 CocoFile read_coco_file(const InputFile& file, bool allow_missing, bool is_panoptic) {
   return CocoReader(file, allow_missing, is_panoptic).read();

@@ -9,7 +9,10 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
+
+#include <ffkit/converter/source.h>
 
 #include "archives/tar_index.h"
 #include "converter/input/input_file.h"
@@ -53,8 +56,15 @@ struct CocoNumbers {
   std::vector<float> values;   // of all elements that have it, in their order
   size_t count = 0;            // of those elements
   bool is_uneven = false;      // their shapes differ, and `values` is empty
+  bool are_whole = false;      // they are stored as integers
 
   size_t stride() const { return count == 0 ? 0 : values.size() / count; }
+  // Takes the shape of what annotations will have that are read with their pictures.
+  void declare(std::vector<int64_t> of_each);
+  void add(std::span<const float> of_one) {
+    values.insert(values.end(), of_one.begin(), of_one.end());
+    ++count;
+  }
 };
 
 struct CocoPicture {
@@ -70,14 +80,16 @@ struct CocoPicture {
 
 // Annotation i is element i of all arrays.
 struct CocoAnnotations {
-  std::vector<int64_t> id;           // CocoFile::annotation_ids
-  std::vector<int64_t> picture_id;   // CocoFile::picture_ids
-  std::vector<int64_t> category_id;  // CocoFile::category_ids; empty when the first has none
-  std::vector<float> box;            // 4 each: x, y, width, height in pixels
-  std::vector<uint8_t> is_crowd;     // 0 when it is not said, as pycocotools' users have it
-  std::vector<FileRange> element;    // in the file, for its segmentation
+  std::vector<int64_t> id;                // CocoFile::annotation_ids
+  std::vector<int64_t> picture_id;        // CocoFile::picture_ids
+  std::vector<int64_t> category_id;       // CocoFile::category_ids; empty when the first has none
+  std::vector<float> box;                 // 4 each: x, y, width, height in pixels
+  std::vector<uint8_t> is_crowd;          // 0 when it is not said, as pycocotools' users have it
+  std::vector<FileRange> element;         // in the file, for its segmentation
+  std::vector<std::string> segmentation;  // without such a file: its JSON, or ""
+  std::vector<std::string> pose;          // AnnotatedSet::has_poses
   CocoNumbers area{.name = "area"};
-  CocoNumbers num_keypoints{.name = "num_keypoints"};
+  CocoNumbers num_keypoints{.name = "num_keypoints", .are_whole = true};
   // keypoints [3 K] as COCO has them; keypoints_cam [K, 3], keypoints_img [K, 2] and keypoints_vis
   // as MuCo and other sets of poses do.
   std::vector<CocoNumbers> arrays = {
@@ -103,16 +115,24 @@ struct CocoFile {
   // The annotations of picture i are order[first[i] .. first[i + 1]), in the file's order.
   std::vector<size_t> first;
   std::vector<size_t> order;
+  // Pictures and their annotations whose box has no area, or segments without pixels: left out of
+  // `order`. Sorted.
+  std::vector<std::pair<size_t, size_t>> without_area;
 
   std::span<const size_t> annotations_of(size_t picture) const {
     return std::span(order).subspan(first[picture], first[picture + 1] - first[picture]);
   }
+  // Of a file of one picture that has all annotations.
+  void give_all_to_one();
+  // Reports those of a picture that have no area.
+  void say_left_out(size_t picture, SampleBuffers& buffers) const;
 };
 
 // Takes what pycocotools takes, or throws Error with the file, the annotation's or picture's id,
 // reason and remedy: no such JSON, no pictures, a missing or repeated id, no box, an annotation of
-// a picture or category that is not there. With `allow_missing` annotations without a box are left
-// out, with a note. `is_panoptic`: the file is a panoptic one, "segments_info" and all.
+// a picture or category that is not there. Annotations without a box are left out with a note with
+// `allow_missing`, those whose box has no area always. `is_panoptic`: the file is a panoptic one,
+// "segments_info" and all.
 CocoFile read_coco_file(const InputFile& file, bool allow_missing = false,
                         bool is_panoptic = false);
 

@@ -1,7 +1,3 @@
-#include <algorithm>
-#include <array>
-#include <memory>
-#include <string>
 #include <vector>
 
 #include <ffkit/base/option_names.h>
@@ -10,18 +6,121 @@
 #include <ffkit/sources/persons.h>
 
 #include "base/make_error.h"
-#include "converter/input/names.h"
+#include "coco/annotated_pictures.h"
+#include "coco/mask_options.h"
+#include "converter/input/kind_options.h"
+#include "converter/places/place.h"
 
 namespace ffkit {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr const char* kPersonsGroup = "Persons";
 constexpr const char* kHuman36mGroup = "Persons of human36m";
-// What `segmentation` makes.
-constexpr const char* kSemanticMask = "semantic";
-constexpr const char* kInstanceMasks = "instances";
-constexpr const char* kMaskRuns = "masks";
-constexpr const char* kSegmentationJson = "json";
+
+class CocoKind final : public SourceOptions {
+ public:
+  void describe(OptionTable& table) override {
+    table.add("annotations", options_.annotations,
+              "Annotation file of one split, instead of SRC/annotations/instances_*.json; needs " +
+                  option_name("images"));
+    table.add("images", options_.images,
+              "Folder with the pictures of " + option_name("annotations"));
+    table.add("keypoints", options_.keypoints, "Reads person_keypoints_*.json");
+    masks_.describe(table);
+    table.add("panoptic", options_.panoptic,
+              "Takes the panoptic_*.json of this folder, and their PNGs in panoptic_*/ as a field; "
+              "with " +
+                  option_name("annotations") + ": folder of its PNGs");
+    table.add("allow-missing", options_.allow_missing, "Leaves out pictures whose file is missing");
+    table
+        .add("persons", persons_.set,
+             "One record a person, with its root joint, of this set as it is published for RootNet")
+        .set_choices(person_set_names());
+    ffkit::describe(persons_, table);
+  }
+
+  void check(const OptionTable& table) const override {
+    const std::string persons = option_name("persons");
+    for (const Option& option : table.options()) {
+      if (!option.is_given) continue;
+      const bool is_of_persons = option.group == kPersonsGroup;
+      const bool is_of_human36m = option.group == kHuman36mGroup;
+      if (is_of_human36m ? persons_.set == "human36m" : !is_of_persons || !persons_.set.empty()) {
+        continue;
+      }
+      const std::string needed = persons_.set.empty() ? persons : option_set("persons", "human36m");
+      table.refuse({option.name}, "has no effect without " + needed + "; leave it out");
+    }
+    if (!persons_.set.empty()) {
+      table.refuse({"keypoints", "segmentation", "panoptic"},
+                   "has no effect with " + persons + "; leave it out");
+    }
+    if (!options_.panoptic.empty()) {
+      table.refuse({"keypoints", "segmentation"},
+                   "has no effect with " + option_name("panoptic") + "; leave it out");
+    }
+    masks_.check();
+    if (options_.annotations.empty() != options_.images.empty()) {
+      throw argument_error("annotations", option_name("annotations") + " and " +
+                                              option_name("images") +
+                                              " belong together; give both");
+    }
+  }
+
+  std::unique_ptr<Source> open(const SourceArguments& arguments) const override {
+    if (persons_.set.empty()) {
+      CocoOptions options = set_by(options_, arguments);
+      options.segmentation = masks_.has(kSegmentationJson);
+      options.semantic_masks = masks_.has(kSemanticMask);
+      options.instance_masks = masks_.has(kInstanceMasks);
+      options.mask_runs = masks_.has(kMaskRuns);
+      return open_coco(arguments.path, options);
+    }
+    if (arguments.images.exif == ExifUse::apply) {
+      throw argument_error("exif", option_set("exif", "apply") + " has no effect with " +
+                                       option_set("persons", persons_.set) + "; leave it out");
+    }
+    PersonsOptions options = persons_;
+    options.annotations = options_.annotations;
+    options.images = options_.images;
+    options.allow_missing = options_.allow_missing;
+    options.store = arguments.images.store;
+    return open_persons(arguments.path, options);
+  }
+
+ private:
+  CocoOptions options_;
+  MaskFields masks_;
+  PersonsOptions persons_;  // whose shared members are those of options_
+};
+
+AnnotatedSplit read_split(CocoListing from, const CocoOptions& options,
+                          std::vector<std::string>& notes) {
+  auto annotations = std::make_unique<InputFile>(from.annotations);
+  SourceInput input = input_of(from.annotations.filename().string(), *annotations);
+  const bool is_panoptic = !from.panoptic.empty();
+  CocoFile file = read_coco_file(*annotations, options.allow_missing, is_panoptic);
+  notes.insert(notes.end(), file.notes.begin(), file.notes.end());
+  require_safe_names(file, from.annotations);
+  std::vector<FileStamp> stamps = look_at_pictures(from.images, file.pictures);
+  std::vector<FileStamp> panoptic;
+  if (is_panoptic) panoptic = look_at_files(from.panoptic, file.panoptic_names);
+  std::vector<size_t> taken =
+      pictures_that_are_there(from, file, stamps, panoptic, options.allow_missing, notes);
+  std::vector<std::vector<FileBeside>> beside(panoptic.size());
+  for (size_t i = 0; i < panoptic.size(); ++i) {
+    beside[i] = {{from.panoptic / file.panoptic_names[i], panoptic[i]}};
+  }
+  AnnotatedSplit split{.from = std::move(from), .file = std::move(file)};
+  split.inputs = {std::move(input)};
+  split.annotations = std::move(annotations);
+  split.stamps = std::move(stamps);
+  split.beside = std::move(beside);
+  split.taken = std::move(taken);
+  return split;
+}
 
 }  // namespace
 
@@ -59,101 +158,30 @@ void describe(PersonsOptions& options, OptionTable& table) {
       .set_unset(-1, "5 to train, 64 to test");
 }
 
-namespace {
-
-class CocoKind final : public SourceOptions {
- public:
-  void describe(OptionTable& table) override {
-    table.add("annotations", options_.annotations,
-              "Annotation file of one split, instead of SRC/annotations/instances_*.json; needs " +
-                  option_name("images"));
-    table.add("images", options_.images,
-              "Folder with the pictures of " + option_name("annotations"));
-    table.add("keypoints", options_.keypoints, "Reads person_keypoints_*.json");
-    table.add_names("segmentation", segmentation_,
-                    "Fields made of the segmentations, one or several. semantic: a mask of "
-                    "categories' ids; instances: a mask of the numbers of annotations, from 1; "
-                    "masks: a mask of each annotation; json: their text");
-    table.add("panoptic", options_.panoptic,
-              "Takes the panoptic_*.json of this folder, and their PNGs in panoptic_*/ as a field; "
-              "with " +
-                  option_name("annotations") + ": folder of its PNGs");
-    table.add("allow-missing", options_.allow_missing, "Leaves out pictures whose file is missing");
-    table
-        .add("persons", persons_.set,
-             "One record a person, with its root joint, of this set as it is published for RootNet")
-        .set_choices(person_set_names());
-    ffkit::describe(persons_, table);
-  }
-
-  void check(const OptionTable& table) const override {
-    const std::string persons = option_name("persons");
-    for (const Option& option : table.options()) {
-      if (!option.is_given) continue;
-      const bool is_of_persons = option.group == kPersonsGroup;
-      const bool is_of_human36m = option.group == kHuman36mGroup;
-      if (is_of_human36m ? persons_.set == "human36m" : !is_of_persons || !persons_.set.empty()) {
-        continue;
-      }
-      const std::string needed = persons_.set.empty() ? persons : option_set("persons", "human36m");
-      table.refuse({option.name}, "has no effect without " + needed + "; leave it out");
-    }
-    if (!persons_.set.empty()) {
-      table.refuse({"keypoints", "segmentation", "panoptic"},
-                   "has no effect with " + persons + "; leave it out");
-    }
-    if (!options_.panoptic.empty()) {
-      table.refuse({"keypoints", "segmentation"},
-                   "has no effect with " + option_name("panoptic") + "; leave it out");
-    }
-    if (!segmentation_.empty()) {
-      require_names("segmentation", segmentation_,
-                    std::array{kSemanticMask, kInstanceMasks, kMaskRuns, kSegmentationJson});
-    }
-    if (options_.annotations.empty() != options_.images.empty()) {
-      throw argument_error("annotations", option_name("annotations") + " and " +
-                                              option_name("images") +
-                                              " belong together; give both");
-    }
-  }
-
-  std::unique_ptr<Source> open(const SourceArguments& arguments) const override {
-    if (persons_.set.empty()) {
-      CocoOptions options = options_;
-      options.store = arguments.images.store;
-      options.segmentation = has_field(kSegmentationJson);
-      options.semantic_masks = has_field(kSemanticMask);
-      options.instance_masks = has_field(kInstanceMasks);
-      options.mask_runs = has_field(kMaskRuns);
-      return open_coco(arguments.path, options);
-    }
-    PersonsOptions options = persons_;
-    options.annotations = options_.annotations;
-    options.images = options_.images;
-    options.allow_missing = options_.allow_missing;
-    options.store = arguments.images.store;
-    return open_persons(arguments.path, options);
-  }
-
- private:
-  bool has_field(const char* name) const {
-    return std::ranges::find(segmentation_, name) != segmentation_.end();
-  }
-
-  CocoOptions options_;
-  std::vector<std::string> segmentation_;
-  PersonsOptions persons_;  // whose shared members are those of options_
-};
-
-}  // namespace
-
 SourceKind coco_kind() {
   return {.name = "coco",
           .description = "COCO: pictures with boxes, key points or segmentations",
           .example = "/data/coco /fast/coco",
           .options = make_source_options<CocoKind>,
           .pictures = PictureUse::store,
+          .takes_exif = true,
           .place = 40};
+}
+
+std::unique_ptr<Source> open_coco(const fs::path& path, const CocoOptions& options) {
+  const PlacesListed listed;
+  AnnotatedSet set{.kind = "coco",
+                   .path = Place(path).path(),
+                   .storage = as_they_are(options.store, options.exif),
+                   .is_panoptic = !options.panoptic.empty(),
+                   .has_segmentation = options.segmentation,
+                   .masks = {.semantic = options.semantic_masks,
+                             .instances = options.instance_masks,
+                             .runs = options.mask_runs}};
+  for (CocoListing& found : list_coco(set.path, options, set.notes)) {
+    set.splits.push_back(read_split(std::move(found), options, set.notes));
+  }
+  return make_annotated_source(std::move(set));
 }
 
 }  // namespace ffkit

@@ -1,24 +1,17 @@
 #include "coco/coco_listing.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
-#include <utility>
 
 #include <ffkit/base/option_names.h>
 
 #include "archives/parallel_io.h"
-#include "converter/input/dangling_link.h"
+#include "converter/input/names.h"
 #include "converter/input/source_error.h"
-#include "converter/input/split_name.h"
 #include "converter/places/place.h"
 #include "format/dataset/manifest_text.h"
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr const char* kInstances = "instances_";
 constexpr const char* kKeypoints = "person_keypoints_";
@@ -197,6 +190,31 @@ void require_different_splits(const std::vector<CocoListing>& listings) {
   }
 }
 
+bool is_inside(const std::string& file_name) {
+  const fs::path name(file_name);
+  const bool has_end = file_name.find('\0') != std::string::npos;  // as open(2) sees it
+  return !name.empty() && !name.is_absolute() && !has_end &&
+         std::ranges::find(name, "..") == name.end();
+}
+
+// Says which files are missing, as an error or a note.
+void say_missing(const fs::path& folder, const std::vector<std::string>& missing, size_t num_all,
+                 const char* noun, const CocoListing& places, bool is_note,
+                 std::vector<std::string>& notes) {
+  if (missing.empty()) return;
+  const std::string what =
+      fmt::format("{} of the {} {} of '{}' are not there: {}{}", missing.size(), num_all, noun,
+                  places.annotations.string(),
+                  fmt::join(std::span(missing).first(std::min<size_t>(missing.size(), 3)), ", "),
+                  missing.size() > 3 ? ", ..." : "");
+  if (!is_note) {
+    throw source_error(
+        folder, ErrorCode::not_found,
+        what + "; put them there, or leave them out with " + option_on("allow_missing"));
+  }
+  notes.push_back(fmt::format("{}: {}; left out", folder.string(), what));
+}
+
 }  // namespace
 
 std::vector<CocoListing> list_coco(const fs::path& path, const CocoOptions& options,
@@ -229,35 +247,6 @@ std::vector<CocoListing> list_coco(const fs::path& path, const CocoOptions& opti
   require_different_splits(listings);
   return listings;
 }
-
-namespace {
-
-bool is_inside(const std::string& file_name) {
-  const fs::path name(file_name);
-  const bool has_end = file_name.find('\0') != std::string::npos;  // as open(2) sees it
-  return !name.empty() && !name.is_absolute() && !has_end &&
-         std::ranges::find(name, "..") == name.end();
-}
-
-// Says which files are missing, as an error or a note.
-void say_missing(const fs::path& folder, const std::vector<std::string>& missing, size_t num_all,
-                 const char* noun, const CocoPlaces& places, bool is_note,
-                 std::vector<std::string>& notes) {
-  if (missing.empty()) return;
-  const std::string what =
-      fmt::format("{} of the {} {} of '{}' are not there: {}{}", missing.size(), num_all, noun,
-                  places.annotations.string(),
-                  fmt::join(std::span(missing).first(std::min<size_t>(missing.size(), 3)), ", "),
-                  missing.size() > 3 ? ", ..." : "");
-  if (!is_note) {
-    throw source_error(
-        folder, ErrorCode::not_found,
-        what + "; put them there, or leave them out with " + option_on("allow_missing"));
-  }
-  notes.push_back(fmt::format("{}: {}; left out", folder.string(), what));
-}
-
-}  // namespace
 
 void require_safe_names(const CocoFile& file, const fs::path& annotations) {
   for (const CocoPicture& picture : file.pictures) {
@@ -305,7 +294,7 @@ std::vector<FileStamp> look_at_files(const fs::path& folder, std::span<const std
   return stamps;
 }
 
-std::vector<size_t> pictures_that_are_there(const CocoPlaces& places, const CocoFile& file,
+std::vector<size_t> pictures_that_are_there(const CocoListing& places, const CocoFile& file,
                                             std::span<const FileStamp> pictures,
                                             std::span<const FileStamp> panoptic, bool allow_missing,
                                             std::vector<std::string>& notes) {

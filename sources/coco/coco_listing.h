@@ -39,15 +39,9 @@ std::vector<FileStamp> look_at_pictures(const std::filesystem::path& folder,
 std::vector<FileStamp> look_at_files(const std::filesystem::path& folder,
                                      std::span<const std::string> names);
 
-struct CocoPlaces {
-  const std::filesystem::path& images;
-  const std::filesystem::path& annotations;
-  const std::filesystem::path& panoptic;
-};
-
 // The numbers of the pictures whose files are there; `panoptic` is empty where PNGs are not wanted.
 // Throws Error(not_found) that counts the others, unless `allow_missing`: then they are noted.
-std::vector<size_t> pictures_that_are_there(const CocoPlaces& places, const CocoFile& file,
+std::vector<size_t> pictures_that_are_there(const CocoListing& places, const CocoFile& file,
                                             std::span<const FileStamp> pictures,
                                             std::span<const FileStamp> panoptic, bool allow_missing,
                                             std::vector<std::string>& notes);

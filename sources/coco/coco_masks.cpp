@@ -1,19 +1,13 @@
 #include "coco/coco_masks.h"
 
-#include <fmt/format.h>
-#include <simdjson.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
-#include <span>
-#include <utility>
 
 #include <ffkit/base/option_names.h>
 #include <ffkit/image/image_codec.h>
 
-#include "base/make_error.h"
 #include "converter/input/source_error.h"
 #include "numbers/json_numbers.h"
 #include "numbers/json_tables.h"
@@ -226,7 +220,9 @@ std::vector<int64_t> run_lengths_of_text(std::string_view text) {
   return lengths;
 }
 
-std::vector<PixelRun> runs_of_segmentation(simdjson::dom::element segmentation, PixelSize size) {
+std::vector<PixelRun> runs_of_segmentation(
+    simdjson::dom::element segmentation, PixelSize size,
+    const std::function<void(const std::string& why)>& leave_out) {
   simdjson::dom::object object;
   if (segmentation.get_object().get(object) == simdjson::SUCCESS) {
     return runs_of_object(object, size);
@@ -246,10 +242,14 @@ std::vector<PixelRun> runs_of_segmentation(simdjson::dom::element segmentation, 
       throw error_of(ErrorCode::invalid_argument, "{} is no polygon, [x, y, x, y, ...]",
                      json_excerpt(polygon));
     }
-    xy.clear();
-    for (const simdjson::dom::element number : numbers) xy.push_back(json_number<double>(number));
-    const std::vector<PixelRun> own = runs_of_outline(xy, size, steps_left);
-    runs.insert(runs.end(), own.begin(), own.end());
+    try {
+      xy.clear();
+      for (const simdjson::dom::element number : numbers) xy.push_back(json_number<double>(number));
+      const std::vector<PixelRun> own = runs_of_outline(xy, size, steps_left);
+      runs.insert(runs.end(), own.begin(), own.end());
+    } catch (const Error& error) {
+      leave_out(error.message());
+    }
   }
   return runs;
 }
@@ -261,28 +261,32 @@ constexpr size_t kMaxNumber = std::numeric_limits<uint16_t>::max();
 // Reads annotations one after another, with the memory of the one before.
 class SegmentationReader {
  public:
-  SegmentationReader(const InputFile& annotations, const CocoFile& file)
+  SegmentationReader(const InputFile* annotations, const CocoFile& file)
       : annotations_(annotations), file_(file) {}
 
   // Sets `segmentation`, which lives until the next call; false where there is none.
   bool read(size_t annotation, simdjson::dom::element& segmentation) {
+    if (annotations_ == nullptr) {
+      const std::string& text = file_.annotations.segmentation[annotation];
+      return !text.empty() && parser_.parse(text).get(segmentation) == simdjson::SUCCESS;
+    }
     const FileRange range = file_.annotations.element[annotation];
     const auto num_bytes = static_cast<size_t>(range.num_bytes);
     element_.resize(num_bytes + simdjson::SIMDJSON_PADDING);
     const std::span<char> read = std::span(element_).first(num_bytes);
-    annotations_.read_at(range.offset, std::as_writable_bytes(read));
+    annotations_->read_at(range.offset, std::as_writable_bytes(read));
     simdjson::dom::element value;
     simdjson::dom::object object;
     if (parse_as_python(parser_, read, value) != simdjson::SUCCESS ||
         value.get_object().get(object) != simdjson::SUCCESS) {
       throw Error(ErrorCode::corrupt, "was changed during the conversion; start again",
-                  {.path = annotations_.path().string(), .offset = range.offset});
+                  {.path = annotations_->path().string(), .offset = range.offset});
     }
     return find_member(object, "segmentation", segmentation);
   }
 
  private:
-  const InputFile& annotations_;
+  const InputFile* annotations_;
   const CocoFile& file_;
   simdjson::dom::parser parser_;
   std::vector<char> element_;
@@ -296,8 +300,9 @@ bool is_empty_list(simdjson::dom::element value) {
 // Pixels down the columns, as runs count them.
 class MaskColumns {
  public:
-  explicit MaskColumns(PixelSize size)
-      : size_(size), pixels_(static_cast<size_t>(size.width) * static_cast<size_t>(size.height)) {}
+  explicit MaskColumns(PixelSize size, uint16_t none = 0)
+      : size_(size),
+        pixels_(static_cast<size_t>(size.width) * static_cast<size_t>(size.height), none) {}
 
   void paint(std::span<const PixelRun> runs, size_t number) {
     for (const PixelRun& run : runs) {
@@ -379,7 +384,7 @@ class RowRuns {
 
 }  // namespace
 
-std::string segmentation_json(const InputFile& annotations, const CocoFile& file, size_t picture) {
+std::string segmentation_json(const InputFile* annotations, const CocoFile& file, size_t picture) {
   SegmentationReader reader(annotations, file);
   std::string text = "[";
   for (const size_t i : file.annotations_of(picture)) {
@@ -390,8 +395,8 @@ std::string segmentation_json(const InputFile& annotations, const CocoFile& file
   return text + "]";
 }
 
-CocoMasks paint_coco_masks(const InputFile& annotations, const CocoFile& file, size_t picture,
-                           PixelSize size, const CocoMaskKinds& kinds) {
+CocoMasks paint_coco_masks(const InputFile* annotations, const CocoFile& file, size_t picture,
+                           PixelSize size, const CocoMaskKinds& kinds, SampleBuffers& buffers) {
   const std::span<const size_t> chosen = file.annotations_of(picture);
   if (kinds.instances && chosen.size() > kMaxNumber) {
     throw error_of(ErrorCode::unsupported,
@@ -399,7 +404,8 @@ CocoMasks paint_coco_masks(const InputFile& annotations, const CocoFile& file, s
                    kMaxNumber);
   }
   SegmentationReader reader(annotations, file);
-  MaskColumns semantic(kinds.semantic ? size : PixelSize{});
+  const uint16_t largest = kinds.is_wide ? UINT16_MAX : UINT8_MAX;
+  MaskColumns semantic(kinds.semantic ? size : PixelSize{}, kinds.has_zero ? largest : 0);
   MaskColumns instances(kinds.instances ? size : PixelSize{});
   RowRuns row_runs(kinds.runs ? size : PixelSize{});
   CocoMasks masks;
@@ -413,14 +419,15 @@ CocoMasks paint_coco_masks(const InputFile& annotations, const CocoFile& file, s
         ++masks.num_without;
         continue;
       }
+      const auto leave_out = [&](const std::string& why) {
+        buffers.leave_out(fmt::format("annotation {}: segmentation: {}",
+                                      file.annotation_ids.json(file.annotations.id[i]), why));
+      };
       std::vector<PixelRun> runs;
       try {
-        runs = runs_of_segmentation(segmentation, size);
+        runs = runs_of_segmentation(segmentation, size, leave_out);
       } catch (const Error& error) {
-        throw error_at(annotations.path(), error.code(), "annotation {}: segmentation: {}",
-                       file.annotation_ids.json(file.annotations.id[i]), error.message())
-            .with_remedy("correct it, or leave such pictures out with " +
-                         option_set("on_error", "skip"));
+        leave_out(error.message());
       }
       if (kinds.semantic) {
         semantic.paint(runs, static_cast<size_t>(file.annotations.category_id[i]));
@@ -436,7 +443,8 @@ CocoMasks paint_coco_masks(const InputFile& annotations, const CocoFile& file, s
   return masks;
 }
 
-bool require_ids_for_masks(const CocoFile& file, const std::filesystem::path& annotations) {
+void require_ids_for_masks(const CocoFile& file, const std::filesystem::path& annotations,
+                           CocoMaskKinds& kinds) {
   const std::string remedy =
       "; number the categories from 1, or take " + option_set("segmentation", "instances");
   const std::vector<int64_t>& ids = file.annotations.category_id;
@@ -446,18 +454,23 @@ bool require_ids_for_masks(const CocoFile& file, const std::filesystem::path& an
                        "made of" +
                            remedy);
   }
+  constexpr int64_t kLargest = int64_t{kMaxNumber} - 1;
   for (size_t i = 0; i < ids.size(); ++i) {
-    if (ids[i] >= 1 && ids[i] <= int64_t{kMaxNumber}) continue;
+    if (ids[i] >= 0 && ids[i] <= kLargest) continue;
     throw source_error(annotations, ErrorCode::unsupported,
-                       "annotation {} is of the category {}; the numbers of a semantic mask are 1 "
-                       "to {}, and 0 is no category{}",
-                       file.annotation_ids.json(file.annotations.id[i]), ids[i], kMaxNumber,
-                       remedy);
+                       "annotation {} is of the category {}; the numbers of a semantic mask are 0 "
+                       "to {}{}",
+                       file.annotation_ids.json(file.annotations.id[i]), ids[i], kLargest, remedy);
   }
-  const auto is_wide = [](int64_t id) { return id > std::numeric_limits<uint8_t>::max(); };
-  return std::ranges::any_of(ids, is_wide) ||
-         std::ranges::any_of(file.categories,
-                             [&](const auto& category) { return is_wide(category.first); });
+  const auto see = [&kinds](int64_t id) {
+    kinds.has_zero = kinds.has_zero || id == 0;
+    kinds.is_wide = kinds.is_wide || id > std::numeric_limits<uint8_t>::max();
+  };
+  std::ranges::for_each(ids, see);
+  for (const auto& [id, name] : file.categories) see(id);
+  // The largest number of 8 bits stands for none then.
+  const auto is_largest = [](int64_t id) { return id == std::numeric_limits<uint8_t>::max(); };
+  kinds.is_wide = kinds.is_wide || (kinds.has_zero && std::ranges::any_of(ids, is_largest));
 }
 
 }  // namespace ffkit

@@ -1,6 +1,5 @@
 // Human3.6M as its copies for RootNet have it: three files a subject, pictures and boxes, cameras,
 // and joints of the world by action, subaction and frame.
-#include <fmt/format.h>
 #include <simdjson.h>
 
 #include <algorithm>
@@ -10,12 +9,9 @@
 
 #include "coco/person_file.h"
 #include "converter/input/source_error.h"
-#include "numbers/json_tables.h"
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
 
 struct WorldCamera {
   std::array<double, 9> rotation{};
@@ -34,7 +30,7 @@ simdjson::dom::object load_object(simdjson::dom::parser& parser, const fs::path&
   if (error != simdjson::SUCCESS) {
     throw source_error(path,
                        error == simdjson::IO_ERROR ? ErrorCode::not_found : ErrorCode::corrupt,
-                       "cannot be read as a JSON object: {}", simdjson::error_message(error));
+                       "cannot be read as a JSON object: {}", problem_of_json(path, error));
   }
   return object;
 }
@@ -56,7 +52,9 @@ class SubjectReader {
  private:
   fs::path file(const char* what) const { return prefix_ + what + ".json"; }
 
-  void note_input(const char* what) { out_.inputs.push_back(person_input(InputFile(file(what)))); }
+  void note_input(const char* what) {
+    out_.inputs.push_back(input_of(file(what).filename().string(), InputFile(file(what))));
+  }
 
   void read_cameras() {
     note_input("camera");

@@ -1,8 +1,5 @@
 #include "coco/person_file.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <array>
 #include <cmath>
 
@@ -35,113 +32,7 @@ void append_all_numbers(simdjson::dom::element value, std::vector<double>& out) 
   out.push_back(json_number<double>(value));
 }
 
-}  // namespace
-
-PersonJson::PersonJson(simdjson::dom::element value) {
-  if (value.get_object().get(object_) != simdjson::SUCCESS) refuse_member("is no object");
-}
-
-bool PersonJson::has(std::string_view name) const {
-  simdjson::dom::element value;
-  return find_member(object_, name, value);
-}
-
-simdjson::dom::element PersonJson::at(std::string_view name) const {
-  simdjson::dom::element value;
-  if (!find_member(object_, name, value)) {
-    refuse_member(fmt::format("has no '{}'", name));
-  }
-  return value;
-}
-
-int64_t PersonJson::integer(std::string_view name) const {
-  const simdjson::dom::element found = at(name);
-  try {
-    return json_whole_number(found);
-  } catch (const Error& error) {
-    refuse_member(fmt::format("'{}': {}", name, error.what()));
-  }
-}
-
-std::string PersonJson::text(std::string_view name) const {
-  std::string_view value;
-  if (at(name).get_string().get(value) != simdjson::SUCCESS) {
-    refuse_member(fmt::format("'{}' is no text", name));
-  }
-  return std::string(value);
-}
-
-bool PersonJson::is_true(std::string_view name) const {
-  return numbers(name, 1, "")[0] != 0;
-}
-
-PersonJson PersonJson::object(std::string_view name) const {
-  simdjson::dom::object value;
-  if (at(name).get_object().get(value) != simdjson::SUCCESS) {
-    refuse_member(fmt::format("'{}' is no object", name));
-  }
-  return PersonJson(value);
-}
-
-std::vector<double> PersonJson::numbers(std::string_view name, size_t count,
-                                        std::string_view what) const {
-  std::vector<double> out;
-  const simdjson::dom::element found = at(name);
-  try {
-    append_all_numbers(found, out);
-  } catch (const Error& error) {
-    refuse_member(fmt::format("'{}': {}", name, error.what()));
-  }
-  if (out.size() != count) {
-    refuse_member(fmt::format("'{}' has {} numbers, expected {}{}{}", name, out.size(), count,
-                              what.empty() ? "" : " ", what));
-  }
-  for (const double value : out) {
-    if (!std::isfinite(value)) refuse_member(fmt::format("'{}' holds what is not finite", name));
-  }
-  return out;
-}
-
-pose::Box PersonJson::box() const {
-  const std::vector<double> n = numbers("bbox", 4, "");
-  return {n[0], n[1], n[2], n[3]};
-}
-
-void read_annotations(const InputFile& file, const AddPersonJson& add_picture,
-                      const AddPersonJson& add_person) {
-  const auto table = [&file](std::string_view name, std::string_view noun,
-                             const AddPersonJson& add) {
-    const auto begin = [&file, name, is_there = false]() mutable {
-      if (is_there) {
-        throw source_error(file.path(), ErrorCode::invalid_argument,
-                           "has '{}' twice, of which Python would take the last; remove one", name);
-      }
-      is_there = true;
-    };
-    return JsonTable{name, noun, begin, [&add](simdjson::dom::object object, FileRange) {
-                       const PersonJson json(object);
-                       add(json, json.integer("id"));
-                     }};
-  };
-  const std::array tables = {table("images", "picture", add_picture),
-                             table("annotations", "annotation", add_person)};
-  std::vector<std::string> notes;  // on what is there twice, which is refused here
-  read_json_tables(file, tables, notes);
-}
-
-SourceInput person_input(const InputFile& file) {
-  return {
-      .name = file.path().filename().string(), .num_bytes = file.size(), .crc32c = crc32c_of(file)};
-}
-
-simdjson::simdjson_result<simdjson::dom::element> load_json(simdjson::dom::parser& parser,
-                                                            const std::filesystem::path& path) {
-  constexpr int64_t kMaxBytes = int64_t{4} << 30;  // simdjson's own
-  if (!Place(path).is_in_store()) return parser.load(path.string());
-  return parser.parse(read_source_text(path, kMaxBytes));
-}
-
-namespace {
+constexpr int64_t kMostJsonBytes = int64_t{4} << 30;  // simdjson's own
 
 constexpr std::array kPersonSets = {
     PersonSet{.name = "human36m", .num_joints = 17, .root = 0, .has_depth = true},
@@ -170,11 +61,10 @@ std::string joints_of(const PersonSet& set, std::string_view each) {
 
 class PersonReader {
  public:
-  PersonReader(const std::filesystem::path& path, const PersonSet& set)
-      : path_(path), set_(set), input_(path) {}
+  PersonReader(const fs::path& path, const PersonSet& set) : path_(path), set_(set), input_(path) {}
 
   PersonFile read() {
-    file_.inputs.push_back(person_input(input_));
+    file_.inputs.push_back(input_of(input_.path().filename().string(), input_));
     read_annotations(
         input_, [this](const PersonJson& json, int64_t id) { add_picture(json, id); },
         [this](const PersonJson& json, int64_t id) { add_person(json, id); });
@@ -318,7 +208,7 @@ class PersonReader {
     }
   }
 
-  const std::filesystem::path path_;
+  const fs::path path_;
   const PersonSet& set_;
   const InputFile input_;
   PersonFile file_;
@@ -327,6 +217,109 @@ class PersonReader {
 };
 
 }  // namespace
+
+PersonJson::PersonJson(simdjson::dom::element value) {
+  if (value.get_object().get(object_) != simdjson::SUCCESS) refuse_member("is no object");
+}
+
+bool PersonJson::has(std::string_view name) const {
+  simdjson::dom::element value;
+  return find_member(object_, name, value);
+}
+
+simdjson::dom::element PersonJson::at(std::string_view name) const {
+  simdjson::dom::element value;
+  if (!find_member(object_, name, value)) {
+    refuse_member(fmt::format("has no '{}'", name));
+  }
+  return value;
+}
+
+int64_t PersonJson::integer(std::string_view name) const {
+  const simdjson::dom::element found = at(name);
+  try {
+    return json_whole_number(found);
+  } catch (const Error& error) {
+    refuse_member(fmt::format("'{}': {}", name, error.what()));
+  }
+}
+
+std::string PersonJson::text(std::string_view name) const {
+  std::string_view value;
+  if (at(name).get_string().get(value) != simdjson::SUCCESS) {
+    refuse_member(fmt::format("'{}' is no text", name));
+  }
+  return std::string(value);
+}
+
+bool PersonJson::is_true(std::string_view name) const {
+  return numbers(name, 1, "")[0] != 0;
+}
+
+PersonJson PersonJson::object(std::string_view name) const {
+  simdjson::dom::object value;
+  if (at(name).get_object().get(value) != simdjson::SUCCESS) {
+    refuse_member(fmt::format("'{}' is no object", name));
+  }
+  return PersonJson(value);
+}
+
+std::vector<double> PersonJson::numbers(std::string_view name, size_t count,
+                                        std::string_view what) const {
+  std::vector<double> out;
+  const simdjson::dom::element found = at(name);
+  try {
+    append_all_numbers(found, out);
+  } catch (const Error& error) {
+    refuse_member(fmt::format("'{}': {}", name, error.what()));
+  }
+  if (out.size() != count) {
+    refuse_member(fmt::format("'{}' has {} numbers, expected {}{}{}", name, out.size(), count,
+                              what.empty() ? "" : " ", what));
+  }
+  for (const double value : out) {
+    if (!std::isfinite(value)) refuse_member(fmt::format("'{}' holds what is not finite", name));
+  }
+  return out;
+}
+
+pose::Box PersonJson::box() const {
+  const std::vector<double> n = numbers("bbox", 4, "");
+  return {n[0], n[1], n[2], n[3]};
+}
+
+void read_annotations(const InputFile& file, const AddPersonJson& add_picture,
+                      const AddPersonJson& add_person) {
+  const auto table = [&file](std::string_view name, std::string_view noun,
+                             const AddPersonJson& add) {
+    const auto begin = [&file, name, is_there = false]() mutable {
+      if (is_there) {
+        throw source_error(file.path(), ErrorCode::invalid_argument,
+                           "has '{}' twice, of which Python would take the last; remove one", name);
+      }
+      is_there = true;
+    };
+    return JsonTable{name, noun, begin, [&add](simdjson::dom::object object, FileRange) {
+                       const PersonJson json(object);
+                       add(json, json.integer("id"));
+                     }};
+  };
+  const std::array tables = {table("images", "picture", add_picture),
+                             table("annotations", "annotation", add_person)};
+  std::vector<std::string> notes;  // on what is there twice, which is refused here
+  read_json_tables(file, tables, notes);
+}
+
+std::string problem_of_json(const fs::path& path, simdjson::error_code error) {
+  return error == simdjson::IO_ERROR ? simdjson::error_message(error)
+                                     : json_problem(read_source_text(path, kMostJsonBytes), error);
+}
+
+simdjson::simdjson_result<simdjson::dom::element> load_json(simdjson::dom::parser& parser,
+                                                            const fs::path& path) {
+  if (!Place(path).is_in_store()) return parser.load(path.string());
+  return parser.parse(read_source_text(path, kMostJsonBytes));
+}
 
 std::vector<std::string> person_set_names() {
   std::vector<std::string> names;
@@ -343,20 +336,20 @@ const PersonSet& person_set(const std::string& name) {
                  option_name("persons"), name, fmt::join(person_set_names(), ", "));
 }
 
-PersonFile read_person_file(const std::filesystem::path& path, const PersonSet& set) {
+PersonFile read_person_file(const fs::path& path, const PersonSet& set) {
   return PersonReader(path, set).read();
 }
 
-std::vector<PersonDetection> read_person_detections(const std::filesystem::path& path,
+std::vector<PersonDetection> read_person_detections(const fs::path& path,
                                                     std::vector<SourceInput>& inputs) {
   const InputFile input(path);
-  inputs.push_back(person_input(input));
+  inputs.push_back(input_of(input.path().filename().string(), input));
   simdjson::dom::parser parser;
   simdjson::dom::array array;
   const auto error = load_json(parser, path).get_array().get(array);
   if (error != simdjson::SUCCESS) {
     throw source_error(path, ErrorCode::corrupt, "is no JSON array of detections: {}",
-                       simdjson::error_message(error));
+                       problem_of_json(path, error));
   }
   std::vector<PersonDetection> out;
   for (const simdjson::dom::element item : array) {

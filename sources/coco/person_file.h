@@ -14,6 +14,7 @@
 
 #include <ffkit/converter/source.h>
 #include <ffkit/pose/geometry.h>
+#include <ffkit/sources/persons.h>
 
 #include "converter/input/input_file.h"
 
@@ -51,11 +52,11 @@ using AddPersonJson = std::function<void(const PersonJson& json, int64_t id)>;
 void read_annotations(const InputFile& file, const AddPersonJson& add_picture,
                       const AddPersonJson& add_person);
 
-// `file` for Source::inputs().
-SourceInput person_input(const InputFile& file);
 // A whole file of JSON, which lives in the parser.
 simdjson::simdjson_result<simdjson::dom::element> load_json(simdjson::dom::parser& parser,
                                                             const std::filesystem::path& path);
+// Why load_json() could not read the file.
+std::string problem_of_json(const std::filesystem::path& path, simdjson::error_code error);
 
 // Annotation files of persons, as the authors of 3DMPPE_ROOTNET_RELEASE publish them.
 
@@ -112,5 +113,27 @@ struct PersonDetection {
 };
 std::vector<PersonDetection> read_person_detections(const std::filesystem::path& path,
                                                     std::vector<SourceInput>& inputs);
+
+// Which persons of an annotation file become records, and with which box.
+
+struct ChosenPerson {
+  size_t picture = 0;
+  int64_t person = -1;        // number in PersonFile::people; -1: a detection alone
+  int64_t annotation_id = 0;  // -1 - number of a detection
+  pose::Box annotated, box;   // the box, and what is cropped
+  double score = 1;
+};
+
+struct PersonSelection {
+  std::vector<ChosenPerson> chosen;
+  // Why persons were left out, with how many: "another person is too near".
+  std::map<std::string, int64_t> left_out;
+};
+
+// `options`: with the set's defaults put in. `detections`: null: the annotated boxes. Throws
+// Error(invalid_argument) for a detection of a picture that is not there.
+PersonSelection select_persons(const PersonFile& file, const PersonSet& set,
+                               const PersonsOptions& options,
+                               const std::vector<PersonDetection>* detections);
 
 }  // namespace ffkit

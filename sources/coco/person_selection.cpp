@@ -1,9 +1,8 @@
-#include "coco/person_selection.h"
-
 #include <algorithm>
 #include <cmath>
 
 #include "base/make_error.h"
+#include "coco/person_file.h"
 
 namespace ffkit {
 namespace {

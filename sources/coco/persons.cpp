@@ -1,12 +1,7 @@
 // Persons: one record a person of annotated pictures.
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include <ffkit/base/option_names.h>
 #include <ffkit/pose/person_record.h>
@@ -15,7 +10,6 @@
 #include "archives/parallel_io.h"
 #include "coco/coco_listing.h"
 #include "coco/person_file.h"
-#include "coco/person_selection.h"
 #include "converter/input/listed_source.h"
 #include "converter/input/source_error.h"
 #include "converter/places/place.h"
@@ -24,8 +18,6 @@
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
 
 struct PersonSplit {
   CocoListing from;
@@ -178,7 +170,48 @@ class Persons : public ListedSource {
   }
 
   void read(size_t split, int64_t index, RecordBuilder& record,
-            SampleBuffers& buffers) const override;
+            SampleBuffers& buffers) const override {
+    const PersonSplit& from = splits_.at(split);
+    const ChosenPerson& chosen_person = chosen(split, index);
+    const PersonPicture& picture = picture_of(split, index);
+    const std::string origin = describe(split, index);
+    const std::span<const std::byte> bytes =
+        read_listed_file(origin, from.stamps[chosen_person.picture], buffers);
+    const ImageStorer::Stored stored = of_sample(origin, [&] {
+      const ImageStorer::Stored made = storer_.store(bytes, picture.file_name, buffers);
+      const auto [width, height] = made.size;
+      if (width != picture.width || height != picture.height) {
+        throw error_of(ErrorCode::invalid_argument,
+                       "is {} x {} pixels, but {} x {} by its annotations, so that boxes and "
+                       "joints do not fit",
+                       width, height, picture.width, picture.height);
+      }
+      return made;
+    });
+    static const AnnotatedPerson kNone;
+    const AnnotatedPerson& person =
+        chosen_person.person < 0 ? kNone
+                                 : from.file.people[static_cast<size_t>(chosen_person.person)];
+    const auto valid = from.valid_roots.find(chosen_person.picture);
+    set_person({.image = stored.bytes,
+                .image_id = picture.id,
+                .annotation_id = chosen_person.annotation_id,
+                .width = picture.width,
+                .height = picture.height,
+                .box = chosen_person.box,
+                .annotated = chosen_person.annotated,
+                .camera = picture.camera,
+                .root_image = person.root_image,
+                .root_camera = person.root_camera,
+                .visible = person.visible,
+                .has_depth = set_.has_depth && chosen_person.person >= 0,
+                .score = chosen_person.score,
+                .joints = person.joints,
+                .picture_roots = valid == from.valid_roots.end() ? std::span<const double>()
+                                                                 : std::span(valid->second),
+                .id = id_of(split, index)},
+               record, buffers);
+  }
 
  private:
   const ChosenPerson& chosen(size_t split, int64_t index) const {
@@ -204,10 +237,112 @@ class Persons : public ListedSource {
     return read_human36m(from.annotations, subjects, step);
   }
 
-  void add_split(CocoListing from);
-  void look_at_pictures(PersonSplit& split);
-  void note_selection(PersonSplit& split, const std::map<std::string, int64_t>& left_out);
-  static void require_safe(const PersonSplit& split);
+  void add_split(CocoListing from) {
+    const bool is_training = from.split.starts_with("train");
+    PersonSplit split{.from = std::move(from), .file = {}};
+    split.file = read_file(split.from);
+    require_safe(split);
+    std::vector<PersonDetection> detections;
+    // Detections are for testing.
+    const bool has_detections =
+        !options_.detections.empty() && !(options_.set == "human36m" && is_training);
+    if (has_detections) {
+      const fs::path below = path_ / options_.detections;
+      detections =
+          read_person_detections(exists_at(below) ? below : options_.detections, split.file.inputs);
+    }
+    PersonSelection selection =
+        select_persons(split.file, set_, options_, has_detections ? &detections : nullptr);
+    split.chosen = std::move(selection.chosen);
+    split.facts = {{"kind", "persons"},
+                   {pose::kSetFact, options_.set},
+                   {"path", absolute_name(path_)},
+                   {"annotations", absolute_name(split.from.annotations)},
+                   {"images", absolute_name(split.from.images)}};
+    if (set_.says_what_is_valid) {
+      int64_t num_valid = 0;
+      for (const AnnotatedPerson& person : split.file.people) {
+        if (!person.is_valid) continue;
+        ++num_valid;
+        std::vector<double>& roots = split.valid_roots[person.picture];
+        roots.insert(roots.end(), person.root_camera.begin(), person.root_camera.end());
+      }
+      split.facts[pose::kValidRootsFact] = std::to_string(num_valid);
+    }
+    look_at_pictures(split);
+    note_selection(split, selection.left_out);
+    SourceSplit info{.name = split.from.split,
+                     .num_samples = std::ssize(split.chosen),
+                     .is_training = is_training};
+    for (const ChosenPerson& person : split.chosen) {
+      info.num_bytes += split.stamps[person.picture].num_bytes;
+    }
+    infos_.push_back(std::move(info));
+    splits_.push_back(std::move(split));
+  }
+
+  // Only at those that are taken.
+  void look_at_pictures(PersonSplit& split) {
+    std::vector<char> is_wanted(split.file.pictures.size(), 0);
+    for (const ChosenPerson& person : split.chosen) is_wanted[person.picture] = 1;
+    split.stamps.assign(split.file.pictures.size(), FileStamp{.num_bytes = -1});
+    parallel_io(split.stamps.size(), [&](size_t i) {
+      if (is_wanted[i] == 0) return;
+      std::error_code none;
+      const FileStamp stamp = stamp_of(split.from.images / split.file.pictures[i].file_name, none);
+      if (!none) split.stamps[i] = stamp;
+    });
+    std::vector<std::string> missing;
+    for (size_t i = 0; i < split.stamps.size(); ++i) {
+      if (is_wanted[i] != 0 && split.stamps[i].num_bytes < 0) {
+        missing.push_back(split.file.pictures[i].file_name);
+      }
+    }
+    if (missing.empty()) return;
+    const std::string what = fmt::format(
+        "{} of the {} pictures with persons of '{}' are not there: {}{}", missing.size(),
+        std::ranges::count(is_wanted, 1), split.from.annotations.string(),
+        fmt::join(std::span(missing).first(std::min<size_t>(missing.size(), 3)), ", "),
+        missing.size() > 3 ? ", ..." : "");
+    std::erase_if(split.chosen, [&](const ChosenPerson& person) {
+      return split.stamps[person.picture].num_bytes < 0;
+    });
+    if (!options_.allow_missing || split.chosen.empty()) {
+      throw source_error(
+          split.from.images, ErrorCode::not_found,
+          what + "; put them there, or leave them out with " + option_on("allow_missing"));
+    }
+    notes_.push_back(fmt::format("{}: {}; left out", split.from.images.string(), what));
+  }
+
+  void note_selection(PersonSplit& split, const std::map<std::string, int64_t>& left_out) {
+    std::vector<std::string> reasons;
+    for (const auto& [why, count] : left_out) {
+      reasons.push_back(fmt::format("{} {}", count, why));
+      split.facts["left out: " + why] = std::to_string(count);
+    }
+    if (split.chosen.empty()) {
+      throw source_error(split.from.annotations, ErrorCode::invalid_argument,
+                         "has no person to take; left out: {}",
+                         reasons.empty() ? "none" : fmt::format("{}", fmt::join(reasons, ", ")));
+    }
+    if (!reasons.empty()) {
+      notes_.push_back(fmt::format("{}: {} persons taken; left out: {}", split.from.split,
+                                   split.chosen.size(), fmt::join(reasons, ", ")));
+    }
+  }
+
+  static void require_safe(const PersonSplit& split) {
+    for (const PersonPicture& picture : split.file.pictures) {
+      const fs::path name(picture.file_name);
+      if (name.empty() || name.is_absolute() || picture.file_name.find('\0') != std::string::npos ||
+          std::ranges::find(name, "..") != name.end()) {
+        throw source_error(split.from.annotations, ErrorCode::unsupported,
+                           "picture {} is file '{}', which is not inside the folder of pictures",
+                           picture.id, picture.file_name);
+      }
+    }
+  }
 
   const fs::path path_;
   const PersonsOptions options_;
@@ -215,157 +350,6 @@ class Persons : public ListedSource {
   const ImageStorer storer_;
   std::vector<PersonSplit> splits_;
 };
-
-void Persons::require_safe(const PersonSplit& split) {
-  for (const PersonPicture& picture : split.file.pictures) {
-    const fs::path name(picture.file_name);
-    if (name.empty() || name.is_absolute() || picture.file_name.find('\0') != std::string::npos ||
-        std::ranges::find(name, "..") != name.end()) {
-      throw source_error(split.from.annotations, ErrorCode::unsupported,
-                         "picture {} is file '{}', which is not inside the folder of pictures",
-                         picture.id, picture.file_name);
-    }
-  }
-}
-
-void Persons::add_split(CocoListing from) {
-  const bool is_training = from.split.starts_with("train");
-  PersonSplit split{.from = std::move(from), .file = {}};
-  split.file = read_file(split.from);
-  require_safe(split);
-  std::vector<PersonDetection> detections;
-  // Detections are for testing.
-  const bool has_detections =
-      !options_.detections.empty() && !(options_.set == "human36m" && is_training);
-  if (has_detections) {
-    const fs::path below = path_ / options_.detections;
-    detections =
-        read_person_detections(exists_at(below) ? below : options_.detections, split.file.inputs);
-  }
-  PersonSelection selection =
-      select_persons(split.file, set_, options_, has_detections ? &detections : nullptr);
-  split.chosen = std::move(selection.chosen);
-  split.facts = {{"kind", "persons"},
-                 {pose::kSetFact, options_.set},
-                 {"path", absolute_name(path_)},
-                 {"annotations", absolute_name(split.from.annotations)},
-                 {"images", absolute_name(split.from.images)}};
-  if (set_.says_what_is_valid) {
-    int64_t num_valid = 0;
-    for (const AnnotatedPerson& person : split.file.people) {
-      if (!person.is_valid) continue;
-      ++num_valid;
-      std::vector<double>& roots = split.valid_roots[person.picture];
-      roots.insert(roots.end(), person.root_camera.begin(), person.root_camera.end());
-    }
-    split.facts[pose::kValidRootsFact] = std::to_string(num_valid);
-  }
-  look_at_pictures(split);
-  note_selection(split, selection.left_out);
-  SourceSplit info{.name = split.from.split,
-                   .num_samples = std::ssize(split.chosen),
-                   .is_training = is_training};
-  for (const ChosenPerson& person : split.chosen) {
-    info.num_bytes += split.stamps[person.picture].num_bytes;
-  }
-  infos_.push_back(std::move(info));
-  splits_.push_back(std::move(split));
-}
-
-// Only at those that are taken.
-void Persons::look_at_pictures(PersonSplit& split) {
-  std::vector<char> is_wanted(split.file.pictures.size(), 0);
-  for (const ChosenPerson& person : split.chosen) is_wanted[person.picture] = 1;
-  split.stamps.assign(split.file.pictures.size(), FileStamp{.num_bytes = -1});
-  parallel_io(split.stamps.size(), [&](size_t i) {
-    if (is_wanted[i] == 0) return;
-    std::error_code none;
-    const FileStamp stamp = stamp_of(split.from.images / split.file.pictures[i].file_name, none);
-    if (!none) split.stamps[i] = stamp;
-  });
-  std::vector<std::string> missing;
-  for (size_t i = 0; i < split.stamps.size(); ++i) {
-    if (is_wanted[i] != 0 && split.stamps[i].num_bytes < 0) {
-      missing.push_back(split.file.pictures[i].file_name);
-    }
-  }
-  if (missing.empty()) return;
-  const std::string what =
-      fmt::format("{} of the {} pictures with persons of '{}' are not there: {}{}", missing.size(),
-                  std::ranges::count(is_wanted, 1), split.from.annotations.string(),
-                  fmt::join(std::span(missing).first(std::min<size_t>(missing.size(), 3)), ", "),
-                  missing.size() > 3 ? ", ..." : "");
-  std::erase_if(split.chosen, [&](const ChosenPerson& person) {
-    return split.stamps[person.picture].num_bytes < 0;
-  });
-  if (!options_.allow_missing || split.chosen.empty()) {
-    throw source_error(
-        split.from.images, ErrorCode::not_found,
-        what + "; put them there, or leave them out with " + option_on("allow_missing"));
-  }
-  notes_.push_back(fmt::format("{}: {}; left out", split.from.images.string(), what));
-}
-
-void Persons::note_selection(PersonSplit& split, const std::map<std::string, int64_t>& left_out) {
-  std::vector<std::string> reasons;
-  for (const auto& [why, count] : left_out) {
-    reasons.push_back(fmt::format("{} {}", count, why));
-    split.facts["left out: " + why] = std::to_string(count);
-  }
-  if (split.chosen.empty()) {
-    throw source_error(split.from.annotations, ErrorCode::invalid_argument,
-                       "has no person to take; left out: {}",
-                       reasons.empty() ? "none" : fmt::format("{}", fmt::join(reasons, ", ")));
-  }
-  if (!reasons.empty()) {
-    notes_.push_back(fmt::format("{}: {} persons taken; left out: {}", split.from.split,
-                                 split.chosen.size(), fmt::join(reasons, ", ")));
-  }
-}
-
-void Persons::read(size_t split, int64_t index, RecordBuilder& record,
-                   SampleBuffers& buffers) const {
-  const PersonSplit& from = splits_.at(split);
-  const ChosenPerson& chosen_person = chosen(split, index);
-  const PersonPicture& picture = picture_of(split, index);
-  const std::string origin = describe(split, index);
-  const std::span<const std::byte> bytes =
-      read_listed_file(origin, from.stamps[chosen_person.picture], buffers);
-  const ImageStorer::Stored stored = of_sample(origin, [&] {
-    const ImageStorer::Stored made = storer_.store(bytes, picture.file_name, buffers);
-    const auto [width, height] = made.size;
-    if (width != picture.width || height != picture.height) {
-      throw error_of(
-          ErrorCode::invalid_argument,
-          "is {} x {} pixels, but {} x {} by its annotations, so that boxes and joints do not fit",
-          width, height, picture.width, picture.height);
-    }
-    return made;
-  });
-  static const AnnotatedPerson kNone;
-  const AnnotatedPerson& person = chosen_person.person < 0
-                                      ? kNone
-                                      : from.file.people[static_cast<size_t>(chosen_person.person)];
-  const auto valid = from.valid_roots.find(chosen_person.picture);
-  set_person({.image = stored.bytes,
-              .image_id = picture.id,
-              .annotation_id = chosen_person.annotation_id,
-              .width = picture.width,
-              .height = picture.height,
-              .box = chosen_person.box,
-              .annotated = chosen_person.annotated,
-              .camera = picture.camera,
-              .root_image = person.root_image,
-              .root_camera = person.root_camera,
-              .visible = person.visible,
-              .has_depth = set_.has_depth && chosen_person.person >= 0,
-              .score = chosen_person.score,
-              .joints = person.joints,
-              .picture_roots = valid == from.valid_roots.end() ? std::span<const double>()
-                                                               : std::span(valid->second),
-              .id = id_of(split, index)},
-             record, buffers);
-}
 
 }  // namespace
 

@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
-#include <string>
 #include <vector>
 
 #include <ffkit/base/option_names.h>
@@ -10,7 +8,7 @@
 #include <ffkit/image/image_codec.h>
 #include <ffkit/sources/demo.h>
 
-#include "demo/demo_painter.h"
+#include "base/left_out.h"
 #include "demo/demo_parts.h"
 #include "pictures/image_sample.h"
 
@@ -108,7 +106,10 @@ class DemoKind final : public SourceOptions {
       what += fmt::format("; {}: {}", part.kind.name, part.kind.what);
       kinds.emplace_back(part.kind.name);
     }
-    table.add("kind", kind_, what).set_choices(kinds);
+    for (const std::string& name : left_out_names("kind of demo")) {
+      what += fmt::format("; {}: left out of this build", name);
+    }
+    table.add("kind", kind_, what).set_choices(kinds).set_left_out("kind of demo");
     ffkit::describe(pictures_, table);
     table.find("size")->set_unset(0, "64; of pose 128; of nuscenes 320");
     for (const Part& part : parts_) part.options->describe(table);

@@ -1,11 +1,11 @@
-#include "demo/demo_painter.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <numbers>
+
+#include "demo/demo_parts.h"
 
 namespace ffkit {
 namespace {

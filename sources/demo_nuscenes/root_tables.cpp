@@ -1,7 +1,6 @@
 #include "demo_nuscenes/root_tables.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,9 +1,6 @@
 #include "demo_nuscenes/sensors.h"
 
-#include <algorithm>
 #include <array>
-#include <cmath>
-#include <limits>
 #include <numbers>
 
 namespace ffkit::nuscenes::demo {

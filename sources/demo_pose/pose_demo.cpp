@@ -1,5 +1,4 @@
 // Made-up people before a known camera, one in each picture.
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,5 @@
 #include "files/corpus_files.h"
 
-#include <fmt/format.h>
 #include <simdjson.h>
 
 #include <algorithm>
@@ -12,19 +11,16 @@
 #include <ffkit/base/option_names.h>
 
 #include "archives/compressed_stream.h"
-#include "converter/input/dangling_link.h"
+#include "converter/input/input_file.h"
+#include "converter/input/names.h"
 #include "converter/input/source_error.h"
-#include "converter/input/split_name.h"
 #include "converter/places/brace_list.h"
 #include "converter/places/place.h"
 #include "files/text_files.h"
 #include "format/content_kind.h"
-#include "storage/addresses/place.h"
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr const char* kTextEnding = ".txt";
 constexpr std::array kLineEndings = {".jsonl", ".ndjson"};

@@ -1,18 +1,12 @@
 #include "files/decompressed_files.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
-#include <span>
-#include <string>
-#include <utility>
-
-#include <ffkit/base/error.h>
 
 #include "archives/compressed_stream.h"
 #include "archives/parallel_io.h"
@@ -23,8 +17,6 @@
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
 
 // -1 with errno.
 int open_without_name(const fs::path& folder) {
@@ -65,26 +57,6 @@ File make_file(fs::path folder) {
   return File::adopt(fd, std::move(folder));
 }
 
-}  // namespace
-
-Spool::Spool(const fs::path& folder) : file_(make_file(nearest_folder(folder))) {}
-
-void Spool::append(std::span<const std::byte> bytes) {
-  try {
-    file_.write_at(size_, bytes);
-  } catch (const Error& error) {
-    const int code = error.context().errno_value;
-    const bool is_full = code == ENOSPC || code == EDQUOT;
-    throw error
-        .with_message(fmt::format("a temporary file with {} MB of decompressed data cannot grow",
-                                  size_ / 1'000'000))
-        .with_remedy(is_full ? "free some space there, or decompress the files beforehand" : "");
-  }
-  size_ += std::ssize(bytes);
-}
-
-namespace {
-
 ContentKind kind_of(const InputFile& file, FileRange stream) {
   std::array<std::byte, kContentHeadBytes> head{};
   const auto num_bytes = std::min<int64_t>(stream.num_bytes, std::ssize(head));
@@ -116,6 +88,22 @@ FileRange decompress(const InputFile& file, FileRange compressed, Spool& spool,
 }
 
 }  // namespace
+
+Spool::Spool(const fs::path& folder) : file_(make_file(nearest_folder(folder))) {}
+
+void Spool::append(std::span<const std::byte> bytes) {
+  try {
+    file_.write_at(size_, bytes);
+  } catch (const Error& error) {
+    const int code = error.context().errno_value;
+    const bool is_full = code == ENOSPC || code == EDQUOT;
+    throw error
+        .with_message(fmt::format("a temporary file with {} MB of decompressed data cannot grow",
+                                  size_ / 1'000'000))
+        .with_remedy(is_full ? "free some space there, or decompress the files beforehand" : "");
+  }
+  size_ += std::ssize(bytes);
+}
 
 DecompressedFiles::DecompressedFiles(const FileGroup& files, const fs::path& temporary_folder,
                                      const std::atomic<bool>* cancel, std::string_view noun,

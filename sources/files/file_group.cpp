@@ -3,13 +3,11 @@
 #include <system_error>
 
 #include "archives/parallel_io.h"
-#include "converter/input/input_file.h"
 #include "converter/input/source_error.h"
-#include "storage/addresses/place.h"
 
 namespace ffkit {
 
-std::vector<FileStamp> stamps_of_objects(const std::vector<std::filesystem::path>& addresses) {
+std::vector<FileStamp> stamps_of_objects(const std::vector<fs::path>& addresses) {
   std::vector<FileStamp> stamps(addresses.size());
   parallel_io_that_throws(addresses.size(), [&](size_t i) {
     std::error_code missing;
@@ -21,8 +19,6 @@ std::vector<FileStamp> stamps_of_objects(const std::vector<std::filesystem::path
   });
   return stamps;
 }
-
-namespace fs = std::filesystem;
 
 FilesOfSplit listed_split(const ShardSplit& split) {
   FilesOfSplit listed{.name = split.name, .is_training = split.is_training};

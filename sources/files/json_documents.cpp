@@ -16,6 +16,34 @@ bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
+class LineFinder {
+ public:
+  explicit LineFinder(std::vector<TextLine>& lines) : lines_(lines) {}
+
+  void add(std::string_view chunk, int64_t base) {
+    for (size_t i = 0; i < chunk.size();) {
+      if (is_listed_ || chunk[i] == '\n') {
+        const void* end = std::memchr(chunk.data() + i, '\n', chunk.size() - i);
+        if (end == nullptr) break;
+        i = static_cast<size_t>(static_cast<const char*>(end) - chunk.data()) + 1;
+        ++number_;
+        is_listed_ = false;
+      } else {
+        if (!is_blank(chunk[i])) {
+          lines_.push_back({base + static_cast<int64_t>(i), number_});
+          is_listed_ = true;
+        }
+        ++i;
+      }
+    }
+  }
+
+ private:
+  std::vector<TextLine>& lines_;
+  int64_t number_ = 1;
+  bool is_listed_ = false;  // the present line is in `lines_`
+};
+
 }  // namespace
 
 JsonLayout json_layout(std::string_view head, bool may_be_values) {
@@ -138,38 +166,6 @@ void JsonDocuments::fail(std::string_view what, int64_t offset) {
                           what),
               {.offset = offset});
 }
-
-namespace {
-
-class LineFinder {
- public:
-  explicit LineFinder(std::vector<TextLine>& lines) : lines_(lines) {}
-
-  void add(std::string_view chunk, int64_t base) {
-    for (size_t i = 0; i < chunk.size();) {
-      if (is_listed_ || chunk[i] == '\n') {
-        const void* end = std::memchr(chunk.data() + i, '\n', chunk.size() - i);
-        if (end == nullptr) break;
-        i = static_cast<size_t>(static_cast<const char*>(end) - chunk.data()) + 1;
-        ++number_;
-        is_listed_ = false;
-      } else {
-        if (!is_blank(chunk[i])) {
-          lines_.push_back({base + static_cast<int64_t>(i), number_});
-          is_listed_ = true;
-        }
-        ++i;
-      }
-    }
-  }
-
- private:
-  std::vector<TextLine>& lines_;
-  int64_t number_ = 1;
-  bool is_listed_ = false;  // the present line is in `lines_`
-};
-
-}  // namespace
 
 JsonLayout json_layout_of(const TextFiles& files, size_t file, std::string_view head) {
   return json_layout(head.substr(mark_length(head)),

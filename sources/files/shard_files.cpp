@@ -1,27 +1,21 @@
 #include "files/shard_files.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <set>
 #include <span>
 #include <string_view>
-#include <utility>
 
-#include "converter/input/dangling_link.h"
+#include "converter/input/input_file.h"
+#include "converter/input/names.h"
 #include "converter/input/source_error.h"
-#include "converter/input/split_name.h"
 #include "converter/places/brace_list.h"
 #include "converter/places/place.h"
 #include "pictures/image_tree.h"
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';

@@ -1,21 +1,20 @@
 #include "files/text_files.h"
 
-#include <fmt/format.h>
+#include <simdjson.h>
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
-#include <algorithm>
 #include <array>
-#include <cctype>
 #include <exception>
 #include <mutex>
 
 #include <ffkit/base/machine.h>
 
 #include "archives/compressed_stream.h"
+#include "base/printable.h"
 #include "converter/input/cancel.h"
-#include "converter/input/dangling_link.h"
+#include "converter/input/input_file.h"
 #include "converter/input/source_error.h"
 #include "converter/input/thread_limit.h"
 #include "format/content_kind.h"
@@ -24,17 +23,9 @@
 namespace ffkit {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr size_t kSpoolChunkBytes = 1 << 20;
 constexpr int kMaxDecompressors = 16;
 constexpr std::array kPackedEndings = {".gz", ".zst", ".bz2", ".xz"};
-
-std::string lower_name(const fs::path& file) {
-  std::string name = name_of_file(file);
-  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return name;
-}
 
 std::vector<std::byte> first_bytes(const InputFile& file) {
   std::vector<std::byte> head(
@@ -73,7 +64,7 @@ size_t mark_length(std::string_view text) {
 }
 
 std::string plain_name(const fs::path& file) {
-  std::string name = lower_name(file);
+  std::string name = in_lower_case(name_of_file(file));
   for (const char* ending : kPackedEndings) {
     if (name.ends_with(ending)) {
       name.resize(name.size() - std::string_view(ending).size());
@@ -86,6 +77,10 @@ std::string plain_name(const fs::path& file) {
 void require_text(std::span<const std::byte> head, const TextFileRules& rules,
                   const fs::path& file) {
   const ContentKind kind = content_kind(head);
+  if (is_all_zeros(head)) {
+    throw source_error(file, ErrorCode::corrupt, "begins with {} zeros and is no {}; get it again",
+                       head.size(), rules.is_json ? "JSON" : "text");
+  }
   switch (kind) {
     // Texts, or so short a signature that a text may begin with it.
     case ContentKind::unknown:
@@ -117,7 +112,10 @@ void require_text(std::span<const std::byte> head, const TextFileRules& rules,
   throw source_error(file, ErrorCode::unsupported, "is {} and no {} in UTF-8{}{}",
                      content_name(kind), rules.is_json ? "JSON" : "text",
                      is_packed || !remedy.empty() ? "; " : "",
-                     is_packed ? "give it a name that ends with .gz, .zst, .bz2 or .xz" : remedy);
+                     !is_packed ? remedy
+                     : plain_name(file) != in_lower_case(name_of_file(file))
+                         ? "it was compressed twice: decompress it once"
+                         : "give it a name that ends with .gz, .zst, .bz2 or .xz");
 }
 
 TextFiles::TextFiles(std::vector<fs::path> paths, const TextFileRules& rules,
@@ -127,7 +125,7 @@ TextFiles::TextFiles(std::vector<fs::path> paths, const TextFileRules& rules,
   ranges_.resize(files_.paths().size());
   for (size_t i = 0; i < files_.paths().size(); ++i) {
     const fs::path& path = files_.paths()[i];
-    const bool says_packed = plain_name(path) != lower_name(path);
+    const bool says_packed = plain_name(path) != in_lower_case(name_of_file(path));
     if (stamps_[i].num_bytes == 0 || (!rules.looks_inside && !says_packed)) continue;
     throw_if_cancelled(place.cancel);
     const std::vector<std::byte> head = files_.with(i, first_bytes);
@@ -213,6 +211,27 @@ std::string TextFiles::note() const {
       "{}, until the conversion ends",
       num_files, num_files == 1 ? "file" : "files", static_cast<double>(compressed_bytes_) / 1e6,
       static_cast<double>(num_bytes) / 1e6, spools_.front().folder().string());
+}
+
+std::vector<std::string> read_class_list(const fs::path& path) {
+  constexpr int64_t kMaxBytes = 64 << 20;
+  const std::string text = read_source_text(path, kMaxBytes);
+  if (!simdjson::validate_utf8(text)) {
+    throw source_error(path, ErrorCode::invalid_argument,
+                       "is no UTF-8 text; it must have one class a line");
+  }
+  std::vector<std::string> lines;
+  for_each_line(text, [&](std::string_view line, int64_t number) {
+    if (line.empty()) {
+      throw source_error(path, ErrorCode::invalid_argument,
+                         "line {} is empty; it must have one class a line", number);
+    }
+    lines.emplace_back(line);
+  });
+  if (lines.empty()) {
+    throw source_error(path, ErrorCode::invalid_argument, "holds no classes");
+  }
+  return lines;
 }
 
 }  // namespace ffkit

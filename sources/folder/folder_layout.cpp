@@ -1,21 +1,17 @@
 #include "folder/folder_layout.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include <ffkit/base/option_names.h>
 
 #include "base/printable.h"
+#include "converter/input/names.h"
 #include "converter/input/source_error.h"
-#include "converter/input/split_name.h"
-#include "files/text_lines.h"
+#include "files/text_files.h"
 #include "pictures/image_tree.h"
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
 
 // The folders in `folder` that hold pictures, at any depth; the others are added to `empty`.
 std::vector<std::string> folders_of_pictures(const fs::path& folder,
@@ -45,6 +41,24 @@ void refuse_stray_pictures(const fs::path& folder, const std::string& first_clas
                      "holds pictures beside class folders ('{}'); move either away", first_class);
 }
 
+// What file servers and systems keep beside everybody's folders.
+bool is_of_system(const std::string& folder) {
+  return folder.starts_with('@') || folder.starts_with('#') || folder.starts_with('$') ||
+         folder == "__MACOSX" || folder == "lost+found";
+}
+
+// As torchvision's ImageFolder.
+void refuse_empty_classes(const fs::path& folder, std::vector<std::string> empty) {
+  std::erase_if(empty, is_of_system);
+  if (empty.empty()) return;
+  const bool is_one = empty.size() == 1;
+  throw source_error(folder, ErrorCode::invalid_argument,
+                     "its {} {} no pictures; without {} the classes behind {} would get other "
+                     "labels; bring the pictures, or take {} away",
+                     some_names(empty), is_one ? "holds" : "hold", is_one ? "it" : "them",
+                     is_one ? "it" : "them", is_one ? "it" : "them");
+}
+
 std::string empty_note(const fs::path& folder, const std::vector<std::string>& empty,
                        const char* what) {
   return fmt::format("{}: {} {} no pictures and {} {}", folder.string(), some_names(empty),
@@ -59,22 +73,12 @@ FolderSplit split_at(const fs::path& path, const std::string& folder) {
   return split;
 }
 
-// What detection data sets have: pictures in images/, annotations in labels/.
-void refuse_images_as_class(const fs::path& folder, const std::vector<std::string>& classes) {
-  if (classes.size() != 1 || (classes.front() != "images" && classes.front() != "Images")) return;
-  throw source_error(folder, ErrorCode::invalid_argument,
-                     "its pictures lie in one folder '{}', which is no class; put those of each "
-                     "class into a folder of its own",
-                     classes.front());
-}
-
 // The classes of a split, and what is wrong with it when it is to be read.
-void look_into(FolderSplit& split, std::vector<std::string>& notes) {
+void look_into(FolderSplit& split, bool has_classes, std::vector<std::string>& notes) {
   std::vector<std::string> empty;
   split.classes = folders_of_pictures(split.path, empty);
   if (!split.is_wanted) return;
   refuse_hidden_classes(split.path);
-  if (split.is_training) refuse_images_as_class(split.path, split.classes);
   if (!split.classes.empty()) {
     refuse_stray_pictures(split.path, split.classes.front());
   } else if (!split.is_test) {
@@ -92,6 +96,7 @@ void look_into(FolderSplit& split, std::vector<std::string>& notes) {
         "its one folder '{}' is named as a split and holds only folders; move these up",
         split.classes.front());
   }
+  if (split.is_training && !has_classes) refuse_empty_classes(split.path, empty);
   if (!empty.empty()) notes.push_back(empty_note(split.path, empty, "no class"));
 }
 
@@ -110,12 +115,12 @@ void refuse_splits_below(const fs::path& path, const std::vector<std::string>& f
 }
 
 FolderLayout layout_of_classes(const fs::path& path, std::vector<std::string> full,
-                               const std::vector<std::string>& empty) {
+                               const std::vector<std::string>& empty, bool has_classes) {
   FolderLayout layout;
   refuse_splits_below(path, full);
-  refuse_images_as_class(path, full);
   refuse_hidden_classes(path);
   refuse_stray_pictures(path, full.front());
+  if (!has_classes) refuse_empty_classes(path, empty);
   if (!empty.empty()) layout.notes.push_back(empty_note(path, empty, "no class"));
   const std::string called = split_called(path.filename().string());
   if (!called.empty() && called != "train") {
@@ -181,7 +186,7 @@ void refuse_same_split(const FolderLayout& layout, const fs::path& path) {
 
 FolderLayout layout_of_splits(const fs::path& path, const std::vector<std::string>& full,
                               const std::vector<std::string>& empty,
-                              const std::vector<std::string>& wanted) {
+                              const std::vector<std::string>& wanted, bool has_classes) {
   FolderLayout layout;
   for (const std::string& name : full) layout.splits.push_back(split_at(path, name));
   refuse_same_split(layout, path);
@@ -201,7 +206,7 @@ FolderLayout layout_of_splits(const fs::path& path, const std::vector<std::strin
     if (split.is_wanted && folder != split.name) {
       layout.notes.push_back(fmt::format("{}: is the split '{}'", split.path.string(), split.name));
     }
-    look_into(split, layout.notes);
+    look_into(split, has_classes, layout.notes);
   }
   if (!empty.empty()) layout.notes.push_back(empty_note(path, empty, "no split"));
   if (holds_images(path)) {
@@ -223,14 +228,17 @@ std::string some_names(const std::vector<std::string>& names) {
   return text;
 }
 
-FolderLayout find_folder_layout(const fs::path& path, const std::vector<std::string>& wanted) {
+FolderLayout find_folder_layout(const fs::path& path, const std::vector<std::string>& wanted,
+                                bool has_classes) {
   std::vector<std::string> empty;
   std::vector<std::string> full = folders_of_pictures(path, empty);
   if (full.empty()) {
     const char* expected = "expected <split>/<class>/<picture> or <class>/<picture>";
     if (holds_images(path)) {
       throw source_error(path, ErrorCode::not_found,
-                         "holds pictures, but no folders of pictures; {}", expected);
+                         "holds pictures, but no folders of pictures; {}, or a list of names and "
+                         "labels with {}",
+                         expected, option_name("labels"));
     }
     throw source_error(path, ErrorCode::not_found,
                        empty.empty() ? fmt::format("holds no folders; {}", expected)
@@ -242,9 +250,9 @@ FolderLayout find_folder_layout(const fs::path& path, const std::vector<std::str
   const bool is_named = std::ranges::any_of(
       full, [](const std::string& name) { return !split_called(name).empty(); });
   if (is_asked || (is_named && !is_class_called_train(path, full))) {
-    return layout_of_splits(path, full, empty, wanted);
+    return layout_of_splits(path, full, empty, wanted, has_classes);
   }
-  FolderLayout layout = layout_of_classes(path, std::move(full), empty);
+  FolderLayout layout = layout_of_classes(path, std::move(full), empty, has_classes);
   choose(layout, path, wanted);
   return layout;
 }

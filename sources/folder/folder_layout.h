@@ -31,9 +31,10 @@ struct FolderLayout {
 
 // `path` is a folder. `wanted` are names of folders or splits, empty: all. Throws Error(not_found)
 // where there are no pictures or not all that is wanted, and Error(invalid_argument) where it is
-// not clear what a folder is.
+// not clear what a folder is. `has_classes`: the classes are known, so that a folder without
+// pictures moves no label, and a folder may be called as it likes.
 FolderLayout find_folder_layout(const std::filesystem::path& path,
-                                const std::vector<std::string>& wanted);
+                                const std::vector<std::string>& wanted, bool has_classes = false);
 
 // "'a', 'b' and 7 more", for messages.
 std::string some_names(const std::vector<std::string>& names);

@@ -1,10 +1,5 @@
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <array>
-#include <memory>
-#include <optional>
 #include <string_view>
 
 #include <ffkit/base/option_names.h>
@@ -13,22 +8,20 @@
 
 #include "archives/parallel_io.h"
 #include "archives/tar_index.h"
-#include "converter/input/dangling_link.h"
+#include "converter/input/input_file.h"
+#include "converter/input/kind_options.h"
 #include "converter/input/names.h"
 #include "converter/input/source_error.h"
 #include "converter/places/place.h"
-#include "imagenet/archive_check.h"
 #include "imagenet/imagenet_classes.h"
-#include "imagenet/imagenet_labels.h"
 #include "imagenet/imagenet_layout.h"
+#include "imagenet/imagenet_lists.h"
 #include "pictures/image_sample.h"
 #include "pictures/image_source.h"
 #include "pictures/image_tree.h"
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
 
 // A split as it was found, before labels are known.
 struct FoundSplit {
@@ -54,21 +47,32 @@ void refuse_twice(const std::vector<TarMember>& members, const std::string& arch
 
 // list(0) .. list(count - 1), side by side. Throws the first error.
 template <typename List>
-std::vector<std::vector<TarMember>> list_in_parallel(size_t count, const List& list) {
-  std::vector<std::vector<TarMember>> members(count);
+std::vector<ImageListing> list_in_parallel(size_t count, const List& list) {
+  std::vector<ImageListing> members(count);
   parallel_io_that_throws(count, [&](size_t i) { members[i] = list(i); });
   return members;
 }
 
-// The pictures of the archive of class `wnid`, by its position.
-void add_members(const std::vector<TarMember>& members, size_t wnid, FoundSplit& found) {
-  for (const TarMember& member : members) {
-    if (!has_image_name(member.name)) {
-      ++found.num_ignored;
-      continue;
+// The pictures among the members of `archive`, in their order.
+ImageListing pictures_of(std::vector<TarMember> members, const InputFile& archive) {
+  ImageListing listing;
+  for (TarMember& member : members) {
+    if (is_picture(picture_kind_of(member.name, archive, member.data))) {
+      listing.entries.push_back({.id = std::move(member.name), .data = member.data});
+    } else {
+      ++listing.num_ignored;
     }
-    found.split.entries.push_back(
-        {.id = found.wnids[wnid] + "/" + member.name, .folder = wnid, .data = member.data});
+  }
+  return listing;
+}
+
+// The pictures of the archive of class `wnid`, by its position.
+void add_members(ImageListing members, size_t wnid, FoundSplit& found) {
+  found.num_ignored += members.num_ignored;
+  for (ImageEntry& member : members.entries) {
+    member.id = found.wnids[wnid] + "/" + member.id;
+    member.folder = wnid;
+    found.split.entries.push_back(std::move(member));
   }
 }
 
@@ -93,9 +97,9 @@ void read_class_archives(const InputFile& archive_of_all, FoundSplit& found) {
     std::vector<TarMember> in_archive =
         index_tar(archive_of_all, archives[i].data, name, archives.size());
     refuse_twice(in_archive, name);
-    return in_archive;
+    return pictures_of(std::move(in_archive), archive_of_all);
   });
-  for (size_t i = 0; i < archives.size(); ++i) add_members(members[i], i, found);
+  for (size_t i = 0; i < archives.size(); ++i) add_members(std::move(members[i]), i, found);
 }
 
 // Pictures without classes, in any folder of the archive.
@@ -105,13 +109,9 @@ void read_flat_archive(const InputFile& archive, FoundSplit& found) {
   for (TarMember& member : members) member.name = fs::path(member.name).filename().string();
   refuse_twice(members, archive.path().string());
   std::ranges::sort(members, {}, &TarMember::name);
-  for (TarMember& member : members) {
-    if (has_image_name(member.name)) {
-      found.split.entries.push_back({.id = std::move(member.name), .data = member.data});
-    } else {
-      ++found.num_ignored;
-    }
-  }
+  ImageListing listing = pictures_of(std::move(members), archive);
+  found.num_ignored += listing.num_ignored;
+  found.split.entries = std::move(listing.entries);
 }
 
 // Folders such as a file server's own, without pictures, are no classes.
@@ -150,10 +150,10 @@ void read_half_unpacked(const fs::path& path, const std::vector<std::string>& ar
     class_archives[i] = {.path = file.path(), .stamp = file.stamp()};
     std::vector<TarMember> in_archive = index_tar(file, archives.size());
     refuse_twice(in_archive, file.path().string());
-    return in_archive;
+    return pictures_of(std::move(in_archive), file);
   });
   for (size_t i = 0; i < archives.size(); ++i) {
-    add_members(members[i], position_of(archives[i]), found);
+    add_members(std::move(members[i]), position_of(archives[i]), found);
     found.split.class_archives[position_of(archives[i])] = std::move(class_archives[i]);
   }
   std::vector<std::string> whole;
@@ -291,6 +291,24 @@ std::string missing_note(const std::vector<ImageNetSplitPlace>& splits, const fs
                      path.string(), has("train") ? "train" : "val", has("train") ? "val" : "train");
 }
 
+class ImageNetKind final : public KindOptions<ImageNetOptions, open_imagenet> {
+ public:
+  void describe(OptionTable& table) override {
+    table.add_names("splits", options_.splits, "Splits to convert, such as train or train,val")
+        .set_default("all that are there");
+    table.add("check-archives", options_.check_archives,
+              "First compares the MD5 sums of the archives with the official ones; reads all of "
+              "them");
+    table.add("allow-partial", options_.allow_partial,
+              "Takes the validation pictures that are there, and counts those that are not");
+  }
+
+  void check(const OptionTable& /*table*/) const override {
+    constexpr std::array<std::string_view, 3> kSplits = {"train", "val", "test"};
+    require_names("splits", options_.splits, kSplits);
+  }
+};
+
 }  // namespace
 
 std::unique_ptr<Source> open_imagenet(const fs::path& path, const ImageNetOptions& options) {
@@ -340,37 +358,6 @@ std::unique_ptr<Source> open_imagenet(const fs::path& path, const ImageNetOption
   set.class_names = labels.classes().words;
   return make_image_source(std::move(set));
 }
-
-namespace {
-
-class ImageNetKind final : public SourceOptions {
- public:
-  void describe(OptionTable& table) override {
-    table.add_names("splits", options_.splits, "Splits to convert, such as train or train,val")
-        .set_default("all that are there");
-    table.add("check-archives", options_.check_archives,
-              "First compares the MD5 sums of the archives with the official ones; reads all of "
-              "them");
-    table.add("allow-partial", options_.allow_partial,
-              "Takes the validation pictures that are there, and counts those that are not");
-  }
-
-  void check(const OptionTable& /*table*/) const override {
-    constexpr std::array<std::string_view, 3> kSplits = {"train", "val", "test"};
-    require_names("splits", options_.splits, kSplits);
-  }
-
-  std::unique_ptr<Source> open(const SourceArguments& arguments) const override {
-    ImageNetOptions options = options_;
-    options.images = arguments.images;
-    return open_imagenet(arguments.path, options);
-  }
-
- private:
-  ImageNetOptions options_;
-};
-
-}  // namespace
 
 SourceKind imagenet_kind() {
   return {.name = "imagenet",

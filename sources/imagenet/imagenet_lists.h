@@ -11,6 +11,9 @@
 #include <string_view>
 #include <vector>
 
+#include "imagenet/imagenet_layout.h"
+#include "pictures/image_source.h"
+
 namespace ffkit {
 
 // Devkit: ImageNet's classes and the labels of its validation set, from ILSVRC2012_devkit_t12 as an
@@ -59,5 +62,39 @@ Synsets parse_synset_mapping(std::string_view text, const std::string& origin);
 // picture by its name without ending; throws Error(corrupt) naming the line.
 std::map<std::string, int64_t> parse_val_solution(std::string_view text, const Synsets& synsets,
                                                   const std::string& origin);
+
+// What the labels of ImageNet's pictures are taken from: the devkit, Kaggle's lists, or ffkit's own
+// table of classes.
+
+class ImageNetLabels {
+ public:
+  // Looks for the lists beside the pictures. Throws Error for lists that are damaged.
+  explicit ImageNetLabels(const ImageNetLayout& layout);
+
+  const Synsets& classes() const { return classes_; }
+  // What classes() come from: "the devkit", "LOC_synset_mapping.txt", "ffkit's table".
+  const std::string& origin() const { return origin_; }
+  // The class of a class folder or archive; throws Error(invalid_argument) naming it and `where` it
+  // is.
+  int64_t label_of(const std::string& wnid, const std::filesystem::path& where) const;
+
+  struct ValLabels {
+    std::string origin;       // what they come from: "LOC_val_solution.csv" or "the devkit"
+    int64_t num_missing = 0;  // labels whose picture is not there
+  };
+  // Sets the labels of validation pictures that lie flat, by LOC_val_solution.csv, which goes by
+  // names, or by the devkit, whose line i is for the picture ILSVRC2012_val_<i>. `where` are the
+  // pictures. Throws Error(not_found) without either and for a picture that the former lacks, and
+  // Error(invalid_argument) when the devkit has labels for more pictures, unless `allow_partial`,
+  // or a picture has no such name.
+  ValLabels label_val(std::vector<ImageEntry>& entries, const std::filesystem::path& where,
+                      bool allow_partial) const;
+
+ private:
+  std::optional<Devkit> devkit_;
+  std::optional<std::filesystem::path> val_solution_;
+  Synsets classes_;
+  std::string origin_;
+};
 
 }  // namespace ffkit

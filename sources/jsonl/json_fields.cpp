@@ -1,7 +1,5 @@
 #include "jsonl/json_fields.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
@@ -39,7 +37,34 @@ JsonKind leaf_kind(dom::element value, std::span<const int64_t> shape) {
   return num_items == shape[0] ? kind : JsonKind::other;
 }
 
+// NOLINTNEXTLINE(misc-no-recursion): as deep as simdjson goes
+bool is_null_or_has_one(dom::element value) {
+  dom::array array;
+  if (value.get_array().get(array) != simdjson::SUCCESS) return value.is_null();
+  return std::ranges::any_of(array, is_null_or_has_one);
+}
+
+// The items of an array that are not null, and have no null in their arrays, as JSON of `parser`.
+// `num_bad`: how many others there are.
+dom::element without_nulls(dom::element value, dom::parser& parser, int64_t& num_bad) {
+  num_bad = 0;
+  std::string text = "[";
+  for (const dom::element item : value.get_array()) {
+    if (is_null_or_has_one(item)) {
+      ++num_bad;
+    } else {
+      text += (text.size() > 1 ? "," : "") + simdjson::minify(item);
+    }
+  }
+  return num_bad == 0 ? value : parser.parse(text + "]").value();
+}
+
 JsonKind array_kind(dom::element value) {
+  if (is_null_or_has_one(value)) {
+    dom::parser parser;
+    int64_t num_bad = 0;
+    return array_kind(without_nulls(value, parser, num_bad));
+  }
   const dom::array array = value.get_array();
   if (array.size() == 0) return JsonKind::empty;
   bool are_texts = true;
@@ -157,6 +182,15 @@ void set_field(RecordBuilder& record, size_t position, const JsonField& field, d
   if (!fits) {
     throw error_of(ErrorCode::invalid_argument, "is {}, but {} in other lines; all must be alike",
                    name_of(kJsonKindNames, found), name_of(kJsonKindNames, field.kind));
+  }
+  dom::parser parser;
+  if (is_array) {
+    int64_t num_bad = 0;
+    value = without_nulls(value, parser, num_bad);
+    if (num_bad > 0) {
+      buffers.leave_out(fmt::format("'{}': items that are null, or have a null inside", field.name),
+                        "", num_bad);
+    }
   }
   switch (field.kind) {
     case JsonKind::text:

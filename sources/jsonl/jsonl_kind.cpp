@@ -1,15 +1,11 @@
-#include <fmt/format.h>
 #include <simdjson.h>
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
 #include <algorithm>
-#include <memory>
 #include <new>
-#include <optional>
 #include <string_view>
-#include <utility>
 
 #include <ffkit/base/machine.h>
 #include <ffkit/base/option_names.h>
@@ -17,9 +13,9 @@
 #include <ffkit/sources/jsonl.h>
 
 #include "archives/tar_index.h"
-#include "base/make_error.h"
 #include "base/printable.h"
 #include "converter/input/cancel.h"
+#include "converter/input/kind_options.h"
 #include "converter/input/listed_source.h"
 #include "converter/input/source_error.h"
 #include "converter/input/thread_limit.h"
@@ -31,12 +27,10 @@
 #include "files/text_files.h"
 #include "jsonl/json_fields.h"
 #include "numbers/json_members.h"
-#include "storage/addresses/place.h"
 
 namespace ffkit {
 namespace {
 
-namespace fs = std::filesystem;
 namespace dom = simdjson::dom;
 
 constexpr int64_t kTypedBytes = 256 << 10;  // whose types are looked at together
@@ -337,6 +331,11 @@ class Jsonl : public ListedSource {
   mutable tbb::enumerable_thread_specific<std::vector<std::byte>> chunks_;
 };
 
+class JsonlKind final : public KindOptions<JsonlOptions, open_jsonl, jsonl_files> {
+ public:
+  void describe(OptionTable& table) override { ffkit::describe(options_, table); }
+};
+
 }  // namespace
 
 std::unique_ptr<Source> open_jsonl(const fs::path& path, const JsonlOptions& options) {
@@ -361,31 +360,6 @@ void describe(JsonlOptions& options, OptionTable& table) {
       .set_size()
       .set_range(1 << 10, 0xFFFFFFFF);
 }
-
-namespace {
-
-class JsonlKind final : public SourceOptions {
- public:
-  void describe(OptionTable& table) override { ffkit::describe(options_, table); }
-
-  std::unique_ptr<Source> open(const SourceArguments& arguments) const override {
-    JsonlOptions options = options_;
-    options.temporary_folder = arguments.temporary_folder;
-    options.num_threads = arguments.conversion.num_threads;
-    options.cancel = arguments.conversion.cancel;
-    options.group = arguments.group;
-    return open_jsonl(arguments.path, options);
-  }
-
-  std::optional<FileListing> list_files(const SourceArguments& arguments) const override {
-    return jsonl_files(arguments.path, options_);
-  }
-
- private:
-  JsonlOptions options_;
-};
-
-}  // namespace
 
 SourceKind jsonl_kind() {
   return {.name = "jsonl",

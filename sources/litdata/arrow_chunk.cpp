@@ -1,21 +1,16 @@
 #include "litdata/arrow_chunk.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cmath>
 #include <cstring>
 #include <limits>
 #include <string_view>
-#include <utility>
 
 #include "arrow/arrow_access.h"
 #include "base/make_error.h"
 #include "base/printable.h"
 #include "converter/input/sample_arrays.h"
-#include "converter/input/sample_size.h"
 #include "rows/stored_values.h"
 
 namespace ffkit {
@@ -68,77 +63,6 @@ ArrowNode node_of(const ArrowSchema& schema, int depth) {
   }
   return node;
 }
-
-}  // namespace
-
-ArrowNode arrow_node(const ArrowSchema& schema) {
-  return node_of(schema, 0);
-}
-
-bool is_arrow_null(const ArrowNode& node, const ArrowArray& array, int64_t index) {
-  return node.kind == ArrowKind::nothing || is_arrow_null(array, index);
-}
-
-bool arrow_boolean(const ArrowArray& array, int64_t index) {
-  return arrow_bit(array.buffers[1], array.offset + index);
-}
-
-int64_t arrow_integer(const ArrowNode& node, const ArrowArray& array, int64_t index) {
-  switch (node.format.front()) {
-    case 'c':
-      return number_at<int8_t>(array, index);
-    case 'C':
-      return number_at<uint8_t>(array, index);
-    case 's':
-      return number_at<int16_t>(array, index);
-    case 'S':
-      return number_at<uint16_t>(array, index);
-    case 'i':
-      return number_at<int32_t>(array, index);
-    case 'I':
-      return number_at<uint32_t>(array, index);
-    case 'L': {
-      const auto value = number_at<uint64_t>(array, index);
-      if (value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
-        throw error_of(ErrorCode::unsupported, "{} is more than 64 bits with a sign hold", value);
-      }
-      return static_cast<int64_t>(value);
-    }
-    default:
-      return number_at<int64_t>(array, index);
-  }
-}
-
-double arrow_real(const ArrowNode& node, const ArrowArray& array, int64_t index) {
-  return node.format == "f" ? number_at<float>(array, index) : number_at<double>(array, index);
-}
-
-std::span<const std::byte> arrow_bytes(const ArrowNode& node, const ArrowArray& array,
-                                       int64_t index) {
-  const std::string_view format = node.format;
-  const int64_t place = array.offset + index;
-  if (format.starts_with("v")) return arrow_viewed_bytes(array, place);
-  if (format.starts_with("w:")) {
-    const int64_t size = fixed_size(format);
-    return {static_cast<const std::byte*>(array.buffers[1]) + place * size,
-            static_cast<size_t>(size)};
-  }
-  return arrow_bytes(array, format == "U" || format == "Z", place);
-}
-
-ArrowItems arrow_items(const ArrowNode& node, const ArrowArray& array, int64_t index) {
-  const std::string_view format = node.format;
-  const int64_t place = array.offset + index;
-  if (format.starts_with("+w:")) {
-    const int64_t size = fixed_size(format);
-    return {.begin = place * size, .end = (place + 1) * size};
-  }
-  const bool is_wide = format == "+L";
-  return {.begin = arrow_offset(array, is_wide, place),
-          .end = arrow_offset(array, is_wide, place + 1)};
-}
-
-namespace {
 
 constexpr std::string_view kArrowMagic("LDARW01\0", 8);
 
@@ -280,6 +204,73 @@ double real_of(const ArrowNode& node, const ArrowArray& array, int64_t index) {
 }
 
 }  // namespace
+
+ArrowNode arrow_node(const ArrowSchema& schema) {
+  return node_of(schema, 0);
+}
+
+bool is_arrow_null(const ArrowNode& node, const ArrowArray& array, int64_t index) {
+  return node.kind == ArrowKind::nothing || is_arrow_null(array, index);
+}
+
+bool arrow_boolean(const ArrowArray& array, int64_t index) {
+  return arrow_bit(array.buffers[1], array.offset + index);
+}
+
+int64_t arrow_integer(const ArrowNode& node, const ArrowArray& array, int64_t index) {
+  switch (node.format.front()) {
+    case 'c':
+      return number_at<int8_t>(array, index);
+    case 'C':
+      return number_at<uint8_t>(array, index);
+    case 's':
+      return number_at<int16_t>(array, index);
+    case 'S':
+      return number_at<uint16_t>(array, index);
+    case 'i':
+      return number_at<int32_t>(array, index);
+    case 'I':
+      return number_at<uint32_t>(array, index);
+    case 'L': {
+      const auto value = number_at<uint64_t>(array, index);
+      if (value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
+        throw error_of(ErrorCode::unsupported, "{} is more than 64 bits with a sign hold", value);
+      }
+      return static_cast<int64_t>(value);
+    }
+    default:
+      return number_at<int64_t>(array, index);
+  }
+}
+
+double arrow_real(const ArrowNode& node, const ArrowArray& array, int64_t index) {
+  return node.format == "f" ? number_at<float>(array, index) : number_at<double>(array, index);
+}
+
+std::span<const std::byte> arrow_bytes(const ArrowNode& node, const ArrowArray& array,
+                                       int64_t index) {
+  const std::string_view format = node.format;
+  const int64_t place = array.offset + index;
+  if (format.starts_with("v")) return arrow_viewed_bytes(array, place);
+  if (format.starts_with("w:")) {
+    const int64_t size = fixed_size(format);
+    return {static_cast<const std::byte*>(array.buffers[1]) + place * size,
+            static_cast<size_t>(size)};
+  }
+  return arrow_bytes(array, format == "U" || format == "Z", place);
+}
+
+ArrowItems arrow_items(const ArrowNode& node, const ArrowArray& array, int64_t index) {
+  const std::string_view format = node.format;
+  const int64_t place = array.offset + index;
+  if (format.starts_with("+w:")) {
+    const int64_t size = fixed_size(format);
+    return {.begin = place * size, .end = (place + 1) * size};
+  }
+  const bool is_wide = format == "+L";
+  return {.begin = arrow_offset(array, is_wide, place),
+          .end = arrow_offset(array, is_wide, place + 1)};
+}
 
 std::optional<FileRange> find_arrow_table(int64_t num_bytes, const ReadBytes& read) {
   constexpr int64_t kFooterBytes = sizeof(uint32_t) + kArrowMagic.size();

@@ -1,9 +1,6 @@
 // Values of LitData's format "json" (streaming/serializers.py, _nested_loads()): a tag and what it
 // says, all numbers little-endian. Older writers have JSON text, which begins with '[' or '{'.
 
-#include <fmt/format.h>
-#include <simdjson.h>
-
 #include <cmath>
 #include <cstring>
 #include <string>

@@ -1,20 +1,17 @@
 #include "lmdb/lmdb_file.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <optional>
 #include <string_view>
-#include <utility>
 
 #include <ffkit/base/option_names.h>
 
 #include "base/little_endian.h"
 #include "base/printable.h"
 #include "converter/input/cancel.h"
-#include "converter/input/dangling_link.h"
+#include "converter/input/input_file.h"
 #include "converter/input/source_error.h"
 #include "converter/places/brace_list.h"
 #include "converter/places/place.h"
@@ -61,7 +58,7 @@ struct LmdbTree {
 
 class LmdbReader {
  public:
-  LmdbReader(const std::filesystem::path& path, int64_t num_bytes, const ReadBytes& read,
+  LmdbReader(const fs::path& path, int64_t num_bytes, const ReadBytes& read,
              const std::atomic<bool>* cancel)
       : path_(path), num_bytes_(num_bytes), read_(read), cancel_(cancel) {}
 
@@ -276,7 +273,7 @@ class LmdbReader {
     return static_cast<int64_t>(first * page_bytes_ + kLmdbPageHeader);
   }
 
-  const std::filesystem::path& path_;
+  const fs::path& path_;
   const int64_t num_bytes_;
   const ReadBytes& read_;
   const std::atomic<bool>* const cancel_;
@@ -285,17 +282,6 @@ class LmdbReader {
   LmdbListing listing_;
   std::vector<std::pair<std::string, LmdbTree>> databases_;
 };
-
-}  // namespace
-
-LmdbListing list_lmdb(const std::filesystem::path& path, int64_t num_bytes, const ReadBytes& read,
-                      const std::string& database, const std::atomic<bool>* cancel) {
-  return LmdbReader(path, num_bytes, read, cancel).list(database);
-}
-
-namespace {
-
-namespace fs = std::filesystem;
 
 constexpr const char* kDataFile = "data.mdb";
 constexpr std::array<std::string_view, 4> kLmdbEndings = {".lmdb", ".mdb", "_lmdb", "-lmdb"};
@@ -371,6 +357,11 @@ std::string category_of(std::string_view stem) {
 }
 
 }  // namespace
+
+LmdbListing list_lmdb(const fs::path& path, int64_t num_bytes, const ReadBytes& read,
+                      const std::string& database, const std::atomic<bool>* cancel) {
+  return LmdbReader(path, num_bytes, read, cancel).list(database);
+}
 
 std::vector<LmdbPlace> find_lmdb_files(const fs::path& path) {
   const std::vector<NamedLmdb> found = lmdb_files_at(path);

@@ -2,34 +2,142 @@
 //
 //   shard  u32 n │ u32 offsets[n + 1] │ its configuration in JSON │ samples
 //   sample u32 sizes, of columns without a fixed one │ values, one behind the other
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <charconv>
 #include <map>
 #include <set>
 #include <string_view>
-#include <utility>
 
 #include <ffkit/base/option_names.h>
 #include <ffkit/converter/source_kind.h>
-#include <ffkit/sources/row_sources.h>
+#include <ffkit/format/schema.h>
 
-#include "base/make_error.h"
 #include "converter/input/source_error.h"
 #include "converter/places/place.h"
 #include "files/file_group.h"
-#include "files/file_hash.h"
-#include "mds/mds_encoding.h"
+#include "files/file_window.h"
 #include "rows/indexed_rows.h"
 #include "rows/row_source.h"
 #include "rows/stored_values.h"
-#include "storage/addresses/place.h"
 
 namespace ffkit {
 namespace {
 
-namespace fs = std::filesystem;
+// Encodings of MosaicML's columns, by their names in index.json.
+
+enum class MdsKind : uint8_t {
+  plain,         // the bytes are the value: bytes, str, jpeg, png, json, str_decimal
+  number,        // of the field's dtype
+  text_integer,  // str_int
+  text_real,     // str_float
+  pillow,        // pil
+  jpeg_array,
+  picture_list,  // list[jpeg], list[png]
+  pillow_list,   // list[pil]
+  array,         // ndarray
+  refused,
+};
+
+struct MdsEncoding {
+  MdsKind kind = MdsKind::refused;
+  Field field;                                // without its name
+  std::optional<DType> dtype;                 // of arrays, where the name says it
+  std::optional<std::vector<int64_t>> shape;  // likewise
+  std::string refusal;                        // of refused: "holds ..."
+};
+
+struct NumberType {
+  std::string_view name;
+  DType dtype;
+  uint8_t number;  // in arrays that say their dtype
+};
+
+constexpr NumberType kNumberTypes[] = {
+    {"uint8", DType::u8, 8},   {"int8", DType::i8, 9},      {"uint16", DType::u16, 16},
+    {"int16", DType::i16, 17}, {"float16", DType::f16, 18}, {"uint32", DType::u32, 32},
+    {"int32", DType::i32, 33}, {"float32", DType::f32, 34}, {"uint64", DType::u64, 64},
+    {"int64", DType::i64, 65}, {"float64", DType::f64, 66},
+};
+
+std::optional<DType> dtype_called(std::string_view name) {
+  const auto* const found = std::ranges::find(kNumberTypes, name, &NumberType::name);
+  if (found == std::end(kNumberTypes)) return std::nullopt;
+  return found->dtype;
+}
+
+MdsEncoding refused_encoding(std::string refusal) {
+  return {.kind = MdsKind::refused, .field = {}, .refusal = std::move(refusal)};
+}
+
+// "3,4"; nothing for what is no shape. Sides are 1 or more.
+std::optional<std::vector<int64_t>> array_shape(std::string_view text) {
+  std::vector<int64_t> shape;
+  while (true) {
+    int64_t side = 0;
+    const auto [end, error] = std::from_chars(text.begin(), text.end(), side);
+    if (error != std::errc() || side < 1) return std::nullopt;
+    shape.push_back(side);
+    if (end == text.end()) return shape;
+    if (*end != ',') return std::nullopt;
+    text.remove_prefix(static_cast<size_t>(end - text.begin()) + 1);
+  }
+}
+
+// `text`: what is behind "ndarray:"; nothing for what is not an array's.
+std::optional<MdsEncoding> parse_array(std::string_view text) {
+  MdsEncoding encoding{.kind = MdsKind::array, .field = {.type = FieldType::tensor}};
+  if (text.empty()) return encoding;
+  const size_t colon = text.find(':');
+  encoding.dtype = dtype_called(text.substr(0, colon));
+  if (!encoding.dtype) return std::nullopt;
+  encoding.field.dtype = *encoding.dtype;
+  if (colon == std::string_view::npos) return encoding;
+  encoding.shape = array_shape(text.substr(colon + 1));
+  if (!encoding.shape) return std::nullopt;
+  return encoding;
+}
+
+// "ndarray:uint8:3,4".
+MdsEncoding parse_mds_encoding(const std::string& name) {
+  const auto plain = [](FieldType type) {
+    return MdsEncoding{.kind = MdsKind::plain, .field = {.type = type}};
+  };
+  const auto number = [](MdsKind kind, DType dtype) {
+    return MdsEncoding{.kind = kind, .field = {.type = FieldType::scalar, .dtype = dtype}};
+  };
+  const auto pictures = [](MdsKind kind) {
+    return MdsEncoding{.kind = kind, .field = {.type = FieldType::list, .item = FieldType::image}};
+  };
+  if (name == "bytes") return plain(FieldType::bytes);
+  if (name == "str" || name == "json" || name == "str_decimal") return plain(FieldType::string);
+  if (name == "jpeg" || name == "png") return plain(FieldType::image);
+  if (name == "pil") return {.kind = MdsKind::pillow, .field = {.type = FieldType::image}};
+  if (name == "int") return number(MdsKind::number, DType::i64);
+  if (name == "str_int") return number(MdsKind::text_integer, DType::i64);
+  if (name == "str_float") return number(MdsKind::text_real, DType::f64);
+  if (name == "jpeg_array" || name == "jpegarray") return pictures(MdsKind::jpeg_array);
+  if (name == "list[jpeg]" || name == "list[png]") return pictures(MdsKind::picture_list);
+  if (name == "list[pil]") return pictures(MdsKind::pillow_list);
+  if (const auto dtype = dtype_called(name)) return number(MdsKind::number, *dtype);
+  if (name == "ndarray" || name.starts_with("ndarray:")) {
+    const auto array = parse_array(name == "ndarray" ? "" : std::string_view(name).substr(8));
+    if (array) return *array;
+  }
+  if (name == "pkl") {
+    return refused_encoding(
+        "has the encoding 'pkl': it holds pickled Python objects, which run programs when they are "
+        "read");
+  }
+  return refused_encoding(
+      fmt::format("has the encoding '{}', which is none of MosaicML Streaming's", name));
+}
+
+// The dtype that stands for `number` in arrays; throws Error(corrupt) for others.
+DType mds_array_dtype(uint8_t number) {
+  const auto* const found = std::ranges::find(kNumberTypes, number, &NumberType::number);
+  if (found != std::end(kNumberTypes)) return found->dtype;
+  throw error_of(ErrorCode::corrupt, "is an array of the type {}, which there is not", number);
+}
 
 struct MdsColumn {
   std::string name;
@@ -224,9 +332,28 @@ class MdsRows final : public IndexedRows {
         notes_.push_back(fmt::format("{}: the column '{}' {}", shown_place(path()),
                                      mds_columns_[i].name, kPillowStored));
       }
+      if (encoding.field.type == FieldType::bytes && holds_pictures(i, options)) {
+        encoding.field.type = FieldType::image;
+      }
       positions_[i] = columns_.size();
       columns_.push_back({.field = encoding.field});
     }
+  }
+
+  // Of a column of bytes, by the first sample that can be read.
+  bool holds_pictures(size_t column, const RowOptions& options) const {
+    if (const auto* const found = found_before<std::vector<RowColumn>>(options.group)) {
+      const auto before = std::ranges::find(*found, mds_columns_[column].name,
+                                            [](const RowColumn& c) { return c.field.name; });
+      return before != found->end() && before->field.type == FieldType::image;
+    }
+    return by_first_row([&](std::span<const std::byte> row, SampleBuffers&) {
+      bool is_picture = false;
+      for_each_cell(row, [&](size_t i, std::span<const std::byte> cell) {
+        if (i == column) is_picture = begins_as_picture(cell);
+      });
+      return is_picture;
+    });
   }
 
   // Of the arrays in a column, by the first sample that can be read.
@@ -316,6 +443,15 @@ class MdsRows final : public IndexedRows {
   std::vector<std::optional<size_t>> positions_;  // of mds_columns_ in columns_
 };
 
+class MdsKindOptions final : public RowSourceOptions<open_mds, mds_files> {
+ public:
+  void describe(OptionTable& table) override {
+    table.add("check-hashes", options_.check_hashes,
+              "First compares the shards with the hashes in index.json; reads all of them");
+    RowSourceOptions::describe(table);
+  }
+};
+
 }  // namespace
 
 std::unique_ptr<Source> open_mds(const fs::path& path, const RowOptions& options) {
@@ -333,7 +469,7 @@ FileListing mds_files(const fs::path& path, const RowOptions& /*options*/) {
     for (const IndexValue& shard : index.root().at("shards").list()) {
       files.push_back(file_of(folder.folder, shard));
     }
-    all.splits.push_back(listed_files(folder, files));
+    all.splits.push_back(listed_files(folder, files, all.notes));
     if (all.splits.back().files.empty()) {
       throw source_error(index.path(), ErrorCode::not_found,
                          "lists no samples; give a folder that has some");
@@ -341,19 +477,6 @@ FileListing mds_files(const fs::path& path, const RowOptions& /*options*/) {
   }
   return all;
 }
-
-namespace {
-
-class MdsKindOptions final : public RowSourceOptions<open_mds, mds_files> {
- public:
-  void describe(OptionTable& table) override {
-    table.add("check-hashes", options_.check_hashes,
-              "First compares the shards with the hashes in index.json; reads all of them");
-    RowSourceOptions::describe(table);
-  }
-};
-
-}  // namespace
 
 SourceKind mds_kind() {
   return {.name = "mds",

@@ -1,6 +1,5 @@
 #include "numbers/json_members.h"
 
-#include <fmt/format.h>
 #include <simdjson.h>
 
 #include <algorithm>

@@ -20,6 +20,8 @@ namespace ffkit {
 // The beginning of `value` as JSON, for messages.
 inline std::string json_excerpt(simdjson::dom::element value) {
   constexpr size_t kMaxBytes = 60;
+  // parse_as_python() takes NaN and infinities for null.
+  if (value.is_null()) return "null, or NaN or an infinity,";
   std::string text = simdjson::minify(value);
   if (text.size() > kMaxBytes) text.replace(kMaxBytes, std::string::npos, "...");
   return text;

@@ -102,6 +102,12 @@ void read_json_tables(const InputFile& file, std::span<const JsonTable> tables,
 simdjson::error_code parse_as_python(simdjson::dom::parser& parser, std::span<const char> text,
                                      simdjson::dom::element& value);
 
+// Why a parser refuses `text`: the first NaN or infinity in it, with the member that has it,
+// "'size' is NaN, at byte 17 of it, which JSON has no number for", else what the parser says.
+std::string json_problem(std::string_view text, simdjson::error_code error);
+// The same of a NaN or an infinity alone; empty where there is none.
+std::string number_beyond_json(std::string_view text);
+
 // What parse_as_python() parses where `text` is no strict JSON.
 std::string strict_json(std::string_view text);
 

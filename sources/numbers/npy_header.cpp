@@ -1,13 +1,9 @@
 #include "numbers/npy_header.h"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <charconv>
 #include <cstring>
 #include <string>
-#include <string_view>
-#include <utility>
 
 #include "base/little_endian.h"
 #include "base/make_error.h"

@@ -1,23 +1,20 @@
 #include "nuscenes/can_bus.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <simdjson.h>
 
 #include <algorithm>
 #include <numeric>
-#include <string_view>
 
 #include "converter/input/input_file.h"
 #include "converter/input/sample_arrays.h"
 #include "converter/input/source_error.h"
 #include "converter/places/place.h"
 #include "numbers/json_numbers.h"
+#include "numbers/json_tables.h"
 
 namespace ffkit::nuscenes {
 namespace {
 
-namespace fs = std::filesystem;
 namespace dom = simdjson::dom;
 
 constexpr const char* kTime = "utime";
@@ -40,7 +37,9 @@ void for_messages(const fs::path& path, const Use& use) {
   const auto error = parser.parse(reinterpret_cast<const char*>(bytes.data()), bytes.size())
                          .get_array()
                          .get(array);
-  if (error != simdjson::SUCCESS) refuse_file(path, simdjson::error_message(error));
+  if (error != simdjson::SUCCESS)
+    refuse_file(path,
+                json_problem({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, error));
   for (const dom::element element : array) {
     dom::object object;
     if (element.get_object().get(object) != simdjson::SUCCESS)

@@ -1,8 +1,5 @@
 #include "nuscenes/listing.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <span>
 #include <tuple>
@@ -14,14 +11,12 @@
 #include "base/fnv.h"
 #include "converter/input/input_file.h"
 #include "converter/input/source_error.h"
-#include "nuscenes/own_splits.h"
+#include "converter/places/place.h"
 #include "nuscenes/tables/json_rows.h"
 #include "pictures/image_sample.h"
 
 namespace ffkit::nuscenes {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr int64_t kNotTaken = -1;
 constexpr size_t kExamples = 3;
@@ -57,6 +52,7 @@ Listing::Listing(const Tables& tables, fs::path root, const std::string& version
   list_sweeps();
   count_sweeps_left_out();
   list_maps();
+  note_parts_left_out(version);
   if (t_.num_further_attributes > 0) {
     notes_.push_back(
         fmt::format("{} annotations outside of the ten classes have more than one "
@@ -66,6 +62,22 @@ Listing::Listing(const Tables& tables, fs::path root, const std::string& version
   if (t_.num_other_channels > 0) {
     notes_.push_back(fmt::format("{} rows of sample_data.json are of other sensors; left out",
                                  t_.num_other_channels));
+  }
+}
+
+// What the official packages and well-known additions bring, and records do not hold.
+void Listing::note_parts_left_out(const std::string& version) {
+  const std::string boxes = version + "/image_annotations.json";
+  struct Part {
+    std::string_view path;
+    const char* what;
+  };
+  for (const Part& part : {Part{"maps/expansion", "the vector maps of the map expansion"},
+                           Part{"maps/prediction", "the scenes of the prediction challenge"},
+                           Part{"maps/basemap", "the base maps of the map expansion"},
+                           Part{"gts", "occupancy"}, Part{boxes, "2D boxes"}}) {
+    if (!exists_at(root_ / part.path)) continue;
+    notes_.push_back(fmt::format("{}: {}; not converted", part.path, part.what));
   }
 }
 

@@ -1,24 +1,18 @@
-#include "nuscenes/own_splits.h"
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <array>
 #include <set>
 
 #include <nlohmann/json.hpp>
 
-#include <ffkit/nuscenes/splits.h>
+#include <ffkit/nuscenes/classes.h>
 
 #include "converter/input/input_file.h"
 #include "converter/input/source_error.h"
 #include "converter/places/place.h"
+#include "nuscenes/listing.h"
 
 namespace ffkit::nuscenes {
 namespace {
-
-namespace fs = std::filesystem;
 
 // Of nuscenes-devkit 1.2.0, which does not look for these in splits.json.
 constexpr std::array<std::string_view, 7> kDevkitSplits = {

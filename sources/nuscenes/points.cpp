@@ -2,8 +2,6 @@
 
 #include <archive.h>
 #include <archive_entry.h>
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -11,7 +9,6 @@
 #include <cmath>
 #include <memory>
 #include <string_view>
-#include <vector>
 
 #include <ffkit/base/option_names.h>
 #include <ffkit/format/dtype_visitor.h>
@@ -107,44 +104,6 @@ void append_point(const std::byte* bytes, std::vector<float>& out) {
   }
 }
 
-}  // namespace
-
-std::vector<float> read_radar_pcd(std::span<const std::byte> file) {
-  Header header({reinterpret_cast<const char*>(file.data()), file.size()});
-  const std::string_view version = header.value("VERSION");
-  if (version != "0.7" && version != ".7") {
-    throw error_of(ErrorCode::unsupported, "is a PCD file of version '{}' instead of 0.7",
-                   version.substr(0, 200));
-  }
-  header.require("FIELDS", fmt::format("{}", fmt::join(kRadarFields, " ")));
-  header.require("SIZE", fmt::format("{}", fmt::join(kSizes, " ")));
-  header.require("TYPE", kTypes);
-  header.require("COUNT", kCounts);
-  const size_t width = header.number("WIDTH");
-  header.require("HEIGHT", "1");
-  (void)header.value("VIEWPOINT");
-  const size_t num_points = header.number("POINTS");
-  header.require("DATA", "binary");
-  if (width != num_points) {
-    throw error_of(ErrorCode::corrupt, "WIDTH is {}, but POINTS {}", width, num_points);
-  }
-  const std::span<const std::byte> data = file.subspan(header.position());
-  if (data.size() < num_points * kPointBytes || data.size() - num_points * kPointBytes > kMaxTail) {
-    throw error_of(ErrorCode::corrupt,
-                   "has {} bytes of points instead of {} ({} points of {}); copy it again",
-                   data.size(), num_points * kPointBytes, num_points, kPointBytes);
-  }
-  std::vector<float> points;
-  points.reserve(num_points * kNumFields);
-  for (size_t i = 0; i < num_points; ++i) append_point(&data[i * kPointBytes], points);
-  const auto is_nan = [](float value) { return std::isnan(value); };
-  if (num_points > 0 && std::any_of(points.begin(), points.begin() + kNumFields, is_nan))
-    points.clear();
-  return points;
-}
-
-namespace {
-
 constexpr size_t kLidarPointBytes = kLidarColumns * sizeof(float);
 constexpr int64_t kMaxLabelBytes = 64 << 20;
 
@@ -190,6 +149,40 @@ std::vector<std::byte> read_npz(std::span<const std::byte> file) {
 }
 
 }  // namespace
+
+std::vector<float> read_radar_pcd(std::span<const std::byte> file) {
+  Header header({reinterpret_cast<const char*>(file.data()), file.size()});
+  const std::string_view version = header.value("VERSION");
+  if (version != "0.7" && version != ".7") {
+    throw error_of(ErrorCode::unsupported, "is a PCD file of version '{}' instead of 0.7",
+                   version.substr(0, 200));
+  }
+  header.require("FIELDS", fmt::format("{}", fmt::join(kRadarFields, " ")));
+  header.require("SIZE", fmt::format("{}", fmt::join(kSizes, " ")));
+  header.require("TYPE", kTypes);
+  header.require("COUNT", kCounts);
+  const size_t width = header.number("WIDTH");
+  header.require("HEIGHT", "1");
+  (void)header.value("VIEWPOINT");
+  const size_t num_points = header.number("POINTS");
+  header.require("DATA", "binary");
+  if (width != num_points) {
+    throw error_of(ErrorCode::corrupt, "WIDTH is {}, but POINTS {}", width, num_points);
+  }
+  const std::span<const std::byte> data = file.subspan(header.position());
+  if (data.size() < num_points * kPointBytes || data.size() - num_points * kPointBytes > kMaxTail) {
+    throw error_of(ErrorCode::corrupt,
+                   "has {} bytes of points instead of {} ({} points of {}); copy it again",
+                   data.size(), num_points * kPointBytes, num_points, kPointBytes);
+  }
+  std::vector<float> points;
+  points.reserve(num_points * kNumFields);
+  for (size_t i = 0; i < num_points; ++i) append_point(&data[i * kPointBytes], points);
+  const auto is_nan = [](float value) { return std::isnan(value); };
+  if (num_points > 0 && std::any_of(points.begin(), points.begin() + kNumFields, is_nan))
+    points.clear();
+  return points;
+}
 
 void set_lidar_points(std::span<const std::byte> file, DType dtype, RecordBuilder& record,
                       size_t field, SampleBuffers& buffers) {

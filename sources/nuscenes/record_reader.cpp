@@ -1,14 +1,10 @@
 #include "nuscenes/record_reader.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 #include <string>
-#include <vector>
 
 #include <ffkit/base/option_names.h>
-#include <ffkit/converter/source.h>
 #include <ffkit/nuscenes/classes.h>
 #include <ffkit/nuscenes/geometry.h>
 
@@ -16,7 +12,6 @@
 #include "converter/input/input_file.h"
 #include "converter/input/sample_arrays.h"
 #include "nuscenes/points.h"
-#include "nuscenes/tables/tables.h"
 #include "pictures/image_sample.h"
 
 namespace ffkit::nuscenes {

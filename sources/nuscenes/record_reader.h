@@ -8,8 +8,8 @@
 
 #include <ffkit/converter/image_storage.h>
 #include <ffkit/converter/source.h>
-#include <ffkit/nuscenes/radar_filter.h>
 #include <ffkit/nuscenes/record.h>
+#include <ffkit/nuscenes/sweeps.h>
 
 #include "nuscenes/can_bus.h"
 #include "nuscenes/listing.h"

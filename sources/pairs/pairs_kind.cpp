@@ -1,20 +1,18 @@
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <memory>
-#include <span>
-#include <string>
+#include <array>
 #include <utility>
-#include <vector>
 
 #include <ffkit/base/option_names.h>
 #include <ffkit/converter/source_kind.h>
 #include <ffkit/sources/pairs.h>
 
 #include "base/fnv.h"
-#include "base/make_error.h"
-#include "base/printable.h"
+#include "converter/input/input_file.h"
+#include "converter/input/kind_options.h"
 #include "converter/input/listed_source.h"
+#include "converter/input/names.h"
 #include "converter/input/source_error.h"
 #include "converter/places/place.h"
 #include "pairs/pairs_listing.h"
@@ -23,11 +21,9 @@
 namespace ffkit {
 namespace {
 
-namespace fs = std::filesystem;
-
 class Pairs : public ListedSource {
  public:
-  explicit Pairs(const PairsOptions& options) : storer_(as_they_are(options.store)) {
+  explicit Pairs(const PairsOptions& options) : storer_(as_they_are(options.store, options.exif)) {
     PairsLayout layout = find_pairs_layout(options);
     splits_ = list_pairs(layout, options, notes_);
     folders_ = std::move(layout.folders);
@@ -46,10 +42,7 @@ class Pairs : public ListedSource {
       for (const PairSample& sample : split.samples) infos_.back().num_bytes += bytes_of(sample);
       inputs_.emplace_back();
       if (split.list.empty()) continue;
-      const InputFile list(split.list);
-      inputs_.back().push_back({.name = split.list.filename().string(),
-                                .num_bytes = list.size(),
-                                .crc32c = crc32c_of(list)});
+      inputs_.back().push_back(input_of(split.list.filename().string(), InputFile(split.list)));
     }
   }
 
@@ -123,10 +116,12 @@ class Pairs : public ListedSource {
     const ImageStorer::Stored stored =
         of_sample(origin, [&] { return storer_.store(picture, name, buffers); });
     record.set_bytes(0, stored.bytes);
+    const bool is_turned = report_turned(picture, storer_, buffers);
     for (size_t i = 1; i < folders_.size(); ++i) {
       const PairFile& mask = pair.files[i];
-      record.set_bytes(i, read_mask_file(folders_[i].path / mask.path, mask.stamp, numbers_[i],
-                                         stored.size, origin, folders_[i].field, buffers));
+      record.set_bytes(
+          i, read_mask_file(folders_[i].path / mask.path, mask.stamp, numbers_[i], stored.size,
+                            origin, folders_[i].field, buffers, is_turned));
     }
     record.set_string(folders_.size(), buffers.text(name));
   }
@@ -152,15 +147,6 @@ class Pairs : public ListedSource {
   std::vector<PairSplit> splits_;
   std::vector<std::vector<SourceInput>> inputs_;  // of each split
 };
-
-}  // namespace
-
-std::unique_ptr<Source> open_pairs(const PairsOptions& options) {
-  const PlacesListed listed;
-  return std::make_unique<Pairs>(options);
-}
-
-namespace {
 
 class PairsKind final : public SourceOptions {
  public:
@@ -192,7 +178,7 @@ class PairsKind final : public SourceOptions {
         "list",
         [this] {
           std::vector<std::string> lists;
-          for (const std::filesystem::path& list : options_.lists) lists.push_back(list.string());
+          for (const fs::path& list : options_.lists) lists.push_back(list.string());
           return lists;
         },
         [this](const std::vector<std::string>& lists) {
@@ -221,9 +207,7 @@ class PairsKind final : public SourceOptions {
   void check(const OptionTable& /*table*/) const override { validate(all_options()); }
 
   std::unique_ptr<Source> open(const SourceArguments& arguments) const override {
-    PairsOptions options = all_options();
-    options.store = arguments.images.store;
-    return open_pairs(options);
+    return open_pairs(set_by(all_options(), arguments));
   }
 
  private:
@@ -239,7 +223,120 @@ class PairsKind final : public SourceOptions {
   NamedValues suffixes_;
 };
 
+struct KnownFolder {
+  const char* field;
+  const char* folder;
+  const char* suffix;
+};
+
+struct KnownLayout {
+  const char* name;
+  std::array<KnownFolder, 2> folders;
+  const char* lists;  // a folder of lists, of which train and val are taken; empty: none
+};
+
+constexpr std::array kLayouts = {
+    KnownLayout{"ade20k", {{{"image", "images", ""}, {"mask", "annotations", ""}}}, ""},
+    KnownLayout{
+        "cityscapes",
+        {{{"image", "leftImg8bit", "_leftImg8bit"}, {"mask", "gtFine", "_gtFine_labelIds"}}},
+        ""},
+    KnownLayout{"voc",
+                {{{"image", "JPEGImages", ""}, {"mask", "SegmentationClass", ""}}},
+                "ImageSets/Segmentation"}};
+
+// The field with the names of the records.
+constexpr const char* kNameField = "id";
+
+// Null where there is none.
+const KnownLayout* known_layout(const std::string& name) {
+  const auto found = std::ranges::find_if(
+      kLayouts, [&name](const KnownLayout& layout) { return layout.name == name; });
+  return found == kLayouts.end() ? nullptr : &*found;
+}
+
+// Those of the layout, then those that are given; without their paths being looked for.
+std::vector<PairsFolder> named_folders(const PairsOptions& options) {
+  std::vector<PairsFolder> folders;
+  if (const KnownLayout* layout = known_layout(options.layout)) {
+    for (const auto& [field, folder, suffix] : layout->folders) {
+      folders.push_back({field, folder, suffix});
+    }
+  }
+  for (const auto& [field, folder] : options.folders) {
+    const auto found = std::ranges::find(folders, field, &PairsFolder::field);
+    if (found == folders.end()) {
+      folders.push_back({field, folder, {}});
+    } else {
+      found->path = folder;
+    }
+  }
+  for (PairsFolder& folder : folders) {
+    const auto given = options.suffixes.find(folder.field);
+    if (given != options.suffixes.end()) folder.suffix = given->second;
+  }
+  return folders;
+}
+
+void require_field(const char* option, const std::vector<PairsFolder>& folders,
+                   const std::string& field) {
+  std::vector<std::string> fields;
+  fields.reserve(folders.size());
+  for (const PairsFolder& folder : folders) fields.push_back(folder.field);
+  if (std::ranges::find(fields, field) != fields.end()) return;
+  throw argument_error(option, fmt::format("{}: there is no field '{}'; there are {}",
+                                           option_name(option), field, fmt::join(fields, ", ")));
+}
+
+fs::path found_folder(const PairsOptions& options, const PairsFolder& folder) {
+  fs::path below = options.root / folder.path;
+  refuse_dangling_link(below);
+  std::error_code none;
+  if (is_folder_at(below, none)) return below;
+  const bool is_given = std::ranges::find(options.folders, folder.field, &PairedFolder::field) !=
+                        options.folders.end();
+  if (is_given && !exists_at(below, none)) {
+    refuse_dangling_link(folder.path);
+    if (is_folder_at(folder.path, none)) return folder.path;
+  }
+  if (exists_at(below, none)) {
+    throw source_error(below, ErrorCode::not_found,
+                       "is no folder; give the one that holds the files of '{}'", folder.field);
+  }
+  throw source_error(below, ErrorCode::not_found,
+                     "there is no such folder, which '{}' should be in; give another one with {}",
+                     folder.field, option_name("folders"));
+}
+
+// The lists of the layout: of the splits that are wanted, else train and val.
+std::vector<fs::path> lists_of_layout(const PairsOptions& options, const fs::path& folder) {
+  std::vector<fs::path> lists;
+  const std::vector<std::string> usual = {"train", "val"};
+  for (const std::string& name : options.splits.empty() ? usual : options.splits) {
+    const fs::path list = folder / (name + ".txt");
+    std::error_code none;
+    if (exists_at(list, none) || !dangling_link(list).empty()) {
+      lists.push_back(list);
+    } else if (!options.splits.empty()) {
+      throw source_error(list, ErrorCode::not_found,
+                         "there is no such list, for the split '{}'; name another one with {}",
+                         name, option_name("splits"));
+    }
+  }
+  if (lists.empty()) {
+    throw source_error(folder, ErrorCode::not_found,
+                       "holds neither train.txt nor val.txt; name another list with {}",
+                       option_name("list"));
+  }
+  return lists;
+}
+
 }  // namespace
+
+std::unique_ptr<Source> open_pairs(const PairsOptions& options) {
+  const PlacesListed listed;
+  return std::make_unique<Pairs>(options);
+}
 
 SourceKind pairs_kind() {
   return {.name = "pairs",
@@ -250,7 +347,76 @@ SourceKind pairs_kind() {
           .options = make_source_options<PairsKind>,
           .needs_path = false,
           .pictures = PictureUse::store,
+          .takes_exif = true,
           .place = 25};
+}
+
+std::vector<std::string> pair_layouts() {
+  std::vector<std::string> names;
+  names.reserve(std::size(kLayouts));
+  for (const KnownLayout& layout : kLayouts) names.emplace_back(layout.name);
+  return names;
+}
+
+void validate(const PairsOptions& options) {
+  if (!options.layout.empty()) {
+    require_names("layout", {options.layout}, pair_layouts());
+    if (options.root.empty()) {
+      throw argument_error("root",
+                           fmt::format("{} needs {}, the folder of the data set",
+                                       option_set("layout", options.layout), option_name("root")));
+    }
+  }
+  require_different("splits", options.splits);
+  require_different("panoptic", options.panoptic);
+  std::vector<std::string> given;
+  for (const PairedFolder& folder : options.folders) given.push_back(folder.field);
+  require_different("folders", given);
+  const std::vector<PairsFolder> folders = named_folders(options);
+  for (const PairsFolder& folder : folders) {
+    if (folder.field != kNameField && !folder.field.empty()) continue;
+    throw argument_error(
+        "folders",
+        folder.field.empty()
+            ? fmt::format("{}: a field has no name", option_name("folders"))
+            : fmt::format("{}: '{}' is the field with the names of the records; call the "
+                          "folder's otherwise",
+                          option_name("folders"), kNameField));
+  }
+  for (const PairedFolder& folder : options.folders) {
+    if (!folder.folder.empty()) continue;
+    throw argument_error(
+        "folders", fmt::format("{}: '{}' has no folder", option_name("folders"), folder.field));
+  }
+  if (folders.size() < 2) {
+    throw argument_error("folders",
+                         fmt::format("{}: give at least two, the pictures and their masks, such as "
+                                     "image=FOLDER and mask=FOLDER",
+                                     option_name("folders")));
+  }
+  for (const auto& [field, suffix] : options.suffixes) require_field("suffix", folders, field);
+  for (const std::string& field : options.panoptic) {
+    require_field("panoptic", folders, field);
+    if (field != folders.front().field) continue;
+    throw argument_error("panoptic", fmt::format("{}: '{}' has the pictures; name a field of masks",
+                                                 option_name("panoptic"), field));
+  }
+}
+
+PairsLayout find_pairs_layout(const PairsOptions& options) {
+  validate(options);
+  PairsLayout layout{.folders = named_folders(options), .lists = options.lists};
+  for (PairsFolder& folder : layout.folders) folder.path = found_folder(options, folder);
+  for (fs::path& list : layout.lists) {
+    std::error_code none;
+    if (!options.root.empty() && exists_at(options.root / list, none)) list = options.root / list;
+  }
+  const KnownLayout* known = known_layout(options.layout);
+  if (layout.lists.empty() && known != nullptr && *known->lists != '\0') {
+    layout.lists = lists_of_layout(options, options.root / known->lists);
+    layout.is_chosen = true;
+  }
+  return layout;
 }
 
 }  // namespace ffkit

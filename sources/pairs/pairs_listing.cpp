@@ -1,23 +1,18 @@
 #include "pairs/pairs_listing.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <optional>
 #include <set>
 #include <tuple>
-#include <utility>
 
 #include <ffkit/base/option_names.h>
 
 #include "base/printable.h"
-#include "converter/input/input_file.h"
+#include "converter/input/names.h"
 #include "converter/input/source_error.h"
-#include "converter/input/split_name.h"
 #include "converter/places/place.h"
-#include "files/text_lines.h"
+#include "files/text_files.h"
 #include "folder/folder_layout.h"
 #include "format/dataset/manifest_text.h"
 #include "pictures/image_sample.h"
@@ -25,8 +20,6 @@
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr int64_t kMaxSplitListBytes = 1LL << 30;
 constexpr size_t kShown = 3;
@@ -47,7 +40,7 @@ struct StemFiles {
 // What a field's files end in: a suffix, perhaps with the files' ending behind it.
 struct NameEnd {
   explicit NameEnd(const std::string& text) : suffix(text) {
-    if (!has_image_name("x" + text)) return;
+    if (!has_read_image_name("x" + text)) return;
     ending = fs::path("x" + text).extension().string();
     suffix.resize(text.size() - ending.size());
   }
@@ -55,16 +48,11 @@ struct NameEnd {
   std::string ending;  // ".png"; empty: any
 };
 
-std::string lower_case(std::string text) {
-  std::ranges::transform(text, text.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
 // "train/aachen/x" of "train/aachen/x_leftImg8bit.png"; nothing where the end is another one.
 std::optional<std::string> common_name(const std::string& file, const NameEnd& end) {
   fs::path path(file);
-  if (!end.ending.empty() && lower_case(path.extension().string()) != lower_case(end.ending)) {
+  if (!end.ending.empty() &&
+      in_lower_case(path.extension().string()) != in_lower_case(end.ending)) {
     return {};
   }
   path.replace_extension();
@@ -271,7 +259,7 @@ class PairsLister {
       return found != groups_.end() && found->name == wanted ? &*found : nullptr;
     };
     if (const StemFiles* group = find(name)) return group;
-    if (!has_image_name(name)) return nullptr;
+    if (!has_read_image_name(name)) return nullptr;
     const auto shared = common_name(std::string(name), NameEnd(layout_.folders.front().suffix));
     return shared ? find(*shared) : nullptr;
   }

@@ -1,19 +1,12 @@
-#include "parquet/parquet_columns.h"
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
-#include <optional>
-#include <utility>
 
+#include "arrow/picture_modes.h"
 #include "converter/input/source_error.h"
 #include "converter/places/place.h"
+#include "parquet/parquet_listing.h"
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
 
 bool is_pandas_index(const std::string& name) {
   return name.starts_with("__index_level_");
@@ -54,12 +47,19 @@ size_t ParquetColumns::match(ArrowColumn& column, const fs::path& path) {
     num_files_.push_back(0);
     return number;
   }
-  const std::string before = describe(found->column.field);
-  if (!unite(found->column.field, column.column.field)) {
+  // Bytes behind a fixed length and others are alike; times of two units are not.
+  const auto described = [](const ArrowColumn& one) {
+    return fmt::format("{} ({} in the file)", describe(one.column.field), one.type);
+  };
+  const std::string before = described(*found);
+  const bool is_number =
+      column.place.leaf == ArrowLeaf::number || column.place.leaf == ArrowLeaf::boolean;
+  if (!unite(found->column.field, column.column.field) ||
+      (is_number && found->type != column.type)) {
     throw source_error(path, ErrorCode::invalid_argument,
                        "has other columns than {}: {} against {}; all files must have the same "
                        "types, so write them anew with one",
-                       shown_place(first_files_[number]), describe(column.column.field), before);
+                       shown_place(first_files_[number]), described(column), before);
   }
   found->may_be_picture = found->may_be_picture && column.may_be_picture;
   std::vector<std::string>& classes = found->column.class_names;
@@ -76,13 +76,26 @@ size_t ParquetColumns::match(ArrowColumn& column, const fs::path& path) {
   return number;
 }
 
-void ParquetColumns::compare_with_split(const Layout& layout, size_t split, const fs::path& path) {
+void ParquetColumns::compare_with_split(const Layout& layout,
+                                        const std::vector<ArrowLeftOut>& left_out, size_t split,
+                                        const fs::path& path) {
   const First& first = firsts_[split];
   for (size_t i = 0; i < columns_.size(); ++i) {
     const std::string& name = columns_[i].column.field.name;
     const bool has = i < layout.size() && layout[i].has_value();
     const bool had = i < first.has.size() && first.has[i];
     if (has == had || is_pandas_index(name)) continue;
+    const std::vector<ArrowLeftOut>& of_other = has ? first.left_out : left_out;
+    const auto other = std::ranges::find_if(of_other, [&name](const ArrowLeftOut& one) {
+      return name == one.name || (one.is_null && name.starts_with(one.name + '/'));
+    });
+    if (other != of_other.end() && other->is_null) continue;
+    if (other != of_other.end()) {
+      throw source_error(path, ErrorCode::invalid_argument,
+                         "has other columns than {}: '{}' is of {} in one and {} in the other; all "
+                         "files must have the same types, so write them anew with one",
+                         shown_place(first.path), name, columns_[i].type, other->what);
+    }
     throw source_error(path, ErrorCode::invalid_argument,
                        "has other columns than {}: {} '{}'; all files of a split must have the "
                        "same ones",
@@ -105,8 +118,8 @@ void ParquetColumns::add_file(ArrowColumns columns, const fs::path& path, size_t
     ++num_files_[number];
   }
   ++num_all_;
-  for (std::string& name : columns.left_out) {
-    if (std::ranges::find(left_out_, name) == left_out_.end()) left_out_.push_back(std::move(name));
+  for (const ArrowLeftOut& column : columns.left_out) {
+    if (std::ranges::find(left_out_, column) == left_out_.end()) left_out_.push_back(column);
   }
   if (firsts_.size() <= split) firsts_.resize(split + 1);
   if (files_.size() <= split) files_.resize(split + 1);
@@ -114,8 +127,9 @@ void ParquetColumns::add_file(ArrowColumns columns, const fs::path& path, size_t
   if (first.path.empty()) {
     first.path = path;
     for (const auto& place : layout) first.has.push_back(place.has_value());
+    first.left_out = std::move(columns.left_out);
   } else {
-    compare_with_split(layout, split, path);
+    compare_with_split(layout, columns.left_out, split, path);
   }
   auto known = std::ranges::find(layouts_, layout);
   if (known == layouts_.end()) known = layouts_.insert(known, std::move(layout));
@@ -126,9 +140,21 @@ void ParquetColumns::add_file(ArrowColumns columns, const fs::path& path, size_t
 std::vector<std::string> ParquetColumns::finish(const fs::path& path) {
   std::vector<std::string> notes;
   const std::string where = shown_place(path);
-  if (!left_out_.empty()) {
-    notes.push_back(fmt::format("{}: columns that fields cannot hold were left out: {}", where,
-                                fmt::join(left_out_, ", ")));
+  for (const ArrowColumn& column : columns_) {
+    const std::string note = note_of_mode(column.column.field.name, column.column.mode);
+    if (!note.empty()) notes.push_back(fmt::format("{}: {}", where, note));
+  }
+  std::string others;
+  for (const ArrowLeftOut& column : left_out_) {
+    const auto is_called = [&](const ArrowColumn& one) {
+      return one.column.field.name == column.name;
+    };
+    if (column.is_null && std::ranges::any_of(columns_, is_called)) continue;
+    others += fmt::format("{}'{}' ({})", others.empty() ? "" : ", ", column.name, column.what);
+  }
+  if (!others.empty()) {
+    notes.push_back(
+        fmt::format("{}: columns that fields cannot hold were left out: {}", where, others));
   }
   for (size_t i = 0; i < columns_.size();) {
     const std::string name = columns_[i].column.field.name;

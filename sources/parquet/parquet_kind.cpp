@@ -1,8 +1,5 @@
-#include <ffkit/sources/row_sources.h>
-
 #include "converter/places/place.h"
 #include "parquet/parquet_listing.h"
-#include "parquet/parquet_rows.h"
 #include "rows/row_source.h"
 
 namespace ffkit {
@@ -19,7 +16,7 @@ FileListing parquet_files(const std::filesystem::path& path, const RowOptions& /
 
 SourceKind parquet_kind() {
   return {.name = "parquet",
-          .description = "parquet: files of Hugging Face's datasets, or of any columns",
+          .description = "parquet and Arrow: files of Hugging Face's datasets, or of any columns",
           .example = "hf://datasets/ylecun/mnist/mnist /fast/mnist",
           .options = make_source_options<RowSourceOptions<open_parquet, parquet_files>>,
           .pictures = PictureUse::store,

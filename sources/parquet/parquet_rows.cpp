@@ -1,34 +1,20 @@
-#include "parquet/parquet_rows.h"
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <exception>
-#include <optional>
-#include <string>
-#include <utility>
-
 #include "archives/parallel_io.h"
 #include "arrow/arrow_columns.h"
+#include "arrow/picture_modes.h"
 #include "arrow/row_batches.h"
-#include "base/make_error.h"
 #include "converter/input/cancel.h"
-#include "converter/input/sample_size.h"
+#include "converter/input/sample_arrays.h"
 #include "converter/input/source_error.h"
 #include "converter/places/brace_list.h"
 #include "converter/places/place.h"
 #include "files/file_group.h"
 #include "files/shard_files.h"
-#include "parquet/parquet_columns.h"
 #include "parquet/parquet_listing.h"
 #include "parquet/partitions.h"
 #include "rows/row_table.h"
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
 
 class ParquetRows final : public RowTable {
  public:
@@ -53,7 +39,11 @@ class ParquetRows final : public RowTable {
         keep_found(options.group, FoundParquet{partitions, columns, arrow_.columns()});
       }
     }
-    for (const ArrowColumn& column : arrow_.columns()) columns_.push_back(column.column);
+    for (const ArrowColumn& column : arrow_.columns()) {
+      columns_.push_back(column.column);
+      // No label or id is a list.
+      is_taken_.push_back(column.place.depth == 0 || is_wanted(column.column.field.name, options));
+    }
     std::vector<std::vector<fs::path>> files;
     for (const ParquetSplit& split : splits_) files.push_back(split.files);
     partitions_ = PartitionColumns(path_, files, columns_, options, partitions);
@@ -127,16 +117,22 @@ class ParquetRows final : public RowTable {
     const int64_t in_group = row - group.first_row;
     const auto batch = batch_of(from, group, in_group);
     const int64_t in_batch = in_group - batch->first_row;
-    int64_t num_bytes = 0;
     const std::vector<ArrowColumn>& columns = arrow_.columns();
+    std::vector<const ArrowPlace*> places(columns.size());
     for (size_t i = 0; i < columns.size(); ++i) {
-      const ArrowPlace* const place = arrow_.place(split, group.file, i);
-      if (place == nullptr) continue;
-      in_column(columns_[i].field.name, [&] {
-        read_arrow_value(columns[i], *place, *batch->array.get(), in_batch, values[i], buffers);
-      });
-      num_bytes += values[i].num_bytes();
+      if (is_taken_[i]) places[i] = arrow_.place(split, group.file, i);
     }
+    read_arrow_row(columns, places, *batch->array.get(), in_batch, values, buffers);
+    for (size_t i = 0; i < columns.size(); ++i) {
+      const std::string& mode = columns[i].column.mode;
+      if (mode.empty() || values[i].is_null) continue;
+      in_column(columns[i].column.field.name, [&] {
+        if (places[i]->depth == 0) values[i].bytes = in_mode(mode, values[i].bytes, buffers);
+        for (auto& item : values[i].items) item = in_mode(mode, item, buffers);
+      });
+    }
+    int64_t num_bytes = 0;
+    for (const RowValue& value : values.first(columns.size())) num_bytes += value.num_bytes();
     partitions_.set(split, group.file, values.subspan(columns.size()));
     require_sample_size(num_bytes, max_row_bytes_);
   }
@@ -151,7 +147,7 @@ class ParquetRows final : public RowTable {
                                            int64_t in_group) const {
     const fs::path& path = split.files[group.file];
     return batches_.find(path, group.number, group.described, in_group,
-                         [&] { return open_parquet_file(path); });
+                         [&] { return open_table_file(path); });
   }
 
   static const ListedGroup& group_of(const ParquetSplit& split, int64_t row) {
@@ -415,11 +411,13 @@ class ParquetRows final : public RowTable {
   template <typename Use>
   static void read_columns(const fs::path& path, const ListedGroup& group,
                            std::vector<ArrowPlace> places, const Use& use) {
-    const std::unique_ptr<ArrowFile> file = open_parquet_file(path);
+    const std::unique_ptr<ArrowFile> file = open_table_file(path);
     // The columns at the top that hold them.
     const ArrowOwner<ArrowSchema> schema = file->schema();
     std::vector<std::string> tops;  // in their order, which is that of the batches then
-    for (int64_t i = 0; i < schema->n_children; ++i) {
+    // An Arrow table gives all of its columns.
+    const bool is_parquet = file->format() == ArrowFormat::parquet;
+    for (int64_t i = 0; is_parquet && i < schema->n_children; ++i) {
       if (std::ranges::any_of(places, [i](const ArrowPlace& place) {
             return place.steps.front().child == static_cast<size_t>(i);
           })) {
@@ -431,7 +429,7 @@ class ParquetRows final : public RowTable {
     ArrowOwner<ArrowSchema> read;
     ArrowArrayStream& batches = *stream.get();
     if (batches.get_schema(&batches, read.get()) != 0) {
-      throw unreadable_arrow(ArrowFormat::parquet, batches.get_last_error(&batches));
+      throw unreadable_arrow(file->format(), batches.get_last_error(&batches));
     }
     for (ArrowPlace& place : places) {
       size_t& child = place.steps.front().child;
@@ -442,7 +440,7 @@ class ParquetRows final : public RowTable {
         break;
       }
     }
-    while (const ArrowOwner<ArrowArray> batch = next_batch(ArrowFormat::parquet, batches)) {
+    while (const ArrowOwner<ArrowArray> batch = next_batch(file->format(), batches)) {
       if (!use(*batch.get(), places)) return;
     }
   }
@@ -463,6 +461,7 @@ class ParquetRows final : public RowTable {
   ParquetColumns arrow_;
   PartitionColumns partitions_;
   std::vector<RowColumn> columns_;
+  std::vector<bool> is_taken_;  // of the file's columns
   std::vector<ParquetSplit> splits_;
   std::vector<SourceSplit> infos_;
   std::vector<std::string> notes_;

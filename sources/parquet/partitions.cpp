@@ -1,21 +1,15 @@
 #include "parquet/partitions.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <charconv>
-#include <optional>
 
+#include "converter/input/names.h"
 #include "converter/input/source_error.h"
-#include "converter/input/split_name.h"
 #include "converter/places/brace_list.h"
 #include "converter/places/place.h"
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
 
 bool is_value_folder(const std::string& name) {
   return name.find('=') != std::string::npos && name.front() != '=';
@@ -97,6 +91,22 @@ bool has_value_folders(const fs::path& folder, const ShardNames& names) {
   return std::ranges::any_of(data_folders(folder, names), is_value_folder);
 }
 
+std::vector<std::string> keys_of(const std::vector<PartitionValue>& values) {
+  std::vector<std::string> keys;
+  keys.reserve(values.size());
+  for (const PartitionValue& value : values) keys.push_back(value.key);
+  return keys;
+}
+
+// "007" is a text.
+std::optional<int64_t> plain_number(const std::string& text) {
+  int64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || rest != end || std::to_string(number) != text) return std::nullopt;
+  return number;
+}
+
 }  // namespace
 
 std::optional<ShardListing> find_partitioned_shards(const fs::path& path, const ShardNames& names) {
@@ -139,26 +149,6 @@ std::vector<PartitionValue> partition_values(const fs::path& root, const fs::pat
   }
   return values;
 }
-
-namespace {
-
-std::vector<std::string> keys_of(const std::vector<PartitionValue>& values) {
-  std::vector<std::string> keys;
-  keys.reserve(values.size());
-  for (const PartitionValue& value : values) keys.push_back(value.key);
-  return keys;
-}
-
-// "007" is a text.
-std::optional<int64_t> plain_number(const std::string& text) {
-  int64_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || rest != end || std::to_string(number) != text) return std::nullopt;
-  return number;
-}
-
-}  // namespace
 
 PartitionColumns::PartitionColumns(const fs::path& root,
                                    const std::vector<std::vector<fs::path>>& files,

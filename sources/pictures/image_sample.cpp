@@ -5,21 +5,17 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
-#include <cstdint>
-#include <span>
 #include <vector>
 
 #include <ffkit/base/option_names.h>
+#include <ffkit/image/exif.h>
 #include <ffkit/image/image_codec.h>
 
 #include "base/little_endian.h"
-#include "base/make_error.h"
 #include "base/printable.h"
-#include "converter/input/dangling_link.h"
-#include "converter/input/input_file.h"
 #include "image/codec/mask_decoder.h"
 #include "pictures/image_source.h"
+#include "storage/addresses/place.h"
 
 namespace ffkit {
 namespace {
@@ -29,16 +25,100 @@ constexpr size_t kImageField = 0;
 constexpr size_t kLabelField = 1;
 constexpr size_t kIdField = 2;
 
+struct Ending {
+  std::string_view text;
+  ContentKind kind;
+  bool is_of_image_folder = true;  // torchvision's ImageFolder knows it
+};
+constexpr std::array kEndings = {Ending{".jpg", ContentKind::jpeg},
+                                 Ending{".jpeg", ContentKind::jpeg},
+                                 Ending{".png", ContentKind::png},
+                                 Ending{".ppm", ContentKind::pnm},
+                                 Ending{".bmp", ContentKind::bmp},
+                                 Ending{".pgm", ContentKind::pnm},
+                                 Ending{".tif", ContentKind::tiff},
+                                 Ending{".tiff", ContentKind::tiff},
+                                 Ending{".webp", ContentKind::webp},
+                                 Ending{".jfif", ContentKind::jpeg, false},
+                                 Ending{".gif", ContentKind::gif, false},
+                                 Ending{".avif", ContentKind::avif, false},
+                                 Ending{".heic", ContentKind::heic, false},
+                                 Ending{".heif", ContentKind::heic, false},
+                                 Ending{".jp2", ContentKind::jpeg_2000, false},
+                                 Ending{".jxl", ContentKind::jpeg_xl, false}};
+
+// Null for other endings.
+const Ending* ending_of(const std::filesystem::path& file) {
+  if (file.filename().string().starts_with('.')) return nullptr;
+  const std::string ending = in_lower_case(file.extension().string());
+  const auto* const found = std::ranges::find(kEndings, ending, &Ending::text);
+  return found == kEndings.end() ? nullptr : found;
+}
+
+ContentKind kind_at(const InputFile& file, const FileRange& data) {
+  std::array<std::byte, kContentHeadBytes> head{};
+  const auto room = std::span(head).first(
+      static_cast<size_t>(std::min(data.num_bytes, static_cast<int64_t>(kContentHeadBytes))));
+  file.read_at(data.offset, room);
+  return content_kind(room);
+}
+
+void require_mask_of(const ImageInfo& info, MaskNumbers numbers, PixelSize size,
+                     const std::string& picture, bool is_turned) {
+  require_mask(info, numbers);
+  if (numbers == MaskNumbers::panoptic && info.num_components != 3) {
+    throw Error(ErrorCode::unsupported,
+                "the panoptic mask has one channel, not the colours that its numbers are made of");
+  }
+  if (size == PixelSize{} || size == PixelSize{info.width, info.height}) return;
+  throw error_of(ErrorCode::unsupported,
+                 "the mask has {} x {} pixels, but its picture '{}' has {} x {}", info.width,
+                 info.height, picture, size.width, size.height)
+      .with_remedy((is_turned ? "EXIF data turn the picture: store it upright with " +
+                                    option_set("exif", "apply")
+                              : std::string("make both alike")) +
+                   ", or leave such pairs out with " + option_set("on_error", "skip"));
+}
+
+constexpr int64_t kMaxPngBytes = 1LL << 30;
+constexpr std::string_view kPngSignature = "\x89PNG\r\n\x1a\n";
+
 }  // namespace
 
 bool has_image_name(const std::filesystem::path& file) {
-  constexpr std::array<std::string_view, 9> kEndings = {".jpg", ".jpeg", ".png",  ".ppm", ".bmp",
-                                                        ".pgm", ".tif",  ".tiff", ".webp"};
-  if (file.filename().string().starts_with('.')) return false;
-  std::string ending = file.extension().string();
-  std::ranges::transform(ending, ending.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return std::ranges::find(kEndings, ending) != kEndings.end();
+  const Ending* const ending = ending_of(file);
+  return ending != nullptr && ending->is_of_image_folder;
+}
+
+bool has_read_image_name(const std::filesystem::path& file) {
+  const Ending* const ending = ending_of(file);
+  return ending != nullptr && (ending->is_of_image_folder || is_decoded_picture(ending->kind));
+}
+
+ContentKind picture_kind_of(const std::filesystem::path& file) {
+  const Ending* const ending = ending_of(file);
+  if (ending != nullptr && (is_decoded_picture(ending->kind) || Place(file).is_in_store())) {
+    return ending->kind;
+  }
+  if (Place(file).is_in_store() || file.filename().string().starts_with('.'))
+    return ContentKind::unknown;
+  try {
+    const InputFile opened(file);
+    return kind_at(opened, {.offset = 0, .num_bytes = opened.size()});
+  } catch (const Error&) {
+    // What has a picture's name is a bad sample, which says why.
+    return ending == nullptr ? ContentKind::unknown : ending->kind;
+  }
+}
+
+ContentKind picture_kind_of(const std::string& member, const InputFile& archive,
+                            const FileRange& data) {
+  const Ending* const ending = ending_of(member);
+  if (ending != nullptr && is_decoded_picture(ending->kind)) return ending->kind;
+  if (std::filesystem::path(member).filename().string().starts_with('.')) {
+    return ContentKind::unknown;
+  }
+  return kind_at(archive, data);
 }
 
 void require_image_size(int64_t num_bytes, const std::string& origin) {
@@ -63,24 +143,17 @@ void set_image_sample(RecordBuilder& record, std::span<const std::byte> image, i
   record.set_string(kIdField, id);
 }
 
-namespace {
-
-void require_mask_of(const ImageInfo& info, MaskNumbers numbers, PixelSize size,
-                     const std::string& picture) {
-  require_mask(info, numbers);
-  if (numbers == MaskNumbers::panoptic && info.num_components != 3) {
-    throw Error(ErrorCode::unsupported,
-                "the panoptic mask has one channel, not the colours that its numbers are made of");
-  }
-  if (size == PixelSize{} || size == PixelSize{info.width, info.height}) return;
-  throw error_of(ErrorCode::unsupported,
-                 "the mask has {} x {} pixels, but its picture '{}' has {} x {}", info.width,
-                 info.height, picture, size.width, size.height)
-      .with_remedy("make both alike, or leave such pairs out with " +
-                   option_set("on_error", "skip"));
+bool report_turned(std::span<const std::byte> image, const ImageStorer& storer,
+                   SampleBuffers& buffers) {
+  if (storer.storage().exif == ExifUse::apply) return false;
+  const int orientation = exif_orientation(image);
+  if (orientation == 1) return false;
+  buffers.report({fmt::format("has the EXIF orientation {}, and annotations in its pixels or in "
+                              "those of the upright picture",
+                              orientation),
+                  kKeptUnturned, "", 1});
+  return true;
 }
-
-}  // namespace
 
 std::span<const std::byte> read_listed_file(const std::filesystem::path& path,
                                             const FileStamp& listed, SampleBuffers& buffers) {
@@ -100,10 +173,11 @@ std::span<const std::byte> read_listed_file(const std::filesystem::path& path,
 std::span<const std::byte> read_mask_file(const std::filesystem::path& path,
                                           const FileStamp& listed, MaskNumbers numbers,
                                           PixelSize size, const std::string& picture,
-                                          const std::string& field, SampleBuffers& buffers) {
+                                          const std::string& field, SampleBuffers& buffers,
+                                          bool is_turned) {
   const std::span<const std::byte> mask = read_listed_file(path, listed, buffers);
   try {
-    require_mask_of(read_image_info(mask), numbers, size, picture);
+    require_mask_of(read_image_info(mask), numbers, size, picture, is_turned);
   } catch (const Error& error) {
     if (is_out_of_memory(error)) throw;
     if (buffers.on_error() != OnError::keep) throw error.within({.path = path.string()});
@@ -111,13 +185,6 @@ std::span<const std::byte> read_mask_file(const std::filesystem::path& path,
   }
   return mask;
 }
-
-namespace {
-
-constexpr int64_t kMaxPngBytes = 1LL << 30;
-constexpr std::string_view kPngSignature = "\x89PNG\r\n\x1a\n";
-
-}  // namespace
 
 std::string problem_of_png(const std::filesystem::path& path) {
   const std::vector<std::byte> file = read_source_bytes(path, kMaxPngBytes);

@@ -12,8 +12,10 @@
 #include <ffkit/format/record.h>
 #include <ffkit/image/mask.h>
 
+#include "archives/tar_index.h"
 #include "base/make_error.h"
 #include "converter/input/input_file.h"
+#include "format/content_kind.h"
 
 namespace ffkit {
 
@@ -23,6 +25,17 @@ inline constexpr int64_t kMaxImageFileBytes = 1LL << 30;
 // .png .ppm .bmp .pgm .tif .tiff .webp. Names that begin with a dot (.DS_Store, ._x.jpg) do not
 // count.
 bool has_image_name(const std::filesystem::path& file);
+// The same, and for .jfif: whether a picture of this name is read.
+bool has_read_image_name(const std::filesystem::path& file);
+
+// What a file that may be a picture is, by its first bytes. Files whose names end as pictures' that
+// are decoded are not opened: kind `jpeg` stands for all of them. In a store, where each look is a
+// request, the ending alone tells. ContentKind::unknown for what cannot be read, and for names that
+// begin with a dot.
+ContentKind picture_kind_of(const std::filesystem::path& file);
+// The same of a member of an archive.
+ContentKind picture_kind_of(const std::string& member, const InputFile& archive,
+                            const FileRange& data);
 
 // Throws Error(unsupported) for a file that is too large to be one picture.
 void require_image_size(int64_t num_bytes, const std::string& origin);
@@ -49,6 +62,11 @@ void set_image_sample(RecordBuilder& record, std::span<const std::byte> image, i
                       std::string_view id, const std::string& origin, const ImageStorer& storer,
                       SampleBuffers& buffers);
 
+// Of a picture with annotations in its pixels, which `storer` keeps as it is: whether EXIF data
+// turn or mirror it. Then `buffers` report it, since people draw on upright pictures.
+bool report_turned(std::span<const std::byte> image, const ImageStorer& storer,
+                   SampleBuffers& buffers);
+
 // Files of samples that lie beside their pictures, such as masks: read as they were listed.
 
 // The bytes of a file, which live until `buffers` are cleared. Throws Error(unsupported) for a link
@@ -59,12 +77,13 @@ std::span<const std::byte> read_listed_file(const std::filesystem::path& path,
 
 // The same for a mask of a picture of `size`; 0 x 0: not known. Its header alone is looked at:
 // throws Error(unsupported) for what is no mask of these numbers, or of another size than
-// `picture`, the picture's file. With OnError::keep such a mask is reported as that of `field`, and
-// returned.
+// `picture`, the picture's file, which EXIF data turn or not. With OnError::keep such a mask is
+// reported as that of `field`, and returned.
 std::span<const std::byte> read_mask_file(const std::filesystem::path& path,
                                           const FileStamp& listed, MaskNumbers numbers,
                                           PixelSize size, const std::string& picture,
-                                          const std::string& field, SampleBuffers& buffers);
+                                          const std::string& field, SampleBuffers& buffers,
+                                          bool is_turned = false);
 
 // Whether a PNG is whole, without decoding its pixels, which of nuScenes' maps are hundreds of
 // millions: what is wrong with its signature, the length of each chunk up to IEND, and the CRC of

@@ -1,10 +1,8 @@
 #include "pictures/image_source.h"
 
-#include <fmt/format.h>
+#include <span>
 
-#include <utility>
-
-#include "converter/input/dangling_link.h"
+#include "base/fnv.h"
 #include "converter/input/listed_source.h"
 #include "converter/input/source_error.h"
 #include "converter/places/place.h"
@@ -34,7 +32,11 @@ class ImageSource : public ListedSource {
     }
   }
 
-  Schema schema() const override { return image_classification_schema(); }
+  Schema schema() const override {
+    Schema schema = image_classification_schema();
+    if (set_.is_multi_label) schema.fields[1] = {"labels", FieldType::tensor, DType::i64};
+    return schema;
+  }
   const std::vector<std::string>& classes() const override { return set_.classes; }
   const std::vector<std::string>& class_names() const override { return set_.class_names; }
   const std::vector<std::string>& notes() const override { return set_.notes; }
@@ -52,13 +54,14 @@ class ImageSource : public ListedSource {
   }
 
   bool checks_headers_only() const override { return storer_.checks_headers_only(); }
-  std::vector<std::filesystem::path> roots() const override { return set_.roots; }
+  std::vector<fs::path> roots() const override { return set_.roots; }
 
   SampleIdentity identity(size_t split, int64_t index) const override {
     const ImageEntry& image = entry(split, index);
     return {.name = image.id,
             .num_bytes = image.data.num_bytes,
-            .content = static_cast<uint64_t>(image.label),
+            .content = set_.is_multi_label ? hash_of(labels_of(split, image))
+                                           : static_cast<uint64_t>(image.label),
             .modified = static_cast<uint64_t>(image.modified_ns)};
   }
 
@@ -86,9 +89,9 @@ class ImageSource : public ListedSource {
     return storer_.memory_bytes(entry(split, index).data.num_bytes);
   }
 
-  std::filesystem::path archive(size_t split) const override {
+  fs::path archive(size_t split) const override {
     const ImageSplit& images = set_.splits.at(split);
-    return images.archive ? images.path : std::filesystem::path();
+    return images.archive ? images.path : fs::path();
   }
 
   void will_read(size_t split, int64_t index) const override {
@@ -146,11 +149,25 @@ class ImageSource : public ListedSource {
       bytes = buffers.bytes(static_cast<size_t>(file.size()));
       file.read_at(0, bytes);
     }
-    set_image_sample(record, bytes, image.label, image.id, origin, storer_, buffers);
+    if (!set_.is_multi_label) {
+      return set_image_sample(record, bytes, image.label, image.id, origin, storer_, buffers);
+    }
+    record.set_bytes(
+        0, of_sample(origin, [&] { return storer_.store(bytes, image.id, buffers); }).bytes);
+    const std::span<const int64_t> labels = labels_of(split, image);
+    record.set_tensor(1, {DType::i64, {std::ssize(labels)}, std::as_bytes(labels)});
+    record.set_string(2, image.id);
   }
 
  private:
-  [[noreturn]] static void refuse_listed_link(const std::filesystem::path& path) {
+  std::span<const int64_t> labels_of(size_t split, const ImageEntry& image) const {
+    return set_.splits.at(split).labels.at(image.id);
+  }
+  static uint64_t hash_of(std::span<const int64_t> labels) {
+    return fnv1a64(std::as_bytes(labels));
+  }
+
+  [[noreturn]] static void refuse_listed_link(const fs::path& path) {
     const std::string fault = dangling_link(path);
     // Not not_found: the sample is bad, and the source is what it was when it was listed.
     throw source_error(

@@ -15,6 +15,7 @@
 
 #include "archives/tar_index.h"
 #include "converter/input/input_file.h"
+#include "format/content_kind.h"
 
 namespace ffkit {
 
@@ -31,6 +32,7 @@ struct ImageEntry {
   size_t folder = 0;
   FileRange data;           // in the archive; of a file: from 0, and as long as it was when listed
   int64_t modified_ns = 0;  // of a file, when listed
+  ContentKind kind = ContentKind::jpeg;  // picture_kind_of()
 };
 
 // An archive of one class, beside folders of others.
@@ -48,6 +50,8 @@ struct ImageSplit {
   // `path`, and those of others in files.
   std::map<size_t, ClassArchive> class_archives;
   std::vector<ImageEntry> entries;
+  // Of a set of several labels a picture: by ImageEntry::id.
+  std::map<std::string, std::vector<int64_t>> labels;
 };
 
 struct ImageSet {
@@ -55,6 +59,8 @@ struct ImageSet {
   std::filesystem::path path;
   std::vector<std::string> classes;
   std::vector<std::string> class_names;
+  // The field `labels`, a tensor i64 [n] of ImageSplit::labels, stands for `label`.
+  bool is_multi_label = false;
   std::vector<ImageSplit> splits;
   std::vector<std::string> notes;
   std::vector<std::filesystem::path> roots;  // Source::roots()

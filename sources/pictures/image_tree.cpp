@@ -1,28 +1,20 @@
 #include "pictures/image_tree.h"
 
-#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <functional>
 #include <iterator>
-#include <optional>
-#include <utility>
 
 #include "archives/parallel_io.h"
-#include "converter/input/dangling_link.h"
 #include "converter/input/input_file.h"
 #include "converter/input/source_error.h"
 #include "converter/places/place.h"
 #include "pictures/image_sample.h"
-#include "storage/addresses/place.h"
-#include "storage/stores/object_store.h"
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
 
 [[noreturn]] void cannot_list(const fs::filesystem_error& error, const fs::path& folder) {
   throw source_io_error((error.path1().empty() ? folder : error.path1()), "cannot be listed",
@@ -97,7 +89,7 @@ bool holds_images_in(const fs::path& folder, FoldersAbove& above) {
     std::error_code error;
     if (entry.is_directory(error)) {
       if (!is_hidden(entry.path())) folders.push_back(entry.path());
-    } else if (has_image_name(entry.path())) {
+    } else if (is_picture(picture_kind_of(entry.path()))) {
       above.leave();
       return true;
     }
@@ -130,12 +122,12 @@ class Lister {
 
  private:
   void add(const fs::path& file) {
-    if (!has_image_name(file)) {
+    ImageEntry entry{.id = file.lexically_relative(root_).string(), .kind = picture_kind_of(file)};
+    if (!is_picture(entry.kind)) {
       refuse_missing_folder(file);
       ++listing_.num_ignored;
       return;
     }
-    ImageEntry entry{.id = file.lexically_relative(root_).string()};
     std::error_code error;
     const FileStamp stamp = stamp_of(file, error);
     if (error && !dangling_link(file).empty()) {
@@ -182,7 +174,7 @@ bool holds_images(const fs::path& folder) {
   try {
     for (const FolderEntry& entry : FolderEntries(folder)) {
       std::error_code error;
-      if (has_image_name(entry.path()) && !entry.is_directory(error)) return true;
+      if (!entry.is_directory(error) && is_picture(picture_kind_of(entry.path()))) return true;
     }
     return false;
   } catch (const fs::filesystem_error& error) {
@@ -249,9 +241,8 @@ std::string ignored_note(const ImageListing& listing, const fs::path& where) {
   const auto count = [](int64_t number, const char* one, const char* many) {
     return number == 0 ? std::string() : fmt::format("{} {}", number, number == 1 ? one : many);
   };
-  const std::string files =
-      count(listing.num_ignored, "file was left out: its name does not end like a picture's",
-            "files were left out: their names do not end like a picture's");
+  const std::string files = count(listing.num_ignored, "file was left out: it is no picture",
+                                  "files were left out: they are no pictures");
   const std::string folders =
       count(listing.num_hidden, "folder of pictures was left out: its name begins with a dot",
             "folders of pictures were left out: their names begin with a dot");

@@ -1,5 +1,5 @@
-// Trees of pictures: lists the pictures of a folder with one sub-folder a class. Names that begin
-// with a dot are passed over.
+// Trees of pictures: lists the pictures of a folder with one sub-folder a class. What is a picture,
+// picture_kind_of() decides. Names that begin with a dot are passed over.
 #pragma once
 
 #include <cstdint>
@@ -22,16 +22,16 @@ std::vector<std::string> list_hidden_folders(const std::filesystem::path& folder
 // Names of everything else in `folder`, sorted.
 std::vector<std::string> list_files(const std::filesystem::path& folder);
 
-// True when `folder` itself holds a file with a picture's name.
+// True when `folder` itself holds a picture.
 bool holds_images(const std::filesystem::path& folder);
 
-// True when `folder` or a folder in it, at any depth, holds a file with a picture's name. Stops at
-// the first one. Throws as list_class_folders().
+// True when `folder` or a folder in it, at any depth, holds a picture. Stops at the first one.
+// Throws as list_class_folders().
 bool holds_images_below(const std::filesystem::path& folder);
 
 struct ImageListing {
   std::vector<ImageEntry> entries;  // sorted by folder, then by id; without labels
-  int64_t num_ignored = 0;          // files whose names do not end like a picture's
+  int64_t num_ignored = 0;          // files that are no pictures
   int64_t num_hidden = 0;           // folders that begin with a dot and hold pictures
 };
 
@@ -49,8 +49,8 @@ ImageListing list_flat_folder(const std::filesystem::path& root);
 // All pictures in `root` and below it, sorted by id; otherwise as list_class_folders().
 ImageListing list_tree(const std::filesystem::path& root);
 
-// What was left out of `listing`: "12 files were left out: their names do not end like a
-// picture's"; empty when it is nothing.
+// What was left out of `listing`: "12 files were left out: they are no pictures"; empty when it is
+// nothing.
 std::string ignored_note(const ImageListing& listing, const std::filesystem::path& where);
 
 }  // namespace ffkit

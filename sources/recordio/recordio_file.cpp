@@ -1,21 +1,14 @@
 #include "recordio/recordio_file.h"
 
-#include <fmt/format.h>
 #include <simdjson.h>
 
-#include <algorithm>
 #include <charconv>
 #include <cstring>
-#include <optional>
-#include <string_view>
-#include <utility>
 
 #include "base/little_endian.h"
 #include "converter/input/cancel.h"
 #include "converter/input/input_file.h"
 #include "converter/input/source_error.h"
-#include "files/file_window.h"
-#include "format/content_kind.h"
 #include "rows/row_table.h"
 
 namespace ffkit {
@@ -164,6 +157,43 @@ void describe_entry(FileWindow& window, int64_t max_bytes, RecordIoEntry& entry)
   describe_record(copy, num_bytes, behind, entry);
 }
 
+constexpr int64_t kMaxRecordIoListBytes = 1LL << 30;
+
+template <typename T>
+std::optional<T> number_in(std::string_view text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::vector<std::string_view> split_at_tabs(std::string_view line) {
+  std::vector<std::string_view> columns;
+  for (;;) {
+    const size_t tab = line.find('\t');
+    columns.push_back(line.substr(0, tab));
+    if (tab == std::string_view::npos) return columns;
+    line.remove_prefix(tab + 1);
+  }
+}
+
+// Calls use(line number from 1, columns) for each line that is not empty.
+template <typename Use>
+void for_each_row_of_list(const fs::path& path, const Use& use) {
+  const std::string text = read_source_text(path, kMaxRecordIoListBytes);
+  if (!simdjson::validate_utf8(text)) {
+    throw source_error(path, ErrorCode::invalid_argument, "is no UTF-8 text; take it away");
+  }
+  std::string_view rest = text;
+  for (int64_t number = 1; !rest.empty(); ++number) {
+    const size_t end = std::min(rest.find('\n'), rest.size());
+    std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (!line.empty()) use(number, split_at_tabs(line));
+  }
+}
+
 }  // namespace
 
 std::span<const std::byte> join_recordio_parts(std::span<const std::byte> parts,
@@ -233,7 +263,7 @@ std::optional<RecordIoImage> split_recordio_image(std::span<const std::byte> rec
   return image;
 }
 
-std::vector<RecordIoEntry> scan_recordio(const std::filesystem::path& path, int64_t num_bytes,
+std::vector<RecordIoEntry> scan_recordio(const fs::path& path, int64_t num_bytes,
                                          const ReadBytes& read, int64_t max_bytes,
                                          size_t block_bytes, const std::atomic<bool>* cancel) {
   FileWindow window(num_bytes, read, block_bytes, kMostBlockBytes);
@@ -266,48 +296,7 @@ std::vector<RecordIoEntry> scan_recordio(const std::filesystem::path& path, int6
   return entries;
 }
 
-namespace {
-
-constexpr int64_t kMaxRecordIoListBytes = 1LL << 30;
-
-template <typename T>
-std::optional<T> number_in(std::string_view text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-std::vector<std::string_view> split_at_tabs(std::string_view line) {
-  std::vector<std::string_view> columns;
-  for (;;) {
-    const size_t tab = line.find('\t');
-    columns.push_back(line.substr(0, tab));
-    if (tab == std::string_view::npos) return columns;
-    line.remove_prefix(tab + 1);
-  }
-}
-
-// Calls use(line number from 1, columns) for each line that is not empty.
-template <typename Use>
-void for_each_row_of_list(const std::filesystem::path& path, const Use& use) {
-  const std::string text = read_source_text(path, kMaxRecordIoListBytes);
-  if (!simdjson::validate_utf8(text)) {
-    throw source_error(path, ErrorCode::invalid_argument, "is no UTF-8 text; take it away");
-  }
-  std::string_view rest = text;
-  for (int64_t number = 1; !rest.empty(); ++number) {
-    const size_t end = std::min(rest.find('\n'), rest.size());
-    std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    if (!line.empty()) use(number, split_at_tabs(line));
-  }
-}
-
-}  // namespace
-
-std::vector<std::string> read_recordio_keys(const std::filesystem::path& idx,
+std::vector<std::string> read_recordio_keys(const fs::path& idx,
                                             std::span<const RecordIoEntry> records) {
   std::vector<std::string> keys(records.size());
   std::vector<bool> has_key(records.size());
@@ -346,7 +335,7 @@ std::vector<std::string> read_recordio_keys(const std::filesystem::path& idx,
   return keys;
 }
 
-std::map<uint64_t, ListedPicture> read_picture_list(const std::filesystem::path& lst) {
+std::map<uint64_t, ListedPicture> read_picture_list(const fs::path& lst) {
   std::map<uint64_t, ListedPicture> list;
   for_each_row_of_list(lst, [&](int64_t number, std::span<const std::string_view> columns) {
     const auto id = columns.size() >= 3 ? number_in<uint64_t>(columns[0]) : std::nullopt;

@@ -4,17 +4,12 @@
 //   half or more are pictures behind a header   image, label or labels, id, id2
 //   half or more are pictures                   image
 //   else                                        data
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <memory>
-#include <optional>
-#include <utility>
 
 #include <ffkit/converter/source_kind.h>
-#include <ffkit/sources/row_sources.h>
 
 #include "archives/parallel_io.h"
 #include "base/make_error.h"
@@ -23,7 +18,6 @@
 #include "recordio/recordio_file.h"
 #include "rows/file_rows.h"
 #include "rows/row_source.h"
-#include "storage/addresses/place.h"
 
 namespace ffkit {
 namespace {

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "converter/input/sample_size.h"
+#include "converter/input/sample_arrays.h"
 #include "converter/places/brace_list.h"
 #include "converter/places/place.h"
 

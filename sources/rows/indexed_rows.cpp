@@ -1,14 +1,8 @@
 #include "rows/indexed_rows.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
 #include <cstring>
-#include <exception>
 #include <map>
-#include <span>
-#include <utility>
+#include <set>
 
 #include <ffkit/base/crc32c.h>
 #include <ffkit/base/option_names.h>
@@ -16,15 +10,14 @@
 #include "archives/parallel_io.h"
 #include "converter/input/cancel.h"
 #include "converter/input/input_file.h"
+#include "converter/input/names.h"
 #include "converter/input/source_error.h"
-#include "converter/input/split_name.h"
 #include "converter/places/brace_list.h"
 #include "converter/places/place.h"
-#include "files/file_hash.h"
+#include "files/file_window.h"
+#include "numbers/json_tables.h"
 
 namespace ffkit {
-
-namespace fs = std::filesystem;
 
 Error IndexValue::error(ErrorCode code, const std::string& message) const {
   return source_error(*file_, code, "{}{}{}", where_, where_.empty() ? "" : " ", message);
@@ -114,8 +107,9 @@ IndexFile::IndexFile(const fs::path& folder) : path_(folder / "index.json") {
       parser_.parse(reinterpret_cast<const char*>(bytes.data()), bytes.size()).get(value);
   if (status == simdjson::MEMALLOC) throw std::bad_alloc();
   if (status != simdjson::SUCCESS) {
-    throw source_error(path_, ErrorCode::corrupt, "is no JSON: {}; copy or write it again",
-                       simdjson::error_message(status));
+    throw source_error(
+        path_, ErrorCode::corrupt, "is no JSON: {}; copy or write it again",
+        json_problem({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, status));
   }
   root_.emplace(value, path_, "");
 }
@@ -233,13 +227,33 @@ FoundFiles find_files(const fs::path& folder, const std::vector<const IndexedFil
   return found;
 }
 
+// Those that have rows. One that is listed twice counts once: `notes` say so.
+std::vector<const IndexedFile*> files_with_rows(const std::vector<IndexedFile>& files,
+                                                const fs::path& index,
+                                                std::vector<std::string>& notes) {
+  std::vector<const IndexedFile*> with_rows;
+  std::set<fs::path> seen;
+  std::vector<std::string> twice;
+  for (const IndexedFile& file : files) {
+    if (file.num_rows == 0) continue;
+    if (seen.insert(file.path.lexically_normal()).second) {
+      with_rows.push_back(&file);
+    } else {
+      twice.push_back(file.path.filename().string());
+    }
+  }
+  if (!twice.empty()) {
+    notes.push_back(fmt::format("{}: lists {} more than once; {} read once", shown_place(index),
+                                fmt::join(twice, ", "), twice.size() == 1 ? "it is" : "they are"));
+  }
+  return with_rows;
+}
+
 }  // namespace
 
-FilesOfSplit listed_files(const IndexedFolder& folder, const std::vector<IndexedFile>& files) {
-  std::vector<const IndexedFile*> with_rows;
-  for (const IndexedFile& file : files) {
-    if (file.num_rows > 0) with_rows.push_back(&file);
-  }
+FilesOfSplit listed_files(const IndexedFolder& folder, const std::vector<IndexedFile>& files,
+                          std::vector<std::string>& notes) {
+  const auto with_rows = files_with_rows(files, folder.folder, notes);
   const FoundFiles found = find_files(folder.folder, with_rows);
   FilesOfSplit listed{.name = folder.split, .is_training = folder.is_training};
   listed.files.reserve(found.paths.size());
@@ -280,18 +294,15 @@ std::vector<SourceInput> IndexedRows::inputs(size_t split) const {
 
 void IndexedRows::add_indexed_split(const IndexedFolder& folder, const IndexFile& index,
                                     const std::vector<IndexedFile>& files) {
-  std::vector<const IndexedFile*> with_rows;
-  for (const IndexedFile& file : files) {
-    if (file.num_rows > 0) with_rows.push_back(&file);
-  }
+  const auto with_rows = files_with_rows(files, index.path(), notes_);
   if (with_rows.empty()) {
     throw source_error(index.path(), ErrorCode::not_found,
                        "lists no samples; give a folder that has some");
   }
-  if (with_rows.size() < files.size()) {
+  const auto num_empty = std::ranges::count(files, int64_t{0}, &IndexedFile::num_rows);
+  if (num_empty > 0) {
     notes_.push_back(fmt::format("{}: split '{}': {} of {} files have no samples by index.json",
-                                 shown_place(path()), folder.split, files.size() - with_rows.size(),
-                                 files.size()));
+                                 shown_place(path()), folder.split, num_empty, files.size()));
   }
   FoundFiles found = find_files(folder.folder, with_rows);
   const std::vector<bool> are_compressed = std::move(found.are_compressed);
@@ -409,7 +420,9 @@ std::vector<FileRange> IndexedRows::ranges_of(std::span<const std::byte> table, 
   }
   const int64_t last = ranges.empty() ? first : ranges.back().offset + ranges.back().num_bytes;
   if (last != end) {
-    throw error_of(ErrorCode::corrupt, "has {} bytes behind its last sample; copy it again",
+    throw error_of(ErrorCode::corrupt,
+                   "has {} bytes behind its last sample, as a file that was cut at its end; copy "
+                   "it again",
                    end - last);
   }
   return ranges;

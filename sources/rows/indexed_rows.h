@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -116,7 +115,8 @@ struct RefusedColumn {
 };
 
 // Those of `files` that have rows, where they are. Throws as IndexedRows::add_indexed_split().
-FilesOfSplit listed_files(const IndexedFolder& folder, const std::vector<IndexedFile>& files);
+FilesOfSplit listed_files(const IndexedFolder& folder, const std::vector<IndexedFile>& files,
+                          std::vector<std::string>& notes);
 
 class IndexedRows : public FileRows {
  public:

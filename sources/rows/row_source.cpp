@@ -1,27 +1,21 @@
 #include "rows/row_source.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <string_view>
-#include <utility>
+
+#include <nlohmann/json.hpp>
 
 #include <ffkit/base/option_names.h>
 
-#include "base/make_error.h"
 #include "converter/input/listed_source.h"
 #include "converter/input/names.h"
 #include "converter/input/row_values.h"
 #include "converter/input/source_error.h"
-#include "files/text_lines.h"
+#include "files/text_files.h"
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr std::array kLabelNames = {"label", "labels",           "cls", "class", "target",
                                     "y",     "image/class/label"};
@@ -37,12 +31,18 @@ class RowSource final : public ListedSource {
     choose_columns(options);
     make_schema();
     find_classes(options);
+    find_other_classes();
     note_columns();
     note_labels(options.group);
   }
 
   std::map<std::string, std::string> facts(size_t split) const override {
-    return table_->facts(taken_[split]);
+    std::map<std::string, std::string> facts = table_->facts(taken_[split]);
+    for (const size_t i : with_classes_) {
+      const nlohmann::json names = table_->columns()[i].class_names;
+      facts["classes of " + column(i).name] = names.dump();
+    }
+    return facts;
   }
 
   std::map<std::string, std::string> options() const override {
@@ -105,7 +105,6 @@ class RowSource final : public ListedSource {
 
  private:
   fs::path path() const { return table_->facts(0).at("path"); }
-
   // Those that have samples.
   void choose_splits() {
     const std::vector<SourceSplit>& splits = table_->splits();
@@ -144,7 +143,8 @@ class RowSource final : public ListedSource {
 
   void choose_columns(const RowOptions& options) {
     image_ = given("image_column", options.image_column);
-    label_ = given("label_column", options.label_column);
+    const bool has_label = options.label_column != "none" || find("none");
+    if (has_label) label_ = given("label_column", options.label_column);
     id_ = given("id_column", options.id_column);
     const auto may_be_picture = [](FieldType type) {
       return type == FieldType::image || type == FieldType::bytes;
@@ -159,7 +159,7 @@ class RowSource final : public ListedSource {
       throw not_that("id_column", *id_, "ids, which are text or one whole number a row");
     }
     if (!image_) image_ = only_picture();
-    if (!label_) label_ = likely_label();
+    if (!label_ && has_label) label_ = likely_label();
     if (!id_) id_ = likely_id();
     std::vector<std::string> names;
     for (const RowColumn& column : table_->columns()) names.push_back(column.field.name);
@@ -211,9 +211,8 @@ class RowSource final : public ListedSource {
   std::optional<size_t> likely_id() const {
     for (const char* name : {"id", "__key__"}) {
       const std::optional<size_t> named = find(name);
-      if (named && (column(*named).type == FieldType::string || is_whole_number(column(*named)))) {
-        return named;
-      }
+      if (!named) continue;
+      if (column(*named).type == FieldType::string || is_whole_number(column(*named))) return named;
     }
     return std::nullopt;
   }
@@ -284,6 +283,16 @@ class RowSource final : public ListedSource {
     classes_.assign(names.begin() - label_offset_, names.end());
   }
 
+  // Without a label, the set has the classes of the one column that has names, as COCO's has them.
+  void find_other_classes() {
+    std::ranges::copy_if(fields_, std::back_inserter(with_classes_), [this](size_t i) {
+      return i != label_ && !table_->columns()[i].class_names.empty();
+    });
+    if (!label_ && classes_.empty() && with_classes_.size() == 1) {
+      classes_ = table_->columns()[with_classes_.front()].class_names;
+    }
+  }
+
   void note_columns() {
     std::vector<std::string> taken;
     if (image_) taken.push_back(fmt::format("the picture is column '{}'", column(*image_).name));
@@ -298,6 +307,10 @@ class RowSource final : public ListedSource {
     std::vector<std::string> others;
     for (const size_t i : fields_) {
       if (i != image_ && i != label_) others.push_back(fmt::format("'{}'", column(i).name));
+    }
+    for (const size_t i : with_classes_) {
+      taken.push_back(fmt::format("the manifest has the names of the {} classes of '{}'",
+                                  table_->columns()[i].class_names.size(), column(i).name));
     }
     std::string note = fmt::format("{}: {}", path().string(), fmt::join(taken, "; "));
     if (!others.empty()) note += fmt::format("; also taken: {}", fmt::join(others, ", "));
@@ -387,7 +400,9 @@ class RowSource final : public ListedSource {
                             option_set("label_offset", std::to_string(label_offset_)));
       throw error_of(ErrorCode::invalid_argument, "the label is {}, {}", sum,
                      classes_.empty() || label < 0
-                         ? std::string("and labels are 0 and more, or -1 where there is none")
+                         ? fmt::format("and labels are 0 and more, or -1 where there is none; if "
+                                       "'{}' is no label, say {}",
+                                       column(*label_).name, option_set("label_column", "none"))
                          : fmt::format("but there are {} classes", classes_.size()));
     }
     return label;
@@ -462,6 +477,7 @@ class RowSource final : public ListedSource {
   std::vector<size_t> fields_;        // columns, but for the id
   std::vector<std::string> origins_;  // the columns of the schema's fields
   std::vector<std::string> left_out_;
+  std::vector<size_t> with_classes_;                           // columns, but for the label
   std::map<std::string, int64_t, std::less<>> class_numbers_;  // where labels are texts
   std::ptrdiff_t num_pictures_ = 0;                            // fields of pictures
 };

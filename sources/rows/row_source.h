@@ -11,12 +11,10 @@
 #pragma once
 
 #include <memory>
-#include <optional>
-#include <type_traits>
 
-#include <ffkit/converter/source_kind.h>
 #include <ffkit/sources/row_sources.h>
 
+#include "converter/input/kind_options.h"
 #include "rows/row_table.h"
 
 namespace ffkit {
@@ -29,31 +27,9 @@ std::unique_ptr<Source> make_row_source(std::unique_ptr<RowTable> table, const R
 // <name>_kind.cpp: make_source_options<RowSourceOptions<open_tfrecord>>. `kFiles`(path,
 // RowOptions): their files, where some of them will do.
 template <auto kOpen, auto kFiles = nullptr>
-class RowSourceOptions : public SourceOptions {
+class RowSourceOptions : public KindOptions<RowOptions, kOpen, kFiles> {
  public:
-  void describe(OptionTable& table) override { ffkit::describe(options_, table); }
-
-  std::unique_ptr<Source> open(const SourceArguments& arguments) const override {
-    RowOptions options = options_;
-    options.store = arguments.images.store;
-    options.exif = arguments.images.exif;
-    options.num_threads = arguments.conversion.num_threads;
-    options.temporary_folder = arguments.temporary_folder;
-    options.cancel = arguments.conversion.cancel;
-    options.group = arguments.group;
-    return kOpen(arguments.path, options);
-  }
-
-  std::optional<FileListing> list_files(const SourceArguments& arguments) const override {
-    if constexpr (std::is_null_pointer_v<decltype(kFiles)>) {
-      return std::nullopt;
-    } else {
-      return kFiles(arguments.path, options_);
-    }
-  }
-
- protected:
-  RowOptions options_;
+  void describe(OptionTable& table) override { ffkit::describe(this->options_, table); }
 };
 
 }  // namespace ffkit

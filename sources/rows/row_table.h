@@ -7,8 +7,6 @@
 // thread-safe. FileRows (file_rows.h) is the table of formats whose rows are ranges of files.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -81,6 +79,9 @@ struct RowColumn {
   Field field;
   // What whole numbers of the column stand for, from 0, where the files say so; else empty.
   std::vector<std::string> class_names = {};
+  // The mode of Pillow's that its pictures are given in, as Hugging Face's Image(mode="L") says;
+  // empty: as they are stored.
+  std::string mode = {};
   // The least of whole numbers, one a row, where all rows have been looked at.
   std::optional<int64_t> least = {};
 
@@ -130,22 +131,7 @@ class RowTable {
 // Whether `bytes` begin as an encoded picture does, of a kind that is read or one that is refused
 // by name.
 inline bool begins_as_picture(std::span<const std::byte> bytes) {
-  switch (content_kind(bytes.first(std::min(bytes.size(), kContentHeadBytes)))) {
-    case ContentKind::jpeg:
-    case ContentKind::png:
-    case ContentKind::webp:
-    case ContentKind::bmp:
-    case ContentKind::pnm:
-    case ContentKind::gif:
-    case ContentKind::tiff:
-    case ContentKind::avif:
-    case ContentKind::heic:
-    case ContentKind::jpeg_2000:
-    case ContentKind::jpeg_xl:
-      return true;
-    default:
-      return false;
-  }
+  return is_picture(content_kind(bytes.first(std::min(bytes.size(), kContentHeadBytes))));
 }
 
 }  // namespace ffkit

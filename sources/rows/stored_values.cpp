@@ -1,7 +1,6 @@
 #include "rows/stored_values.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
@@ -9,7 +8,6 @@
 #include <utility>
 
 #include <ffkit/image/image_codec.h>
-#include <ffkit/image/mask.h>
 
 namespace ffkit {
 namespace {

@@ -1,7 +1,5 @@
 #include "text/block_tokens.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 #include <new>
@@ -26,8 +24,8 @@ namespace dom = simdjson::dom;
 int64_t num_bytes_of_no_character(std::string_view text) {
   int64_t count = 0;
   while (!text.empty()) {
-    const text::Utf8Part part = text::first_part(text);
-    if (part.kind != text::Utf8Kind::character) count += static_cast<int64_t>(part.length);
+    const Utf8Part part = first_part(text);
+    if (part.kind != Utf8Kind::character) count += static_cast<int64_t>(part.length);
     text.remove_prefix(part.length);
   }
   return count;

@@ -1,8 +1,6 @@
-#include <fmt/format.h>
 #include <tbb/enumerable_thread_specific.h>
 
 #include <algorithm>
-#include <utility>
 
 #include <ffkit/base/option_names.h>
 #include <ffkit/sources/text.h>
@@ -19,7 +17,6 @@
 #include "files/json_documents.h"
 #include "files/text_files.h"
 #include "format/content_kind.h"
-#include "storage/addresses/place.h"
 #include "text/block_tokens.h"
 #include "text/text_listing.h"
 
@@ -47,6 +44,12 @@ TokenRules rules_of(const TextOptions& options, bool is_json) {
     }
     rules.tokenizer = text::Tokenizer::open(options.tokenizer);
     rules.vocabulary_size = rules.tokenizer->vocabulary_size();
+    if (end_of_text < 0 && !rules.tokenizer->has_end_of_text()) {
+      refuse_options(
+          fmt::format("{}: the vocabulary has no token that ends a text, neither "
+                      "<|endoftext|> nor <|end_of_text|> nor </s>; name the number of one by {}",
+                      options.tokenizer.string(), option_name("end_of_text")));
+    }
     if (end_of_text < 0) end_of_text = rules.tokenizer->end_of_text();
   }
   if (end_of_text >= rules.vocabulary_size) {

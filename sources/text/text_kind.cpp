@@ -1,14 +1,13 @@
 #include <fmt/format.h>
 
-#include <memory>
-#include <optional>
-#include <string>
 #include <string_view>
 
 #include <ffkit/base/option_names.h>
 #include <ffkit/converter/source_kind.h>
 #include <ffkit/sources/text.h>
 #include <ffkit/text/token_data.h>
+
+#include "converter/input/kind_options.h"
 
 namespace ffkit {
 
@@ -50,26 +49,10 @@ void describe(TextOptions& options, OptionTable& table) {
 
 namespace {
 
-class TextKind final : public SourceOptions {
+class TextKind final : public KindOptions<TextOptions, open_text, text_files> {
  public:
   void describe(OptionTable& table) override { ffkit::describe(options_, table); }
-
   void check(const OptionTable& /*table*/) const override { validate(options_); }
-
-  std::unique_ptr<Source> open(const SourceArguments& arguments) const override {
-    TextOptions options = options_;
-    options.temporary_folder = arguments.temporary_folder;
-    options.cancel = arguments.conversion.cancel;
-    options.group = arguments.group;
-    return open_text(arguments.path, options);
-  }
-
-  std::optional<FileListing> list_files(const SourceArguments& arguments) const override {
-    return text_files(arguments.path, options_);
-  }
-
- private:
-  TextOptions options_;
 };
 
 // Numbers of tokens mean the same in all data sets.

@@ -1,23 +1,194 @@
-#include <fmt/format.h>
 #include <tbb/enumerable_thread_specific.h>
 
 #include <algorithm>
 #include <charconv>
+#include <mutex>
 #include <optional>
-#include <utility>
-#include <vector>
+#include <span>
+#include <system_error>
 
 #include <ffkit/base/option_names.h>
 #include <ffkit/image/dct_picture.h>
 #include <ffkit/sources/transcode.h>
 
-#include "base/make_error.h"
-#include "transcode/dataset_records.h"
+#include "base/fnv.h"
+#include "converter/input/input_file.h"
+#include "converter/input/listed_source.h"
+#include "converter/input/source_error.h"
+#include "converter/places/place.h"
+#include "storage/reader/random_reader.h"
 
 namespace ffkit {
 namespace {
 
-namespace fs = std::filesystem;
+// DatasetRecords: what all sources that read data sets of ffkit have in common: a split is a data
+// set, and a sample is one of its records.
+class DatasetRecords : public ListedSource {
+ public:
+  // Throws Error(invalid_argument) without a data set.
+  explicit DatasetRecords(std::vector<Dataset> datasets)
+      : datasets_(std::move(datasets)), ids_(std::make_unique<Ids[]>(datasets_.size())) {
+    if (datasets_.empty()) {
+      throw Error(ErrorCode::invalid_argument, "a source needs at least one data set");
+    }
+    for (const Dataset& dataset : datasets_) {
+      kept_.push_back(std::make_unique<Kept[]>(static_cast<size_t>(dataset.num_shards())));
+    }
+  }
+
+  Schema schema() const override { return datasets_.front().schema(); }
+
+  SampleIdentity identity(size_t split, int64_t index) const override {
+    const Dataset& dataset = datasets_.at(split);
+    return {.name = std::to_string(index),
+            .num_bytes = dataset.locate(index).record.raw_bytes,
+            .content = fnv1a64(std::as_bytes(std::span(dataset.fingerprint())))};
+  }
+
+  std::vector<SourceInput> inputs(size_t split) const override {
+    const Dataset& dataset = datasets_.at(split);
+    std::vector<SourceInput> inputs;
+    const PlacesListed listed;
+    for (int64_t i = 0; i < dataset.num_shards(); ++i) {
+      const fs::path& path = dataset.shard(i).path();
+      std::error_code none;
+      const FileStamp stamp = stamp_of(path, none);
+      inputs.push_back({.name = path.filename().string(),
+                        .num_bytes = stamp.num_bytes,
+                        .modified_ns = stamp.modified_ns});
+    }
+    return inputs;
+  }
+
+  std::string describe(size_t split, int64_t index) const override {
+    const Dataset& dataset = datasets_.at(split);
+    const Dataset::Location where = dataset.locate(index);
+    return fmt::format("{}: record {}", dataset.shard(where.shard_index).path().string(),
+                       where.local_index);
+  }
+
+  // Of a column, which is read once, with the first of them.
+  std::optional<std::string> listed_id(size_t split, int64_t index) const override {
+    const Dataset& dataset = datasets_.at(split);
+    const int number = dataset.schema().index_of("id");
+    if (number < 0) return std::nullopt;
+    const Field& field = dataset.schema().fields[static_cast<size_t>(number)];
+    if (field.type != FieldType::string || !field.column) return std::nullopt;
+    Ids& ids = ids_[split];
+    std::call_once(ids.is_read, [&] { ids.ids = dataset.string_column("id"); });
+    return ids.ids.at(static_cast<size_t>(index));
+  }
+
+ protected:
+  // What the shard of a record keeps of its files goes on to the record that is made of it.
+  void pass_content_on(size_t split, int64_t index, SampleBuffers& buffers) const {
+    const Dataset& dataset = datasets_.at(split);
+    const Dataset::Location where = dataset.locate(index);
+    Kept& kept = kept_.at(split)[static_cast<size_t>(where.shard_index)];
+    std::call_once(kept.is_read,
+                   [&] { kept.contents = kept_contents(dataset.shard(where.shard_index)); });
+    if (kept.contents.empty()) return;
+    buffers.set_content(kept.contents.at(static_cast<size_t>(where.local_index)));
+  }
+
+  const std::vector<Dataset> datasets_;
+
+ private:
+  struct Ids {
+    std::once_flag is_read;
+    std::vector<std::string> ids;
+  };
+  const std::unique_ptr<Ids[]> ids_;  // of each data set
+  struct Kept {
+    std::once_flag is_read;
+    std::vector<ContentSum> contents;
+  };
+  std::vector<std::unique_ptr<Kept[]>> kept_;  // of each shard of each data set
+};
+
+class DatasetSource : public DatasetRecords {
+ public:
+  explicit DatasetSource(std::vector<Dataset> datasets) : DatasetRecords(std::move(datasets)) {
+    for (const Dataset& dataset : datasets_) add(dataset);
+  }
+
+  std::map<std::string, std::string> facts(size_t split) const override {
+    std::map<std::string, std::string> facts = datasets_.at(split).manifest().source;
+    facts.erase("listing");  // of another conversion's samples
+    facts["kind"] =
+        fmt::format("data set, format version {}", datasets_.at(split).format_version());
+    facts["path"] = absolute_name(datasets_.at(split).path());
+    return facts;
+  }
+
+  std::vector<fs::path> roots() const override {
+    std::vector<fs::path> folders;
+    for (const Dataset& dataset : datasets_) {
+      const bool is_folder =
+          Place(dataset.path()).is_in_store() || fs::is_directory(dataset.path());
+      if (is_folder) folders.push_back(dataset.path());
+    }
+    return folders;
+  }
+
+  int64_t sample_bytes(size_t split, int64_t index) const override {
+    return datasets_.at(split).locate(index).record.raw_bytes;
+  }
+
+  void read(size_t split, int64_t index, RecordBuilder& record,
+            SampleBuffers& buffers) const override {
+    const Dataset& dataset = datasets_.at(split);
+    std::vector<std::byte>& bytes = buffers.array();
+    dataset.read(index, bytes);
+    pass_content_on(split, index, buffers);
+    const RecordView view(dataset.schema(), bytes, dataset.name(index));
+    for (size_t field = 0; field < dataset.schema().fields.size(); ++field) {
+      record.set_raw(field, view.field(field));
+    }
+  }
+
+ private:
+  void add(const Dataset& dataset) {
+    const Manifest& manifest = dataset.manifest();
+    const auto refuse = [&dataset](ErrorCode code, const std::string& message) {
+      throw source_error(dataset.path(), code, message);
+    };
+    if (dataset.num_records() == 0) refuse(ErrorCode::not_found, "there are no records in it");
+    if (const std::string difference = dataset.schema().difference(datasets_.front().schema());
+        !difference.empty()) {
+      refuse(ErrorCode::invalid_argument,
+             fmt::format("has other fields than {}: {}; convert them apart",
+                         datasets_.front().path().string(), difference));
+    }
+    if (std::ranges::find(infos_, manifest.split, &SourceSplit::name) != infos_.end()) {
+      refuse(ErrorCode::invalid_argument,
+             fmt::format("is a second split called '{}'; convert them apart", manifest.split));
+    }
+    if (classes_.empty()) {
+      classes_ = manifest.classes;
+      class_names_ = manifest.class_names;
+      class_ids_ = manifest.class_ids;
+    } else if (!manifest.classes.empty() && manifest.classes != classes_) {
+      refuse(ErrorCode::invalid_argument,
+             "has other classes than the splits before it; convert them apart");
+    }
+    infos_.push_back({.name = manifest.split,
+                      .num_samples = dataset.num_records(),
+                      .num_bytes = dataset.is_subset() ? 0 : manifest.raw_bytes(),
+                      .is_training = manifest.split.starts_with("train")});
+    notes_.insert(notes_.end(), dataset.warnings().begin(), dataset.warnings().end());
+  }
+};
+
+// Whether it is a folder of splits, and no split or shard itself. A web server has no lists, so a
+// split of it must be named.
+bool holds_splits(const fs::path& path) {
+  if (!Place(path).is_in_store())
+    return fs::is_directory(path) && !fs::exists(path / "manifest.json");
+  const NamesIn names = names_in_folder(path);
+  return !names.folders.empty() &&
+         std::ranges::find(names.files, "manifest.json") == names.files.end();
+}
 
 // Manifest::options and Manifest::source, as conversions write them.
 constexpr const char* kStore = "store";
@@ -89,6 +260,7 @@ class TranscodedSource : public DatasetRecords {
     const Schema& schema = dataset.schema();
     std::vector<std::byte>& bytes = buffers.array();
     dataset.read(index, bytes);
+    pass_content_on(split, index, buffers);
     const RecordView view(schema, bytes, dataset.name(index));
     const auto num_fields = std::ranges::count_if(schema.fields, holds_pictures);
     for (size_t i = 0; i < schema.fields.size(); ++i) {
@@ -129,7 +301,10 @@ class TranscodedSource : public DatasetRecords {
       return out;
     }
     const std::optional<DctRefusal> refusal = transcoder.encode(image, out);
-    if (!refusal) return out;
+    if (!refusal) {
+      buffers.made_from(out, image);
+      return out;
+    }
     buffers.report({fmt::format("is {}", to_string(*refusal)), kKeptWithoutDct, name});
     return image;
   }
@@ -179,6 +354,21 @@ int64_t number_of(const Manifest& manifest, const std::string& option) {
 
 }  // namespace
 
+std::vector<Dataset> open_splits(const fs::path& path, const ShardReaderOptions& options) {
+  std::vector<Dataset> datasets;
+  if (holds_splits(path)) {
+    for (const std::string& split : list_splits(path)) {
+      datasets.push_back(Dataset::open(path, split, options));
+    }
+  }
+  if (datasets.empty()) datasets.push_back(Dataset::open(path, "", options));
+  return datasets;
+}
+
+std::unique_ptr<Source> open_datasets(std::vector<Dataset> splits) {
+  return std::make_unique<DatasetSource>(std::move(splits));
+}
+
 std::unique_ptr<Source> open_transcoded(std::vector<Dataset> splits,
                                         const TranscodeOptions& options) {
   return std::make_unique<TranscodedSource>(std::move(splits), options);
@@ -220,7 +410,7 @@ void TranscodeConversion::check() {
   validate(options_, table_);
 }
 
-std::unique_ptr<Source> TranscodeConversion::open(const std::filesystem::path& path) {
+std::unique_ptr<Source> TranscodeConversion::open(const fs::path& path) {
   std::vector<Dataset> splits = open_splits(path, {.max_record_bytes = options_.max_record_bytes});
   if (!table_.is_given("zstd")) take_over_compression(splits, options_);
   return open_transcoded(std::move(splits),

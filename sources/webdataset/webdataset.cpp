@@ -1,35 +1,30 @@
-#include <fmt/format.h>
 #include <simdjson.h>
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <optional>
 #include <set>
-#include <utility>
 
 #include <ffkit/base/option_names.h>
 #include <ffkit/sources/webdataset.h>
 
-#include "archives/parallel_io.h"
-#include "base/make_error.h"
+#include "base/printable.h"
 #include "converter/input/input_file.h"
 #include "converter/input/listed_source.h"
-#include "converter/input/sample_size.h"
+#include "converter/input/sample_arrays.h"
 #include "converter/input/source_error.h"
 #include "converter/places/brace_list.h"
 #include "converter/places/place.h"
 #include "files/decompressed_files.h"
 #include "files/file_group.h"
 #include "files/shard_files.h"
-#include "files/text_lines.h"
+#include "files/text_files.h"
+#include "format/content_kind.h"
 #include "numbers/npy_header.h"
 #include "webdataset/webdataset_shard.h"
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
 
 struct Member {
   size_t field = 0;     // the number of fields for the sample's id
@@ -52,26 +47,8 @@ struct WebDatasetSplit {
   std::vector<Member> members;
 };
 
-std::vector<WebDatasetShard> list_shards(const FileGroup& files,
-                                         const DecompressedFiles& decompressed) {
-  const std::vector<fs::path>& paths = files.paths();
-  std::vector<WebDatasetShard> shards(paths.size());
-  parallel_io_that_throws(paths.size(), [&](size_t i) {
-    const auto place = decompressed.find(i);
-    shards[i] =
-        place ? list_webdataset_shard(paths[i], place->file, place->range, paths.size())
-              : files.with(i, [&](const InputFile& file) {
-                  return list_webdataset_shard(paths[i], file, {0, file.size()}, paths.size());
-                });
-  });
-  return shards;
-}
-
-std::string in_lower_case(std::string text) {
-  std::ranges::transform(text, text.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
+constexpr const char* kJson = "json";
+constexpr const char* kLabel = "label";
 
 class WebDataset : public ListedSource {
  public:
@@ -79,6 +56,7 @@ class WebDataset : public ListedSource {
       : path_(path),
         max_sample_bytes_(options.max_sample_bytes),
         takes_frames_(options.numbered_frames),
+        label_key_(options.label_key),
         id_member_(in_lower_case(options.id_member)),
         storer_(as_they_are(options.store, options.exif)) {
     ShardListing listing =
@@ -93,7 +71,7 @@ class WebDataset : public ListedSource {
     for (ShardSplit& split : listing.splits) {
       files.emplace_back(std::move(split.files));
       decompressed.emplace_back(files.back(), options.temporary_folder, options.cancel, "tar");
-      shards.push_back(list_shards(files.back(), decompressed.back()));
+      shards.push_back(list_webdataset_shards(files.back(), decompressed.back()));
       for (const WebDatasetShard& shard : shards.back()) {
         extensions.insert(shard.extensions.begin(), shard.extensions.end());
         find_rivals(shard, rivals);
@@ -115,7 +93,7 @@ class WebDataset : public ListedSource {
     }
     require_all_fields(options.allow_missing);
     if (found != nullptr) return;
-    find_dtypes();
+    look_at_members();
     keep_found(options.group, FoundMembers{fields_, names_});
   }
 
@@ -215,7 +193,9 @@ class WebDataset : public ListedSource {
           data =
               storer_.store(data, found.key, buffers, has_several_images_ ? field.name : "").bytes;
         }
-        set_webdataset_field(record, member.field, field, data, classes_.size());
+        set_webdataset_field(record, member.field, field, data, classes_);
+        if (label_key_.empty() || field.name != kJson) continue;
+        set_label_in_json(record, number_of(kLabel), label_key_, data, classes_);
       } catch (const Error& error) {
         if (is_out_of_memory(error)) throw;
         throw error.with_message(fmt::format("field '{}': {}", field.name, error.message()))
@@ -314,10 +294,22 @@ class WebDataset : public ListedSource {
       if (same == fields_.end()) fields_.push_back(field);
       names_[extension] = field.name;
     }
+    if (!label_key_.empty()) {
+      if (number_of(kLabel) < fields_.size() || number_of(kJson) == fields_.size()) {
+        throw source_error(path_, ErrorCode::invalid_argument,
+                           "{} needs members '.json', and no others that are labels",
+                           option_name("label_key"));
+      }
+      fields_.push_back({.name = kLabel, .kind = WebDatasetKind::label});
+    }
     has_several_images_ = std::ranges::count_if(fields_, has_pictures) > 1;
     std::ranges::stable_sort(fields_, {}, [](const WebDatasetField& field) {
       return std::pair(std::min(field.kind, WebDatasetKind::text), field.name);
     });
+  }
+
+  size_t number_of(const char* field) const {
+    return std::ranges::find(fields_, field, &WebDatasetField::name) - fields_.begin();
   }
 
   NoSamples no_samples(const std::string& split) const {
@@ -407,6 +399,7 @@ class WebDataset : public ListedSource {
         for (size_t m = 0; m < sample.num_members; ++m) {
           is_there[splits_[s].members[sample.first_member + m].field] = true;
         }
+        if (!label_key_.empty()) is_there[number_of(kLabel)] = is_there[number_of(kJson)];
         for (size_t field = 0; field < fields_.size(); ++field) {
           if (is_there[field]) continue;
           ++num_missing[field];
@@ -426,23 +419,42 @@ class WebDataset : public ListedSource {
   }
 
   // Of tensors: from the first sample that has one.
-  void find_dtypes() {
-    for (size_t field = 0; field < fields_.size(); ++field) {
-      if (fields_[field].kind == WebDatasetKind::tensor) fields_[field].dtype = dtype_of(field);
+  // What the first member of a field tells.
+  void look_at_members() {
+    for (size_t i = 0; i < fields_.size(); ++i) {
+      WebDatasetField& field = fields_[i];
+      if (field.kind == WebDatasetKind::tensor) {
+        with_first(i, max_sample_bytes_,
+                   [&](auto bytes) { field.dtype = read_npy_header(bytes).dtype; });
+      } else if (field.kind == WebDatasetKind::bytes) {
+        with_first(i, kContentHeadBytes, [&](auto head) { take_picture(field, head); });
+      }
     }
+    has_several_images_ = std::ranges::count_if(fields_, has_pictures) > 1;
   }
 
-  DType dtype_of(size_t field) const {
+  void take_picture(WebDatasetField& field, std::span<const std::byte> head) {
+    const std::string before = field.name;
+    const std::string note = settle_picture(
+        field, head, std::ranges::find(fields_, "image", &WebDatasetField::name) != fields_.end());
+    if (!note.empty()) notes_.push_back(fmt::format("{}: {}", path_.string(), note));
+    for (auto& [_, name] : names_) name = name == before ? field.name : name;
+  }
+
+  // Calls use() with the beginning of the first member of a field.
+  template <typename Use>
+  void with_first(size_t field, int64_t max_bytes, const Use& use) const {
     for (size_t s = 0; s < splits_.size(); ++s) {
       for (size_t i = 0; i < splits_[s].samples.size(); ++i) {
         const Sample& sample = splits_[s].samples[i];
         for (size_t m = 0; m < sample.num_members; ++m) {
           const Member& member = splits_[s].members[sample.first_member + m];
           if (member.field != field || member.data.num_bytes > max_sample_bytes_) continue;
-          std::vector<std::byte> bytes(static_cast<size_t>(member.data.num_bytes));
+          std::vector<std::byte> bytes(
+              static_cast<size_t>(std::min(member.data.num_bytes, max_bytes)));
           read_file(splits_[s], sample.file, member.data.offset, bytes);
           try {
-            return read_npy_header(bytes).dtype;
+            return use(std::span<const std::byte>(bytes));
           } catch (const Error& error) {
             throw error
                 .with_message(fmt::format("field '{}': {}", fields_[field].name, error.message()))
@@ -451,12 +463,12 @@ class WebDataset : public ListedSource {
         }
       }
     }
-    return DType::u8;
   }
 
   const fs::path path_;
   const int64_t max_sample_bytes_;
   const bool takes_frames_;
+  const std::string label_key_;  // empty: labels are members of their own
   const std::string id_member_;  // in lower case, as extensions are; empty: none
   const ImageStorer storer_;
   bool has_several_images_ = false;

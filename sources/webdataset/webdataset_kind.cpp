@@ -1,17 +1,21 @@
-#include <memory>
-#include <optional>
-
 #include <ffkit/converter/source_kind.h>
 #include <ffkit/sources/webdataset.h>
+
+#include "converter/input/kind_options.h"
 
 namespace ffkit {
 namespace {
 
-class WebDatasetSourceKind final : public SourceOptions {
+class WebDatasetSourceKind final
+    : public KindOptions<WebDatasetOptions, open_webdataset, webdataset_files> {
  public:
   void describe(OptionTable& table) override {
     table.add("classes", options_.classes,
-              "Text file with one class name on each line; without it, labels have no names");
+              "Text file with one class name on each line, by which labels may be names; without "
+              "it, labels have no names");
+    table.add("label-key", options_.label_key,
+              "The label is this member of each sample's .json: a whole number, or the name of a "
+              "class");
     table.add("allow-missing", options_.allow_missing,
               "Accepts samples that lack a member which others have: the field is null");
     table.add("numbered-frames", options_.numbered_frames,
@@ -29,23 +33,6 @@ class WebDatasetSourceKind final : public SourceOptions {
         .set_size()
         .set_range(1 << 10, 1LL << 40);
   }
-
-  std::unique_ptr<Source> open(const SourceArguments& arguments) const override {
-    WebDatasetOptions options = options_;
-    options.store = arguments.images.store;
-    options.exif = arguments.images.exif;
-    options.temporary_folder = arguments.temporary_folder;
-    options.cancel = arguments.conversion.cancel;
-    options.group = arguments.group;
-    return open_webdataset(arguments.path, options);
-  }
-
-  std::optional<FileListing> list_files(const SourceArguments& arguments) const override {
-    return webdataset_files(arguments.path, options_);
-  }
-
- private:
-  WebDatasetOptions options_;
 };
 
 }  // namespace

@@ -1,25 +1,24 @@
 #include "webdataset/webdataset_shard.h"
 
-#include <fmt/format.h>
 #include <simdjson.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
-#include <set>
 #include <string_view>
 
 #include <ffkit/base/option_names.h>
 
-#include "base/make_error.h"
+#include "archives/parallel_io.h"
+#include "base/printable.h"
 #include "converter/input/source_error.h"
+#include "format/content_kind.h"
+#include "numbers/json_numbers.h"
+#include "numbers/json_tables.h"
 #include "numbers/npy_header.h"
 #include "pictures/image_sample.h"
 
 namespace ffkit {
 namespace {
-
-namespace fs = std::filesystem;
 
 struct SplitName {
   std::string key;
@@ -33,9 +32,41 @@ SplitName split_name(const std::string& member) {
   const bool is_own = member.compare(base, 2, "__") == 0 && member.ends_with("__");
   if (dot == std::string::npos || dot == base || dot + 1 == member.size() || is_own) return {};
   SplitName result{member.substr(0, dot), member.substr(dot + 1)};
-  std::ranges::transform(result.extension, result.extension.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  result.extension = in_lower_case(result.extension);
   return result;
+}
+
+std::string_view as_text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::string_view last_part(std::string_view extension) {
+  return extension.substr(extension.rfind('.') + 1);
+}
+
+int64_t label_of(std::string_view text, const std::vector<std::string>& classes) {
+  // White space around it is taken, as by Python's int().
+  constexpr std::string_view kSpace = " \t\r\n";
+  text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size()));
+  while (!text.empty() && kSpace.find(text.back()) != std::string_view::npos) text.remove_suffix(1);
+  int64_t label = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), label);
+  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) {
+    const auto found = std::ranges::find(classes, text);
+    if (!text.empty() && found != classes.end()) return found - classes.begin();
+    throw error_of(ErrorCode::invalid_argument, "the label is '{}', {}", text.substr(0, 40),
+                   text.empty() ? "which is empty"
+                   : classes.empty()
+                       ? "which is no whole number; give the names of all classes, in "
+                         "the order of their numbers, by " +
+                             option_name("classes")
+                       : "which is neither a whole number nor one of the classes");
+  }
+  if (!classes.empty() && (label < 0 || static_cast<uint64_t>(label) >= classes.size())) {
+    throw error_of(ErrorCode::invalid_argument, "the label is {}, but there are {} classes", label,
+                   classes.size());
+  }
+  return label;
 }
 
 }  // namespace
@@ -80,40 +111,9 @@ WebDatasetShard list_webdataset_shard(const fs::path& path, const InputFile& fil
   return shard;
 }
 
-namespace {
-
-std::string_view as_text(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-std::string_view last_part(std::string_view extension) {
-  return extension.substr(extension.rfind('.') + 1);
-}
-
-int64_t parse_label(std::span<const std::byte> bytes, size_t num_classes) {
-  // White space around it is taken, as by Python's int().
-  constexpr std::string_view kSpace = " \t\r\n";
-  std::string_view text = as_text(bytes);
-  text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size()));
-  while (!text.empty() && kSpace.find(text.back()) != std::string_view::npos) text.remove_suffix(1);
-  int64_t label = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), label);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) {
-    throw error_of(ErrorCode::invalid_argument, "the label is '{}', which is no whole number",
-                   text.substr(0, 40));
-  }
-  if (num_classes > 0 && (label < 0 || static_cast<uint64_t>(label) >= num_classes)) {
-    throw error_of(ErrorCode::invalid_argument, "the label is {}, but there are {} classes", label,
-                   num_classes);
-  }
-  return label;
-}
-
-}  // namespace
-
 WebDatasetKind kind_of_extension(const std::string& extension) {
   const std::string_view last = last_part(extension);
-  if (has_image_name("x." + std::string(last))) return WebDatasetKind::image;
+  if (has_read_image_name("x." + std::string(last))) return WebDatasetKind::image;
   if (last == "cls") return WebDatasetKind::label;
   if (last == "json" || last == "txt") return WebDatasetKind::text;
   if (last == "npy") return WebDatasetKind::tensor;
@@ -168,6 +168,35 @@ Field WebDatasetField::field() const {
   return {name, FieldType::bytes};
 }
 
+std::string settle_picture(WebDatasetField& field, std::span<const std::byte> head, bool is_image) {
+  const ContentKind kind = content_kind(head.first(std::min(head.size(), kContentHeadBytes)));
+  if (!is_picture(kind)) return {};
+  const std::string name = field.name;
+  if (!is_decoded_picture(kind)) {
+    return fmt::format("the first '{}' is {}; such pictures are not read, so the field has bytes",
+                       name, content_name(kind));
+  }
+  field.kind = WebDatasetKind::image;
+  if (!is_image) field.name = "image";
+  return fmt::format("the first '{}' is {}; they are taken as the pictures '{}'", name,
+                     content_name(kind), field.name);
+}
+
+std::vector<WebDatasetShard> list_webdataset_shards(const FileGroup& files,
+                                                    const DecompressedFiles& decompressed) {
+  const std::vector<fs::path>& paths = files.paths();
+  std::vector<WebDatasetShard> shards(paths.size());
+  parallel_io_that_throws(paths.size(), [&](size_t i) {
+    const auto place = decompressed.find(i);
+    shards[i] =
+        place ? list_webdataset_shard(paths[i], place->file, place->range, paths.size())
+              : files.with(i, [&](const InputFile& file) {
+                  return list_webdataset_shard(paths[i], file, {0, file.size()}, paths.size());
+                });
+  });
+  return shards;
+}
+
 void find_rivals(const WebDatasetShard& shard, std::set<std::string>& rivals) {
   size_t begin = 0;
   for (const WebDatasetSample& sample : shard.samples) {
@@ -188,7 +217,7 @@ void find_rivals(const WebDatasetShard& shard, std::set<std::string>& rivals) {
 
 std::map<std::string, std::string> names_as_before(const FoundMembers& found,
                                                    const LaterMembers& later,
-                                                   const std::vector<std::filesystem::path>& tars) {
+                                                   const std::vector<fs::path>& tars) {
   std::map<std::string, std::string> names = found.names;
   for (const std::string& extension : later.extensions) {
     if (extension == later.id_member || names.contains(extension)) continue;
@@ -210,10 +239,11 @@ std::map<std::string, std::string> names_as_before(const FoundMembers& found,
 }
 
 void set_webdataset_field(RecordBuilder& record, size_t position, const WebDatasetField& field,
-                          std::span<const std::byte> bytes, size_t num_classes) {
+                          std::span<const std::byte> bytes,
+                          const std::vector<std::string>& classes) {
   switch (field.kind) {
     case WebDatasetKind::label:
-      record.set_scalar<int64_t>(position, parse_label(bytes, num_classes));
+      record.set_scalar<int64_t>(position, label_of(as_text(bytes), classes));
       return;
     case WebDatasetKind::text:
       if (!simdjson::validate_utf8(as_text(bytes))) {
@@ -238,6 +268,29 @@ void set_webdataset_field(RecordBuilder& record, size_t position, const WebDatas
       record.set_bytes(position, bytes);
       return;
   }
+}
+
+void set_label_in_json(RecordBuilder& record, size_t position, const std::string& key,
+                       std::span<const std::byte> json, const std::vector<std::string>& classes) {
+  const simdjson::padded_string padded(as_text(json));
+  simdjson::dom::parser parser;
+  simdjson::dom::element value;
+  simdjson::dom::object object;
+  if (parse_as_python(parser, std::span(padded.data(), padded.size()), value) !=
+          simdjson::SUCCESS ||
+      value.get_object().get(object) != simdjson::SUCCESS) {
+    throw Error(ErrorCode::corrupt, "is no JSON object, which the label is to be a member of");
+  }
+  simdjson::dom::element label;
+  if (!find_member(object, key, label)) {
+    throw error_of(ErrorCode::invalid_argument, "has no member '{}', which {} names", key,
+                   option_name("label_key"));
+  }
+  std::string_view text;
+  const bool is_text = label.get_string().get(text) == simdjson::SUCCESS;
+  record.set_scalar<int64_t>(
+      position,
+      label_of(is_text ? std::string(text) : std::to_string(json_whole_number(label)), classes));
 }
 
 }  // namespace ffkit

@@ -21,6 +21,8 @@
 #include <ffkit/converter/source.h>
 
 #include "archives/tar_index.h"
+#include "files/decompressed_files.h"
+#include "files/file_group.h"
 
 namespace ffkit {
 
@@ -84,6 +86,14 @@ struct WebDatasetField {
   Field field() const;
 };
 
+// Of a field of bytes, whose first member begins with `head`: makes it one of pictures where these
+// are some, called `image` unless there `is_image` already. Returns a note, or nothing for others.
+std::string settle_picture(WebDatasetField& field, std::span<const std::byte> head, bool is_image);
+
+// All of `files`, side by side, those that are compressed from where they were decompressed to.
+std::vector<WebDatasetShard> list_webdataset_shards(const FileGroup& files,
+                                                    const DecompressedFiles& decompressed);
+
 // Adds the extensions of pictures that share a sample with a picture that would be the same field.
 void find_rivals(const WebDatasetShard& shard, std::set<std::string>& rivals);
 
@@ -105,9 +115,14 @@ std::map<std::string, std::string> names_as_before(const FoundMembers& found,
                                                    const std::vector<std::filesystem::path>& tars);
 
 // Sets field `position`, which is no list, of `record` from a member's bytes, or from those that
-// are stored of a picture, which must live until the record is encoded. `num_classes`: labels must
-// be below; 0: any. Throws Error, without a path, for what the bytes cannot be.
+// are stored of a picture, which must live until the record is encoded. A label is a number below
+// that of `classes`, or the name of one; without classes, any number. Throws Error, without a path,
+// for what the bytes cannot be.
 void set_webdataset_field(RecordBuilder& record, size_t position, const WebDatasetField& field,
-                          std::span<const std::byte> bytes, size_t num_classes);
+                          std::span<const std::byte> bytes,
+                          const std::vector<std::string>& classes);
+// The same of a label that is the member `key` of a JSON object.
+void set_label_in_json(RecordBuilder& record, size_t position, const std::string& key,
+                       std::span<const std::byte> json, const std::vector<std::string>& classes);
 
 }  // namespace ffkit

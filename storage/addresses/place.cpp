@@ -1,10 +1,14 @@
 #include "addresses/place.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <string_view>
 #include <utility>
 
+#include "addresses/signatures.h"
 #include "addresses/url.h"
 #include "base/make_error.h"
 #include "base/printable.h"
@@ -20,9 +24,16 @@ struct SchemeForm {
   std::string_view form;
 };
 
-constexpr std::array<SchemeForm, 6> kForms = {{
+// The first of a scheme is its own; others are names that other programs have for it.
+constexpr std::array<SchemeForm, 12> kForms = {{
     {Scheme::s3, "s3://", "s3://BUCKET/PATH"},
+    {Scheme::s3, "s3a://", "s3://BUCKET/PATH"},
+    {Scheme::r2, "r2://", "r2://BUCKET/PATH"},
     {Scheme::gs, "gs://", "gs://BUCKET/PATH"},
+    {Scheme::gs, "gcs://", "gs://BUCKET/PATH"},
+    {Scheme::az, "az://", "az://ACCOUNT/CONTAINER/PATH"},
+    {Scheme::az, "abfs://", "az://ACCOUNT/CONTAINER/PATH"},
+    {Scheme::az, "abfss://", "az://ACCOUNT/CONTAINER/PATH"},
     {Scheme::https, "https://", "https://HOST[:PORT]/PATH"},
     {Scheme::http, "http://", "http://HOST[:PORT]/PATH"},
     {Scheme::hf, "hf://", "hf://datasets/OWNER/NAME[@REVISION]/PATH"},
@@ -32,6 +43,14 @@ constexpr std::array<SchemeForm, 6> kForms = {{
 const SchemeForm* known_form(std::string_view text) {
   return std::ranges::find_if(
       kForms, [&](const SchemeForm& form) { return begins_without_case(text, form.start); });
+}
+
+bool is_url(std::string_view text) {
+  return begins_without_case(text, "https://") || begins_without_case(text, "http://");
+}
+
+const SchemeForm& own_form(Scheme scheme) {
+  return *std::ranges::find(kForms, scheme, &SchemeForm::scheme);
 }
 
 [[noreturn]] void refuse_address(std::string_view text, const std::string& why,
@@ -55,6 +74,25 @@ std::string_view take_part(std::string_view& rest) {
   const std::string_view part = rest.substr(0, end);
   rest.remove_prefix(std::min(end + 1, rest.size()));
   return part;
+}
+
+// The name of a bucket, at the begin of `rest`.
+std::string_view take_name(std::string_view text, std::string_view& rest, std::string_view what,
+                           std::string_view form) {
+  const std::string_view name = take_part(rest);
+  if (name.empty()) refuse_address(text, fmt::format("names no {}", what), form);
+  if (!is_name(name)) {
+    refuse_address(text,
+                   fmt::format("has '{}' where its {}'s name should be, which has "
+                               "letters, digits, '-', '.' and '_' alone",
+                               printable(name), what),
+                   form);
+  }
+  return name;
+}
+
+std::string_view query_in(std::string_view text) {
+  return text.substr(std::min(text.find('?'), text.size() - 1) + 1);
 }
 
 // Servers and clients resolve them, each in its own way.
@@ -94,6 +132,37 @@ Address parse_hf(std::string_view text, std::string_view rest, std::string_view 
 
 constexpr std::string_view kOnDisk = "file://";
 
+// Spark's and Azure's own form, CONTAINER@ACCOUNT.dfs.core.windows.net/PATH, as ACCOUNT/CONTAINER.
+std::string account_first(std::string_view rest) {
+  const std::string_view first = rest.substr(0, rest.find('/'));
+  const size_t at = first.find('@');
+  for (const std::string_view service : {".dfs.core.windows.net", ".blob.core.windows.net"}) {
+    if (at == first.npos || !first.ends_with(service)) continue;
+    const size_t host = first.size() - service.size();
+    return fmt::format("{}/{}{}", rest.substr(at + 1, host - at - 1), rest.substr(0, at),
+                       rest.substr(first.size()));
+  }
+  return std::string(rest);
+}
+
+// "<2>" at the begin of `rest`: 2. Otherwise 0.
+int mark_of(std::string_view rest) {
+  int mark = 0;
+  if (!rest.starts_with('<')) return 0;
+  const auto [end, error] = std::from_chars(rest.data() + 1, rest.data() + rest.size(), mark);
+  return error == std::errc() && end != rest.data() + rest.size() && *end == '>' ? mark : 0;
+}
+
+// An address as it is kept. Precondition: `known` is its form.
+std::string own_text(std::string_view text, const SchemeForm& known) {
+  const int mark = mark_of(text.substr(known.start.size()));
+  const std::string unmarked = without_marks(text);
+  std::string rest = unmarked.substr(known.start.size());
+  if (known.scheme == Scheme::az) rest = account_first(rest);
+  if (is_url(text)) rest = without_signature(unmarked).value_or(rest);
+  return with_mark(std::string(own_form(known.scheme).start) + rest, mark);
+}
+
 }  // namespace
 
 std::string_view start_of_address(std::string_view text) {
@@ -107,9 +176,16 @@ Address parse_address(std::string_view text) {
     throw Error(ErrorCode::invalid_argument, "is no address",
                 {.path = printable(shown_address(text)),
                  .subject = ErrorSubject::argument,
-                 .remedy = "begin it with s3://, gs://, https://, http://, hf:// or file://"});
+                 .remedy = "begin it with s3://, gs://, az://, r2://, https://, http://, hf:// or "
+                           "file://"});
   }
-  std::string_view rest = text.substr(known->start.size());
+  if (const int mark = mark_of(text.substr(known->start.size())); mark > 0) {
+    Address address = parse_address(without_marks(text));
+    address.mark = mark;
+    return address;
+  }
+  const std::string own = account_first(text.substr(known->start.size()));
+  std::string_view rest = own;
   if (text.find('\0') != std::string_view::npos) {
     refuse_address(text, "has a zero byte in it", known->form);
   }
@@ -132,17 +208,15 @@ Address parse_address(std::string_view text) {
   if (known->scheme == Scheme::hf) {
     address = parse_hf(text, rest, known->form);
   } else {
-    const std::string_view bucket = take_part(rest);
-    if (bucket.empty()) refuse_address(text, "names no bucket", known->form);
-    if (!is_name(bucket)) {
-      refuse_address(text,
-                     fmt::format("has '{}' where its bucket's name should be, which has "
-                                 "letters, digits, '-', '.' and '_' alone",
-                                 printable(bucket)),
-                     known->form);
+    if (known->scheme == Scheme::az) {
+      address.place = std::string(take_name(text, rest, "account", known->form)) + "/";
     }
-    address.place = bucket;
+    address.place +=
+        take_name(text, rest, known->scheme == Scheme::az ? "container" : "bucket", known->form);
     address.path = rest;
+    if (known->scheme == Scheme::az && is_signature(query_in(text))) {
+      refuse_address(text, "has a signature, which AZURE_STORAGE_SAS_TOKEN is for", known->form);
+    }
   }
   if (has_dot_part(address.path)) {
     refuse_address(text, "has '.' or '..' between slashes, which servers resolve differently",
@@ -152,9 +226,7 @@ Address parse_address(std::string_view text) {
 }
 
 std::string text_of(const Address& address) {
-  const auto* known =
-      std::ranges::find_if(kForms, [&](const SchemeForm& f) { return f.scheme == address.scheme; });
-  std::string text(known->start);
+  std::string text(own_form(address.scheme).start);
   if (address.scheme == Scheme::file) return text + address.path;
   if (address.scheme == Scheme::hf) text += "datasets/";
   text += address.place;
@@ -164,21 +236,26 @@ std::string text_of(const Address& address) {
   }
   if (!address.path.empty() || address.scheme != Scheme::hf) text += "/" + address.path;
   if (!address.query.empty()) text += "?" + address.query;
+  return with_mark(text, address.mark);
+}
+
+std::string with_mark(std::string_view address, int mark) {
+  std::string text(address);
+  if (mark > 0) text.insert(text.find("://") + 3, fmt::format("<{}>", mark));
   return text;
 }
 
 std::string shown_address(std::string_view text) {
-  const bool is_url = begins_without_case(text, "https://") || begins_without_case(text, "http://");
-  return is_url ? shown_url(text) : std::string(text);
+  const std::string unmarked = without_marks(text);
+  const bool is_secret = is_url(text) || (!unmarked.empty() && is_signature(query_in(unmarked)));
+  return is_secret ? shown_url(unmarked) : unmarked;
 }
 
 Place::Place(const fs::path& path) : path_(path) {
   const std::string_view text = path.native();
-  const std::string_view start = start_of_address(text);
-  is_in_store_ = !start.empty() && text.size() > start.size();
-  if (is_in_store_ && !text.starts_with(start)) {
-    path_ = std::string(start).append(text.substr(start.size()));
-  }
+  const auto* known = known_form(text);
+  is_in_store_ = known != kForms.end() && text.size() > known->start.size();
+  if (is_in_store_) path_ = own_text(text, *known);
 }
 
 bool Place::is_on_disk() const {
@@ -206,6 +283,14 @@ Place Place::in_store() const {
                          : std::string(kOnDisk) + fs::absolute(path_).lexically_normal().string();
   while (text.ends_with('/') && !text.ends_with("://")) text.pop_back();
   return text;
+}
+
+bool are_opened_alike(const Place& file, const Place& other) {
+  const auto signature_at = [](const Place& place) {
+    const std::string text = without_marks(place.path().native());
+    return is_url(text) ? signature_of(parse_url(text, "the address")) : std::string();
+  };
+  return signature_at(file) == signature_at(other);
 }
 
 }  // namespace ffkit

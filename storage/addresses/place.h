@@ -1,6 +1,7 @@
 // Place: where a file or a folder is, as a user gives it: the path of one on this machine, or the
 // address of one in a store. Which it is, is told once, where it comes in. The name of a scheme
-// counts without case ("S3://bucket/set") and is in lower case from then on, also in messages.
+// counts without case ("S3://bucket/set") and is in lower case from then on, also in messages;
+// other names of it become it ("s3a://"). A URL's signature is taken off and kept (signatures.h).
 #pragma once
 
 #include <cstdint>
@@ -20,8 +21,8 @@ class Place {
   Place(const char* path)  // NOLINT(google-explicit-constructor)
       : Place(std::filesystem::path(path)) {}
 
-  // Whether a store is asked for it, as "s3://", "gs://", "https://", "http://", "hf://" or
-  // "file://" before something says; otherwise std::filesystem is.
+  // Whether a store is asked for it, as "s3://", "gs://", "az://", "r2://", "https://", "http://",
+  // "hf://" or "file://" before something says; otherwise std::filesystem is.
   bool is_in_store() const { return is_in_store_; }
   // A path, or an address of file://.
   bool is_on_disk() const;
@@ -47,11 +48,12 @@ class Place {
   bool is_in_store_ = false;
 };
 
-enum class Scheme : uint8_t { s3, gs, https, http, hf, file };
+enum class Scheme : uint8_t { s3, r2, gs, az, https, http, hf, file };
 
 // The address of an object, taken apart:
 //
-//   s3://BUCKET/KEY    gs://BUCKET/KEY    https://HOST[:PORT]/PATH[?QUERY]    http://...
+//   s3://BUCKET/KEY    r2://BUCKET/KEY    gs://BUCKET/KEY    az://ACCOUNT/CONTAINER/KEY
+//   https://HOST[:PORT]/PATH[?QUERY]    http://...
 //   hf://datasets/OWNER/NAME[@REVISION]/PATH    file:///PATH
 //
 // Keys and paths stand as they are, without percent-encoding: so a name can be put behind an
@@ -59,16 +61,18 @@ enum class Scheme : uint8_t { s3, gs, https, http, hf, file };
 // wrote: encodings in them stay, and what no URL may have is encoded.
 struct Address {
   Scheme scheme = Scheme::s3;
-  std::string place;     // the bucket; the host with its port; "OWNER/NAME"; empty for file
+  std::string place;     // the bucket; "ACCOUNT/CONTAINER"; the host with its port; "OWNER/NAME";
+                         // empty for file
   std::string path;      // without a slash at its begin, but for file; may be empty
   std::string query;     // https and http alone
   std::string revision;  // hf alone: "main" unless given
+  int mark = 0;          // of its options (storage_options.h); 0: it has none
 
   bool operator==(const Address&) const = default;
 };
 
-// How `text` begins where it is an address: "s3://", whatever the case of its letters; empty for a
-// path.
+// How `text` begins where it is an address: "s3://", whatever the case of its letters, or another
+// name of it ("s3a://"); empty for a path.
 std::string_view start_of_address(std::string_view text);
 
 // Throws Error(invalid_argument) for what is no such address.
@@ -77,7 +81,13 @@ Address parse_address(std::string_view text);
 // The address as text; parse_address() makes the same of it.
 std::string text_of(const Address& address);
 
-// `text` for messages: without a query, which may be a signature.
+// The same address with the mark of its options: "s3://<2>bucket/key". 0: as it is.
+std::string with_mark(std::string_view address, int mark);
+
+// `text` for messages: without its mark, and without a query, which may be a signature.
 std::string shown_address(std::string_view text);
+
+// Whether what opens `file` opens `other`, too: a signature may be that of `file` alone.
+bool are_opened_alike(const Place& file, const Place& other);
 
 }  // namespace ffkit

@@ -105,6 +105,8 @@ std::string Url::text() const {
 }
 
 Url parse_url(std::string_view text, const std::string& what) {
+  const std::string unmarked = without_marks(text);
+  text = unmarked;
   Url url;
   std::string_view rest = text;
   if (begins_without_case(rest, "https://")) {
@@ -117,12 +119,11 @@ Url parse_url(std::string_view text, const std::string& what) {
   }
   rest = rest.substr(0, rest.find('#'));
   const size_t end_of_host = std::min(rest.find_first_of("/?"), rest.size());
-  url.host = rest.substr(0, end_of_host);
+  url.host = in_lower_case(rest.substr(0, end_of_host));
   rest.remove_prefix(end_of_host);
   if (url.host.find('@') != std::string::npos) {
     refuse_url(text, what, "has a user's name before its host, which is not supported");
   }
-  std::ranges::transform(url.host, url.host.begin(), lower_letter);
   const size_t colon = url.host.rfind(':');
   const bool has_port =
       colon != std::string::npos && url.host.find(']', colon) == std::string::npos;
@@ -132,6 +133,9 @@ Url parse_url(std::string_view text, const std::string& what) {
     refuse_url(text, what, "has no number of a port behind its host");
   }
   if (!is_host_name(name) && !is_ipv6(name)) refuse_url(text, what, "has no name of a host");
+  // A client leaves out the port that a scheme has by itself, and signs the host without it.
+  const std::string own_port = url.is_https ? ":443" : ":80";
+  if (has_port && url.host.ends_with(own_port)) url.host.resize(url.host.size() - own_port.size());
   const size_t mark = rest.find('?');
   const std::string_view path = rest.substr(0, mark);
   if (!path.empty()) url.path = as_in_url(path);

@@ -8,7 +8,7 @@ namespace ffkit {
 
 struct Url {
   bool is_https = true;
-  std::string host;        // in lower case, with ":port" where one was given
+  std::string host;        // in lower case, with ":port" where it is not the scheme's own
   std::string path = "/";  // encoded, begins with a slash
   std::string query;       // encoded, without the question mark
 

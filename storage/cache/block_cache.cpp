@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 #include <linux/magic.h>
+#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
 #include <limits>
 #include <optional>
@@ -46,6 +48,20 @@ void refuse_memory(const fs::path& folder) {
                  "disk by FFKIT_CACHE, or switch the cache off by FFKIT_CACHE=off");
 }
 
+// The default folder has a name that anybody can guess, in a folder that is everybody's: what
+// somebody else has put there would be read as ours. A link that FFKIT_CACHE names is the user's.
+void take_default_folder(const fs::path& folder) {
+  if (::mkdir(folder.c_str(), 0700) == 0 || errno != EEXIST) return;
+  struct stat status {};
+  if (::lstat(folder.c_str(), &status) != 0) return;
+  const bool is_link = S_ISLNK(status.st_mode);
+  if (!is_link && status.st_uid == ::geteuid()) return;
+  throw error_at(folder, ErrorCode::invalid_argument,
+                 "{}, whose owner could change what is read; name a folder of your own by "
+                 "FFKIT_CACHE",
+                 is_link ? "is a link" : "was made by somebody else");
+}
+
 // Of the process that it was made in. A child of fork() has no threads of it, and makes another.
 struct ProcessCache {
   pid_t process = 0;
@@ -72,6 +88,7 @@ ProcessOptions& process_options() {
 BlockCache::BlockCache(const CacheOptions& options, int runs_at_first)
     : options_(options), queue_(threads_, runs_at_first) {
   check_cache(options_);
+  if (options_.folder == default_cache_folder()) take_default_folder(options_.folder);
   std::error_code error;
   fs::create_directories(options_.folder, error);
   require_done(error, options_.folder, "cannot make the folder of the cache");

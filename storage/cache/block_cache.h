@@ -31,6 +31,9 @@ class SetInUse {
   File file_;
 };
 
+// Where the cache is if nobody says where.
+std::filesystem::path default_cache_folder();
+
 // Where blocks of an object are kept: "ffkit-<set>-<object>.blocks".
 std::filesystem::path cache_file_of(const std::filesystem::path& folder,
                                     const std::string& set_address, const std::string& key);

@@ -177,6 +177,20 @@ bool CacheFile::holds_block(int64_t block) const {
   return true;
 }
 
+bool CacheFile::drop_damaged(int64_t offset, int64_t num_bytes) const {
+  if (num_bytes <= 0) return false;
+  bool has_dropped = false;
+  const BlockRun run = blocks_that_hold(offset, num_bytes);
+  for (int64_t block = run.first; block < run.end(); ++block) {
+    const Entry there = entry(block);
+    if (there.state == kMissing || matches_checksum(block, there.crc32c)) continue;
+    set_entry(block, {});
+    is_known_[static_cast<size_t>(block)].store(false, std::memory_order_release);
+    has_dropped = true;
+  }
+  return has_dropped;
+}
+
 bool CacheFile::matches_checksum(int64_t block, uint32_t crc) const {
   std::vector<std::byte> bytes(static_cast<size_t>(block_size(block)));
   file_.read_at(block_begin(block), bytes);

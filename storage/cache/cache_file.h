@@ -52,6 +52,9 @@ class CacheFile {
   // Whether these bytes of the object are there. They stay, for who has the file open.
   bool holds(int64_t offset, int64_t num_bytes) const;
   bool holds_block(int64_t block) const;
+  // Compares the blocks of these bytes with their checksums, and forgets those that do not match:
+  // they are fetched anew. True: there was one.
+  bool drop_damaged(int64_t offset, int64_t num_bytes) const;
   // Reads bytes that are there.
   void read(int64_t offset, std::span<std::byte> out) const { file_.read_at(offset, out); }
 

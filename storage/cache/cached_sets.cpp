@@ -175,7 +175,7 @@ bool is_set_in_use(const fs::path& set_file) {
 CacheOptions cache_options_of_environment() {
   CacheOptions options;
   const std::string_view folder = variable("FFKIT_CACHE");
-  if (folder == "off") return options;
+  if (folder == "off" || folder == "none" || folder == "0") return options;
   if (const std::string_view bytes = variable("FFKIT_CACHE_BYTES"); !bytes.empty()) {
     options.max_bytes = parse_cache_bytes(bytes);
   }
@@ -183,10 +183,14 @@ CacheOptions cache_options_of_environment() {
     options.folder = folder;
     return options;
   }
-  const std::string_view temporary = variable("TMPDIR");
-  options.folder = std::filesystem::path(temporary.empty() ? "/tmp" : temporary) /
-                   fmt::format("ffkit-cache-{}", ::getuid());
+  options.folder = default_cache_folder();
   return options;
+}
+
+fs::path default_cache_folder() {
+  const std::string_view temporary = variable("TMPDIR");
+  return fs::path(temporary.empty() ? "/tmp" : temporary) /
+         fmt::format("ffkit-cache-{}", ::getuid());
 }
 
 SetInUse::SetInUse(const fs::path& folder, const std::string& address)

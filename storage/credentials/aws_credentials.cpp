@@ -29,8 +29,12 @@ class ProfileChain {
     if (section == nullptr) {
       refuse_profile(profile, "is not in " + profiles_.files(), "check its name");
     }
+    const bool is_source = !seen_.empty();
     const bool is_again = !seen_.insert(profile).second;
-    if (!value_of(*section, "role_arn").empty() && !is_again) return of_role(profile, *section);
+    // As botocore has it: a source's own keys go before its role.
+    const bool has_keys = of_keys(profile, *section).has_value();
+    const bool takes_role = !value_of(*section, "role_arn").empty() && !(is_source && has_keys);
+    if (takes_role && !is_again) return of_role(profile, *section);
     if (!value_of(*section, "sso_account_id").empty() ||
         !value_of(*section, "sso_session").empty()) {
       return sso_credentials(surroundings_, profiles_, profile);
@@ -138,21 +142,40 @@ std::optional<AwsCredentials> environment_credentials(const Surroundings& surrou
         "the environment has AWS_ACCESS_KEY_ID, but no AWS_SECRET_ACCESS_KEY",
         {.subject = ErrorSubject::argument, .name = {}, .remedy = "set both of them or neither"});
   }
-  return AwsCredentials{std::move(keys), std::nullopt, "the environment"};
+  return AwsCredentials{std::move(keys), std::nullopt, surroundings.giver};
 }
 
 std::optional<AwsCredentials> web_identity_credentials(const Surroundings& surroundings,
                                                        const AwsProfiles& profiles,
                                                        Looked& looked) {
-  const std::string file = surroundings.variable("AWS_WEB_IDENTITY_TOKEN_FILE");
-  const Role role{surroundings.variable("AWS_ROLE_ARN"),
-                  surroundings.variable("AWS_ROLE_SESSION_NAME"), "", ""};
-  if (file.empty() || role.arn.empty()) {
-    looked.emplace_back(file.empty() ? "no AWS_WEB_IDENTITY_TOKEN_FILE"
-                                     : "AWS_WEB_IDENTITY_TOKEN_FILE, but no AWS_ROLE_ARN");
+  // The environment first, and then the profile, value by value.
+  const IniSection* section = profiles.find(profiles.chosen());
+  const auto value = [&](const char* variable, const char* name) {
+    std::string found = surroundings.variable(variable);
+    if (found.empty() && section != nullptr) found = value_of(*section, name);
+    return found;
+  };
+  const std::string file = value("AWS_WEB_IDENTITY_TOKEN_FILE", "web_identity_token_file");
+  const Role role{value("AWS_ROLE_ARN", "role_arn"),
+                  value("AWS_ROLE_SESSION_NAME", "role_session_name"), "", ""};
+  if (file.empty()) {
+    looked.emplace_back("no AWS_WEB_IDENTITY_TOKEN_FILE");
     return std::nullopt;
   }
+  if (role.arn.empty()) {
+    throw Error(ErrorCode::invalid_argument,
+                "there is a file of a web identity's token, but no AWS_ROLE_ARN",
+                {.path = file, .subject = ErrorSubject::argument, .remedy = "set AWS_ROLE_ARN"});
+  }
   return assume_role_by_web_identity(surroundings, profiles, role, file);
+}
+
+// Whether the profile takes on a role by other keys. That goes before a web identity, so that a pod
+// with one can be somebody else by AWS_PROFILE.
+bool has_role_by_keys(const AwsProfiles& profiles) {
+  const IniSection* section = profiles.find(profiles.chosen());
+  return section != nullptr && !value_of(*section, "role_arn").empty() &&
+         value_of(*section, "web_identity_token_file").empty();
 }
 
 std::optional<AwsCredentials> profile_credentials(const Surroundings& surroundings,
@@ -174,8 +197,10 @@ AwsCredentials find_aws_credentials(const Surroundings& surroundings) {
   Looked looked;
   if (auto found = environment_credentials(surroundings, looked)) return std::move(*found);
   const AwsProfiles profiles(surroundings);
-  if (auto found = web_identity_credentials(surroundings, profiles, looked)) {
-    return std::move(*found);
+  if (!has_role_by_keys(profiles)) {
+    if (auto found = web_identity_credentials(surroundings, profiles, looked)) {
+      return std::move(*found);
+    }
   }
   if (auto found = profile_credentials(surroundings, profiles, profiles.chosen(), looked)) {
     return std::move(*found);

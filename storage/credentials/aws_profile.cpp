@@ -9,13 +9,6 @@
 namespace ffkit {
 namespace {
 
-std::string_view without_spaces(std::string_view text) {
-  const std::string_view spaces = " \t\r\f\v";
-  const size_t begin = std::min(text.find_first_not_of(spaces), text.size());
-  text.remove_prefix(begin);
-  return text.substr(0, text.find_last_not_of(spaces) + 1);
-}
-
 // A comment begins a line, or stands behind a space.
 std::string_view without_comment(std::string_view line) {
   for (size_t i = 0; i < line.size(); ++i) {
@@ -63,18 +56,18 @@ IniFile parse_ini(std::string_view text) {
   while (!text.empty()) {
     const std::string_view whole = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(whole.size() + 1, text.size()));
-    const std::string_view line = without_spaces(without_comment(whole));
+    const std::string_view line = trimmed(without_comment(whole));
     if (line.empty()) continue;
     if (line.starts_with('[')) {
       const std::string_view name = line.substr(1, line.find(']') - 1);
-      section = &file[unquoted(one_space_between(without_spaces(name)))];
+      section = &file[unquoted(one_space_between(trimmed(name)))];
       parent.clear();
       continue;
     }
-    const size_t equals = line.find('=');
+    const size_t equals = line.find_first_of("=:");
     if (section == nullptr || equals == std::string_view::npos) continue;
-    const std::string name(without_spaces(line.substr(0, equals)));
-    const std::string value(without_spaces(line.substr(equals + 1)));
+    const std::string name = in_lower_case(trimmed(line.substr(0, equals)));
+    const std::string value(trimmed(line.substr(equals + 1)));
     const bool is_indented = whole.front() == ' ' || whole.front() == '\t';
     if (is_indented && !parent.empty()) {
       section->insert_or_assign(std::string(parent).append(".").append(name), value);
@@ -127,11 +120,36 @@ std::string value_of(const IniSection& section, std::string_view name) {
 }
 
 std::string configured_region(const Surroundings& surroundings, const AwsProfiles& profiles) {
+  std::string region;
   for (const char* name : {"AWS_REGION", "AWS_DEFAULT_REGION"}) {
-    if (std::string region = surroundings.variable(name); !region.empty()) return region;
+    if (region.empty()) region = surroundings.variable(name);
   }
   const IniSection* profile = profiles.find(profiles.chosen());
-  return profile == nullptr ? std::string() : value_of(*profile, "region");
+  if (region.empty() && profile != nullptr) region = value_of(*profile, "region");
+  const bool is_name = std::ranges::all_of(region, [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-';
+  });
+  if (!is_name) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("the region '{}' is no name of one", printable(region)),
+                {.subject = ErrorSubject::argument,
+                 .remedy = "check AWS_REGION, AWS_DEFAULT_REGION and the profile's region"});
+  }
+  return region;
+}
+
+bool is_configured(const Surroundings& surroundings, const AwsProfiles& profiles,
+                   const std::string& variable, const std::string& member) {
+  if (!surroundings.variable(variable).empty()) return surroundings.is_on(variable);
+  const IniSection* profile = profiles.find(profiles.chosen());
+  return profile != nullptr && value_of(*profile, member) == "true";
+}
+
+std::string configured_ca_file(const Surroundings& surroundings, const AwsProfiles& profiles) {
+  if (std::string own = surroundings.variable("ca_bundle"); !own.empty()) return own;
+  const IniSection* profile = profiles.find(profiles.chosen());
+  if (profile == nullptr || !surroundings.variable("AWS_CA_BUNDLE").empty()) return {};
+  return value_of(*profile, "ca_bundle");
 }
 
 std::string configured_endpoint(const Surroundings& surroundings, const AwsProfiles& profiles,
@@ -143,15 +161,21 @@ std::string configured_endpoint(const Surroundings& surroundings, const AwsProfi
   const IniSection* profile = profiles.find(profiles.chosen());
   if (profile == nullptr) return {};
   if (const IniSection* services = profiles.services(value_of(*profile, "services"))) {
-    std::string member = service;
-    std::ranges::transform(member, member.begin(), lower_letter);
+    const std::string member = in_lower_case(service);
     if (std::string url = value_of(*services, member + ".endpoint_url"); !url.empty()) return url;
   }
   return value_of(*profile, "endpoint_url");
 }
 
 std::string aws_domain(std::string_view region) {
-  return region.starts_with("cn-") ? "amazonaws.com.cn" : "amazonaws.com";
+  // botocore/data/partitions.json
+  constexpr std::pair<std::string_view, const char*> kDomains[] = {
+      {"cn-", "amazonaws.com.cn"},    {"us-iso-", "c2s.ic.gov"},      {"us-isob-", "sc2s.sgov.gov"},
+      {"us-isof-", "csp.hci.ic.gov"}, {"eu-isoe-", "cloud.adc-e.uk"}, {"eusc-", "amazonaws.eu"}};
+  for (const auto& [start, domain] : kDomains) {
+    if (region.starts_with(start)) return domain;
+  }
+  return "amazonaws.com";
 }
 
 }  // namespace ffkit

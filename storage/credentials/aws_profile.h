@@ -50,7 +50,8 @@ class AwsProfiles {
 // The value of `name`; empty without it.
 std::string value_of(const IniSection& section, std::string_view name);
 
-// The region that environment or profile name; empty where none does.
+// The region that environment or profile name; empty where none does. Throws
+// Error(invalid_argument) for what is no name of one.
 std::string configured_region(const Surroundings& surroundings, const AwsProfiles& profiles);
 
 // The endpoint of a service that is not AWS's own: AWS_ENDPOINT_URL_S3 for "S3", AWS_ENDPOINT_URL,
@@ -58,7 +59,15 @@ std::string configured_region(const Surroundings& surroundings, const AwsProfile
 std::string configured_endpoint(const Surroundings& surroundings, const AwsProfiles& profiles,
                                 const std::string& service);
 
-// "amazonaws.com", or what China's regions have.
+// Whether the variable, or else the profile's member, says yes.
+bool is_configured(const Surroundings& surroundings, const AwsProfiles& profiles,
+                   const std::string& variable, const std::string& member);
+
+// The option ca_bundle, or the profile's; empty without one, and if AWS_CA_BUNDLE is set, which
+// counts for every store (http/curl_library.h).
+std::string configured_ca_file(const Surroundings& surroundings, const AwsProfiles& profiles);
+
+// "amazonaws.com", or what the regions of China, of governments and of Europe's own cloud have.
 std::string aws_domain(std::string_view region);
 
 }  // namespace ffkit

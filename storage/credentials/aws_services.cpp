@@ -26,7 +26,9 @@ std::string sts_url(const Surroundings& surroundings, const AwsProfiles& profile
   const std::string own = configured_endpoint(surroundings, profiles, "STS");
   if (!own.empty()) return parse_url(own, "the endpoint").text();
   if (region.empty()) return "https://sts.amazonaws.com/";
-  return fmt::format("https://sts.{}.{}/", region, aws_domain(region));
+  const bool is_fips =
+      is_configured(surroundings, profiles, "AWS_USE_FIPS_ENDPOINT", "use_fips_endpoint");
+  return fmt::format("https://sts{}.{}.{}/", is_fips ? "-fips" : "", region, aws_domain(region));
 }
 
 Form form_of_role(const Role& role, const char* action) {
@@ -136,8 +138,9 @@ std::string renewed_token(const Surroundings& surroundings, const AwsProfiles& p
       service_url(surroundings, profiles, "SSO_OIDC",
                   fmt::format("oidc.{}.{}", place.region, aws_domain(place.region))) +
       "/token";
-  const HttpResponse response = ask(surroundings, "POST", url, {"Content-Type: application/json"},
-                                    body.dump(), kSsoLimitS, Patience::thrice);
+  const HttpResponse response =
+      ask(surroundings, "POST", url, {"Content-Type: application/json"}, body.dump(), kSsoLimitS,
+          Patience::thrice, configured_ca_file(surroundings, profiles));
   const JsonAnswer answer(response.body);
   std::string token = answer.text("accessToken");
   if (response.status != 200 || token.empty()) {
@@ -203,6 +206,7 @@ AwsCredentials assume_role(const Surroundings& surroundings, const AwsProfiles& 
     request.headers = {"Content-Type: application/x-www-form-urlencoded"};
     request.body = std::as_bytes(std::span(body));
     request.time_limit_s = kStsLimitS;
+    request.ca_file = configured_ca_file(surroundings, profiles);
     sign(request, keys, {region.empty() ? "us-east-1" : region, "sts"}, surroundings.now(),
          Payload::hashed);
     return request;
@@ -228,7 +232,7 @@ AwsCredentials assume_role_by_web_identity(const Surroundings& surroundings,
       ask(surroundings, "POST",
           sts_url(surroundings, profiles, configured_region(surroundings, profiles)),
           {"Content-Type: application/x-www-form-urlencoded"}, form_of(form), kStsLimitS,
-          Patience::thrice);
+          Patience::thrice, configured_ca_file(surroundings, profiles));
   return credentials_of(response, role, action);
 }
 
@@ -264,8 +268,9 @@ AwsCredentials sso_credentials(const Surroundings& surroundings, const AwsProfil
       service_url(surroundings, profiles, "SSO",
                   fmt::format("portal.sso.{}.{}", place.region, aws_domain(place.region))),
       percent_encoded(role), percent_encoded(account));
-  const HttpResponse response = ask(surroundings, "GET", url, {"x-amz-sso_bearer_token: " + token},
-                                    "", kSsoLimitS, Patience::thrice);
+  const HttpResponse response =
+      ask(surroundings, "GET", url, {"x-amz-sso_bearer_token: " + token}, "", kSsoLimitS,
+          Patience::thrice, configured_ca_file(surroundings, profiles));
   if (response.status == 401) refuse_sso(profile, "has a token that is no longer accepted");
   const JsonAnswer answer(response.body);
   AwsCredentials found{

@@ -40,6 +40,11 @@ std::filesystem::path home_folder() {
   return "/";
 }
 
+std::string without_line_breaks(std::string_view text) {
+  const size_t last = text.find_last_not_of("\r\n");
+  return std::string(text.substr(0, last == std::string_view::npos ? 0 : last + 1));
+}
+
 std::string output_of(const std::string& command) {
   FILE* pipe = popen(command.c_str(), "re");
   if (pipe == nullptr) {
@@ -77,8 +82,7 @@ bool take_letter(std::string_view& rest, char letter) {
 }  // namespace
 
 bool Surroundings::is_on(const std::string& name) const {
-  std::string value = variable(name);
-  std::ranges::transform(value, value.begin(), lower_letter);
+  const std::string value = in_lower_case(variable(name));
   return value == "1" || value == "yes" || value == "true" || value == "on";
 }
 
@@ -86,7 +90,8 @@ Surroundings process_surroundings() {
   return {.variable =
               [](const std::string& name) {
                 const char* value = std::getenv(name.c_str());
-                return std::string(value == nullptr ? "" : value);
+                // A value that was read from a file may have the file's line break.
+                return without_line_breaks(value == nullptr ? "" : value);
               },
           .home = home_folder(),
           .client = [] { return process_http_client(); },
@@ -120,7 +125,8 @@ HttpResponse ask_patiently(const Surroundings& surroundings,
 
 HttpResponse ask(const Surroundings& surroundings, const std::string& method,
                  const std::string& url, const std::vector<std::string>& headers,
-                 const std::string& body, double time_limit_s, Patience patience) {
+                 const std::string& body, double time_limit_s, Patience patience,
+                 const std::string& ca_file) {
   const auto make = [&] {
     HttpRequest request;
     request.method = method;
@@ -130,6 +136,7 @@ HttpResponse ask(const Surroundings& surroundings, const std::string& method,
     request.max_body_bytes = 1 << 20;
     request.stall_limit_s = time_limit_s;
     request.time_limit_s = time_limit_s;
+    request.ca_file = ca_file;
     return request;
   };
   return patience == Patience::once ? surroundings.client()->fetch(make())

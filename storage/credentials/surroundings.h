@@ -28,6 +28,9 @@ struct Surroundings {
   // What a command of the shell prints. Throws Error(invalid_argument) when it fails.
   std::function<std::string(const std::string& command)> run;
   std::function<void(std::chrono::milliseconds)> wait;
+  // Who gives the variables with keys, for messages.
+  std::string giver = "the environment";
+  int mark = 0;  // of addresses that these are for (storage_options.h)
 
   // Whether a variable is set to a word that means yes: 1, yes, true, on.
   bool is_on(const std::string& name) const;
@@ -35,6 +38,10 @@ struct Surroundings {
 
 // Those of this process.
 Surroundings process_surroundings();
+// The same with the options of a mark before the variables of the environment. An option that no
+// variable has is a variable in lower case. Throws Error(invalid_argument) for a mark that there is
+// not.
+Surroundings surroundings_of_mark(int mark);
 
 // A text file as it is; nothing where it is not there. Throws Error(io) for one that cannot be
 // read, Error(unsupported) for one of more than 4 MiB.
@@ -50,7 +57,8 @@ enum class Patience : uint8_t { once, thrice };
 // A small request of a service of credentials, each attempt of which waits `time_limit_s` at most.
 HttpResponse ask(const Surroundings& surroundings, const std::string& method,
                  const std::string& url, const std::vector<std::string>& headers,
-                 const std::string& body, double time_limit_s, Patience patience);
+                 const std::string& body, double time_limit_s, Patience patience,
+                 const std::string& ca_file = {});
 
 // Answers of such services in JSON; never throws.
 class JsonAnswer {

@@ -39,6 +39,14 @@ class SignalsBlocked {
 
 thread_local bool is_reactor_thread = false;
 
+// What would add a header of its own.
+const std::string* header_with_line_break(const HttpRequest& request) {
+  const auto found = std::ranges::find_if(request.headers, [](const std::string& header) {
+    return header.find_first_of("\r\n") != std::string::npos;
+  });
+  return found == request.headers.end() ? nullptr : &*found;
+}
+
 HttpResponse failed_response(const std::string& failure) {
   HttpResponse response;
   response.failure = failure;
@@ -177,9 +185,16 @@ void CurlReactor::arrive(Waiting waiting) {
 
 void CurlReactor::start(Waiting waiting, const std::string& host) {
   std::unique_ptr<CurlTransfer> transfer;
-  if (idle_.empty()) {
+  const std::string& own_ca_file = waiting.request.ca_file;
+  if (const std::string* broken = header_with_line_break(waiting.request)) {
+    waiting.done(failed_response("the header '" + broken->substr(0, broken->find(':')) +
+                                 "' of the request has a line break"));
+    return;
+  }
+  if (idle_.empty() || !own_ca_file.empty()) {
     try {
-      transfer = std::make_unique<CurlTransfer>(curl_, share_, options_.ca_file);
+      transfer = std::make_unique<CurlTransfer>(
+          curl_, share_, own_ca_file.empty() ? options_.ca_file : own_ca_file);
     } catch (const std::exception& error) {
       waiting.done(failed_response(error.what()));
       return;
@@ -299,7 +314,8 @@ std::unique_ptr<CurlTransfer> CurlReactor::take_out(CurlTransfer* transfer) {
 void CurlReactor::tell(std::unique_ptr<CurlTransfer> transfer, HttpResponse response) {
   const HttpClient::Done done = transfer->release();
   const std::string host = transfer->host;
-  if (idle_.size() < kMaxIdleHandles) idle_.push_back(std::move(transfer));
+  const bool may_be_kept = transfer->ca_file() == options_.ca_file;
+  if (may_be_kept && idle_.size() < kMaxIdleHandles) idle_.push_back(std::move(transfer));
   if (const auto found = hosts_.find(host); found != hosts_.end()) {
     --found->second.num_active;
     if (!found->second.waiting.empty()) {

@@ -11,6 +11,7 @@
 #include <ffkit/base/version.h>
 
 #include "base/make_error.h"
+#include "base/printable.h"
 
 namespace ffkit {
 namespace {
@@ -42,20 +43,6 @@ bool is_cut_by(CURLcode code) {
     default:
       return false;
   }
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') text.remove_suffix(1);
-  while (!text.empty() && static_cast<unsigned char>(text.front()) <= ' ') text.remove_prefix(1);
-  return text;
-}
-
-std::string in_lower_case(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
 }
 
 bool has_header(const std::vector<std::string>& headers, std::string_view name) {

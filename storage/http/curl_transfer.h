@@ -30,6 +30,7 @@ class CurlTransfer {
   // Readies the handle for a request.
   void begin(HttpRequest request, HttpClient::Done done);
   uint64_t ticket() const { return request_.ticket; }
+  const std::string& ca_file() const { return ca_file_; }
   // When the request is to be broken off unless a byte comes before; and the reason, when that was
   // before `now`.
   Clock::time_point deadline() const;

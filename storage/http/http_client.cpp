@@ -4,8 +4,10 @@
 
 #include <atomic>
 #include <charconv>
+#include <chrono>
 #include <cstdlib>
 #include <future>
+#include <thread>
 #include <utility>
 
 #include "base/make_error.h"
@@ -68,14 +70,35 @@ struct ProcessClient {
 // parent's, and requests may be running until the process exits.
 std::atomic<const ProcessClient*> process_client{nullptr};
 
-// TLS must not be in use when the library's own handlers take it down: they were registered before
-// this one, and so are called after it.
-void stop_process_client() {
-  const ProcessClient* existing = process_client.load();
-  if (existing != nullptr) existing->client->stop();
-}
+// What is being made, of the process that `process` says: a child of fork() begins anew, whatever
+// its parent's threads were doing.
+struct Making {
+  std::atomic<pid_t> process{0};
+  std::atomic<int> number{0};
+  std::atomic<bool> is_ending{false};
+};
+Making making;
+// A command that prints credentials may hang.
+constexpr auto kLongestEnd = std::chrono::seconds(2);
 
 }  // namespace
+
+void end_process_requests() {
+  const ProcessClient* existing = process_client.load();
+  if (existing == nullptr || existing->process != ::getpid()) return;
+  making.process = ::getpid();
+  making.is_ending = true;
+  existing->client->stop();  // so that those who wait for an answer get none
+  const auto end = std::chrono::steady_clock::now() + kLongestEnd;
+  while (making.process == ::getpid() && making.number > 0 &&
+         std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+bool is_process_ending() {
+  return making.is_ending && making.process == ::getpid();
+}
 
 std::string_view HttpResponse::header(std::string_view name) const {
   for (const auto& [key, value] : headers) {
@@ -90,6 +113,19 @@ std::optional<int64_t> HttpResponse::number(std::string_view name) const {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size() || number < 0) return std::nullopt;
   return number;
+}
+
+MakingRequest::MakingRequest() : process_(::getpid()) {
+  if (making.process.exchange(process_) != process_) {
+    making.number = 0;
+    making.is_ending = false;
+  }
+  ++making.number;
+  is_allowed_ = !making.is_ending;
+}
+
+MakingRequest::~MakingRequest() {
+  if (making.process == process_ && process_ == ::getpid()) --making.number;
 }
 
 uint64_t new_http_ticket() {
@@ -120,7 +156,9 @@ std::shared_ptr<HttpClient> process_http_client() {
       ca_bundle(has_ca ? version->cainfo : nullptr, has_ca ? version->capath : nullptr);
   auto* made = new ProcessClient{
       ::getpid(), std::make_shared<CurlClient>(curl, CurlClientOptions{.ca_file = ca_file})};
-  static const int kRegistered = std::atexit(stop_process_client);
+  // TLS must not be in use when the library's own handlers take it down: they were registered
+  // before this one, and so are called after it.
+  static const int kRegistered = std::atexit(end_process_requests);
   static_cast<void>(kRegistered);
   do {
     if (existing != nullptr && existing->process == made->process) {

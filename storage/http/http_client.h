@@ -33,6 +33,9 @@ struct HttpRequest {
   // Over a new connection, and never twice: libcurl sends a request again, which nobody is told,
   // where a kept connection ended before its answer came.
   bool is_sent_once = false;
+  std::string ca_file = {};  // of certificates; empty: the client's
+  // Called by a Requester once all headers are there: a signature that includes Range.
+  std::function<void(HttpRequest&)> sign = {};
 };
 
 // A ticket that no other request of this process has.
@@ -75,6 +78,26 @@ class HttpClient {
 // Whether the caller is a `done`, or something else in a client's thread, and must not wait for
 // another request.
 bool is_http_client_thread();
+
+// Held while a request is made. Signing uses OpenSSL, which is taken down when the process ends:
+// that end waits for what is being made, and nothing is allowed from then on.
+class MakingRequest {
+ public:
+  MakingRequest();
+  ~MakingRequest();
+  MakingRequest(const MakingRequest&) = delete;
+  MakingRequest& operator=(const MakingRequest&) = delete;
+
+  bool is_allowed() const { return is_allowed_; }
+
+ private:
+  bool is_allowed_ = true;
+  int process_ = 0;  // of which it is counted; 0: of none
+};
+
+// Ends what is running as failures; nothing is sent from then on. For the end of the process.
+void end_process_requests();
+bool is_process_ending();
 
 // The client of this process; a child of fork() has one of its own. When the process exits, it ends
 // what is running as failures. Throws Error(unsupported) with what to install where there is no

@@ -41,6 +41,7 @@ bool is_one_of(std::string_view code, std::initializer_list<std::string_view> co
 }
 
 std::string keys_of(const AskedOf& asked) {
+  if (asked.variables == "AZURE") return "AZURE_STORAGE_KEY or the SAS, and this machine's clock";
   return fmt::format("{0}_ACCESS_KEY_ID and {0}_SECRET_ACCESS_KEY", asked.variables);
 }
 
@@ -49,6 +50,7 @@ std::string keys_of(const AskedOf& asked) {
 Refusal refusal_of(const HttpResponse& response) {
   Refusal refusal;
   refusal.region = response.header("x-amz-bucket-region");
+  refusal.code = response.header("x-ms-error-code");
   if (response.body.empty()) return refusal;
   try {
     const XmlElement root = parse_xml(response.body);
@@ -60,6 +62,10 @@ Refusal refusal_of(const HttpResponse& response) {
     // A page of something between here and the store: its status has to do.
   }
   return refusal;
+}
+
+bool is_without_bucket(const Refusal& refusal) {
+  return is_one_of(refusal.code, {"NoSuchBucket", "ContainerNotFound", "ContainerBeingDeleted"});
 }
 
 bool has_expired(const HttpResponse& response, const Refusal& refusal) {
@@ -89,6 +95,32 @@ ListPage parse_list_page(std::string_view xml) {
       throw Error(ErrorCode::corrupt, "the listing goes on, but has no token for it");
     }
   }
+  return page;
+}
+
+ListPage parse_blob_page(std::string_view xml) {
+  const XmlElement root = parse_xml(xml);
+  const XmlElement* blobs = root.find("Blobs");
+  if (root.name != "EnumerationResults" || blobs == nullptr) {
+    throw error_of(ErrorCode::corrupt, "the answer is <{}>, and no listing", shortened(root.name));
+  }
+  ListPage page;
+  for (const XmlElement& child : blobs->children) {
+    const std::string name(child.text_of("Name"));
+    if (child.name == "BlobPrefix") page.prefixes.push_back(name);
+    if (child.name != "Blob") continue;
+    const XmlElement* found = child.find("Properties");
+    const XmlElement& properties = found == nullptr ? child : *found;
+    // Accounts with folders have them as blobs, too.
+    if (properties.text_of("ResourceType") == "directory") continue;
+    // Without the quotes that a header has.
+    std::string version(properties.text_of("Etag"));
+    if (!version.empty() && !version.ends_with('"')) version = fmt::format("\"{}\"", version);
+    const std::string_view size = properties.text_of("Content-Length");
+    page.keys.push_back(
+        {name, version.empty() && size.empty() ? 0 : size_in(size), std::move(version)});
+  }
+  page.next = root.text_of("NextMarker");
   return page;
 }
 
@@ -133,26 +165,40 @@ std::string parse_upload_id(std::string_view xml) {
 
 Failure failure_of(const HttpResponse& response, const AskedOf& asked) {
   const Refusal refusal = refusal_of(response);
-  std::string reason = refusal.code.empty()
-                           ? fmt::format("status {}", response.status)
-                           : fmt::format("{}: {}", refusal.code, shortened(refusal.message));
+  std::string reason = refusal.code.empty() ? fmt::format("status {}", response.status)
+                                            : fmt::format("{}{}{}", refusal.code,
+                                                          refusal.message.empty() ? "" : ": ",
+                                                          shortened(refusal.message));
   const int status = response.status;
   const std::string& code = refusal.code;
   if (status == 0) {
     return {ErrorCode::io, fmt::format("{} gave no answer: {}", asked.host, response.failure),
             "check the network, and the endpoint if one is set"};
   }
-  if (code == "NoSuchBucket") {
-    return {ErrorCode::not_found,
-            fmt::format("there is no bucket '{}' at {}", asked.bucket, asked.host),
-            "check its name, and the endpoint if one is set"};
+  if (is_without_bucket(refusal)) {
+    return {
+        ErrorCode::not_found,
+        fmt::format("there is no {} '{}' at {}",
+                    asked.variables == "AZURE" ? "container" : "bucket", asked.bucket, asked.host),
+        "check its name, and the endpoint if one is set"};
   }
   if (status == 404) return {ErrorCode::not_found, "it is not there", "check its name"};
+  if (is_one_of(code, {"InvalidObjectState", "BlobArchived", "BlobBeingRehydrated"})) {
+    return {ErrorCode::invalid_argument, fmt::format("it is in an archive ({})", reason),
+            "restore it, or move it to a storage class that can be read at once"};
+  }
+  if (code == "SecondLevelDomainForbidden") {
+    return {ErrorCode::invalid_argument,
+            fmt::format("{} wants the bucket's name in its host's ({})", asked.host, reason),
+            "set addressing_style = virtual in the section s3 of the profile"};
+  }
   if (code == "RequestTimeTooSkewed") {
     return {ErrorCode::invalid_argument, "this machine's clock is wrong (" + reason + ")",
             "set the clock"};
   }
-  if (is_one_of(code, {"SignatureDoesNotMatch", "InvalidAccessKeyId"})) {
+  const bool is_signed = !asked.whose.empty();
+  if (is_signed &&
+      is_one_of(code, {"SignatureDoesNotMatch", "InvalidAccessKeyId", "AuthenticationFailed"})) {
     return {ErrorCode::invalid_argument,
             fmt::format("the keys of {} are wrong ({})", asked.whose, reason),
             "check " + keys_of(asked)};
@@ -162,7 +208,7 @@ Failure failure_of(const HttpResponse& response, const AskedOf& asked) {
             fmt::format("the credentials of {} have ended ({})", asked.whose, reason),
             "get new ones"};
   }
-  if (status == 403 && asked.whose.empty()) {
+  if (status == 403 && !is_signed) {
     return {ErrorCode::invalid_argument,
             fmt::format("access is denied to requests that are not signed ({})", reason),
             fmt::format("give credentials, and set {}_NO_SIGN_REQUEST no longer", asked.variables)};
@@ -172,6 +218,12 @@ Failure failure_of(const HttpResponse& response, const AskedOf& asked) {
             fmt::format("access is denied to the credentials of {} ({})", asked.whose, reason),
             fmt::format("check what they may do; for a public bucket set {}_NO_SIGN_REQUEST=YES",
                         asked.variables)};
+  }
+  const std::string_view location = response.header("location");
+  if (begins_without_case(location, "https://") && refusal.region.empty() && !asked.is_https) {
+    return {ErrorCode::invalid_argument,
+            fmt::format("{} leads on to {}", asked.host, shown_url(location)),
+            "set the endpoint to an address of https"};
   }
   if (status == 301 || status == 307 || code == "AuthorizationHeaderMalformed") {
     return {ErrorCode::invalid_argument,

@@ -23,6 +23,9 @@ Refusal refusal_of(const HttpResponse& response);
 // Whether the credentials have ended, so that others may do.
 bool has_expired(const HttpResponse& response, const Refusal& refusal);
 
+// Whether there is no such bucket, or container.
+bool is_without_bucket(const Refusal& refusal);
+
 struct ListedKey {
   std::string key;
   int64_t num_bytes = 0;
@@ -35,6 +38,8 @@ struct ListPage {
 };
 // Of ListObjectsV2. Throws Error(corrupt) for what is none.
 ListPage parse_list_page(std::string_view xml);
+// Of Azure's List Blobs, likewise. A blob that is not finished has neither length nor version.
+ListPage parse_blob_page(std::string_view xml);
 
 struct ListedUpload {
   std::string key;
@@ -60,12 +65,13 @@ struct Failure {
   std::string remedy;
 };
 // `whose`: of whom the credentials are, empty for requests that are not signed; `bucket` and `host`
-// are what was asked; `variables` begins the names of the environment: "AWS" or "GS".
+// are what was asked; `variables` begins the names of the environment: "AWS", "GS" or "AZURE".
 struct AskedOf {
   std::string whose;
   std::string bucket;
   std::string host;
   std::string variables = "AWS";
+  bool is_https = true;  // of the endpoint
 };
 Failure failure_of(const HttpResponse& response, const AskedOf& asked);
 

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "addresses/place.h"
 #include "addresses/url.h"
 
 namespace ffkit {
@@ -11,13 +12,14 @@ namespace {
 
 // What a store says when it wants the same request once more.
 bool is_passing(const Refusal& refusal) {
-  return refusal.code == "RequestTimeout" || refusal.code == "OperationAborted" ||
-         refusal.code == "ConditionalRequestConflict" || refusal.code == "InternalError" ||
-         refusal.code == "SlowDown";
+  return is_passing_code(refusal.code) || refusal.code == "OperationAborted" ||
+         refusal.code == "ConditionalRequestConflict";
 }
 
 std::string bucket_address(const S3Settings& settings) {
-  return fmt::format("{}://{}/", settings.scheme, settings.bucket);
+  return with_mark(fmt::format("{}://{}{}{}/", settings.scheme, settings.account,
+                               settings.account.empty() ? "" : "/", settings.bucket),
+                   settings.mark);
 }
 
 }  // namespace
@@ -47,6 +49,7 @@ HttpRequest S3Requests::make(State& state, const S3Call& call, Attempts& attempt
   for (const std::string& header : state.settings.headers) request.headers.push_back(header);
   request.body = call.body;
   request.max_body_bytes = call.max_body_bytes;
+  request.ca_file = state.settings.ca_file;
   request.stall_limit_s = call.stall_limit_s;
   request.is_sent_once = call.is_sent_once;
   Authorizer::Used used;
@@ -122,7 +125,7 @@ void S3Requests::send(const S3Call& call, Requester::Done done) {
 }
 
 void S3Requests::read_range(const std::string& key, int64_t offset, std::span<std::byte> into,
-                            const std::string& version, std::shared_ptr<std::string> found,
+                            const ObjectFacts& known, std::shared_ptr<std::string> found,
                             Requester::RangeDone done) {
   const auto attempts = std::make_shared<Attempts>();
   const std::string address = address_of(key);
@@ -132,7 +135,7 @@ void S3Requests::read_range(const std::string& key, int64_t offset, std::span<st
   range.address = address;
   range.offset = offset;
   range.into = into;
-  range.version = version;
+  range.known = known;
   range.found_version = std::move(found);
   requester_->read_range(
       range, [state = state_, call, attempts](int) { return make(*state, call, *attempts); },
@@ -159,7 +162,8 @@ Failure S3Requests::failure_in(const State& state, const HttpResponse& response)
   return failure_of(response, {.whose = state.settings.authorizer->whose(),
                                .bucket = state.settings.bucket,
                                .host = url.host,
-                               .variables = state.settings.variables});
+                               .variables = state.settings.variables,
+                               .is_https = url.is_https});
 }
 
 Error S3Requests::failure(const HttpResponse& response, const std::string& key,

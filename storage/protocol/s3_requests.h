@@ -40,7 +40,7 @@ class S3Requests {
   void send(const S3Call& call, Requester::Done done);
   // Bytes of an object, as Requester::read_range(). Errors are those of failure().
   void read_range(const std::string& key, int64_t offset, std::span<std::byte> into,
-                  const std::string& version, std::shared_ptr<std::string> found,
+                  const ObjectFacts& known, std::shared_ptr<std::string> found,
                   Requester::RangeDone done);
 
   // The error of an answer that is no success.

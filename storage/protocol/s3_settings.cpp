@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "addresses/url.h"
+#include "base/make_error.h"
 #include "credentials/aws_profile.h"
 #include "signing/signature.h"
 
@@ -94,6 +95,13 @@ bool is_host_label(const std::string& bucket) {
          });
 }
 
+constexpr std::pair<const char*, const char*> kObjectHeaders[] = {
+    {"server_side_encryption", "x-amz-server-side-encryption"},
+    {"sse_kms_key_id", "x-amz-server-side-encryption-aws-kms-key-id"},
+    {"storage_class", "x-amz-storage-class"},
+    {"acl", "x-amz-acl"},
+    {"tagging", "x-amz-tagging"}};
+
 std::string without_slash(std::string url) {
   while (url.ends_with('/')) url.pop_back();
   return url;
@@ -122,6 +130,7 @@ S3Settings s3_settings(const std::string& bucket, const Surroundings& surroundin
   const AwsProfiles profiles(surroundings);
   S3Settings settings;
   settings.bucket = bucket;
+  settings.mark = surroundings.mark;
   settings.region = configured_region(surroundings, profiles);
   const std::string endpoint = configured_endpoint(surroundings, profiles, "S3");
   if (!endpoint.empty()) {
@@ -129,17 +138,56 @@ S3Settings s3_settings(const std::string& bucket, const Surroundings& surroundin
     if (settings.region.empty()) settings.region = "us-east-1";
   }
   const IniSection* profile = profiles.find(profiles.chosen());
-  const std::string style = profile == nullptr ? "" : value_of(*profile, "s3.addressing_style");
+  std::string style = surroundings.variable("addressing_style");
+  if (style.empty() && profile != nullptr) style = value_of(*profile, "s3.addressing_style");
   settings.is_path_style = !is_host_label(bucket) || style == "path" ||
                            (!settings.endpoint.empty() && style != "virtual");
-  if (surroundings.variable("AWS_REQUEST_PAYER") == "requester") {
+  settings.ca_file = configured_ca_file(surroundings, profiles);
+  settings.is_fips =
+      is_configured(surroundings, profiles, "AWS_USE_FIPS_ENDPOINT", "use_fips_endpoint");
+  settings.is_dual_stack =
+      is_configured(surroundings, profiles, "AWS_USE_DUALSTACK_ENDPOINT", "use_dualstack_endpoint");
+  const std::string pays = surroundings.variable("requester_pays");
+  if (pays == "yes" ||
+      (pays.empty() && surroundings.variable("AWS_REQUEST_PAYER") == "requester")) {
     settings.headers.emplace_back("x-amz-request-payer: requester");
   }
   settings.create_only = "If-None-Match: *";
+  if (surroundings.variable("checksum") != "none") {
+    settings.crc32c_header = "x-amz-checksum-crc32c: ";
+    settings.has_part_checksums = true;
+  }
+  for (const auto& [option, header] : kObjectHeaders) {
+    const std::string value = surroundings.variable(option);
+    if (!value.empty()) settings.object_headers.push_back(fmt::format("{}: {}", header, value));
+  }
   settings.variables = "AWS";
   settings.authorizer = surroundings.is_on("AWS_NO_SIGN_REQUEST")
                             ? anonymous_authorizer()
                             : aws_authorizer(chain, surroundings.now);
+  return settings;
+}
+
+S3Settings r2_settings(const std::string& bucket, const Surroundings& surroundings,
+                       const AwsChain& chain) {
+  S3Settings settings = s3_settings(bucket, surroundings, chain);
+  std::string own = surroundings.variable("R2_ENDPOINT_URL");
+  std::string account = surroundings.variable("R2_ACCOUNT_ID");
+  if (account.empty()) account = surroundings.variable("CLOUDFLARE_ACCOUNT_ID");
+  if (own.empty() && !account.empty()) own = "https://" + account + ".r2.cloudflarestorage.com";
+  if (!own.empty()) settings.endpoint = without_slash(parse_url(own, "the endpoint of R2").text());
+  if (settings.endpoint.empty() || settings.endpoint.find(".amazonaws.com") != std::string::npos) {
+    throw Error(ErrorCode::invalid_argument, "has no endpoint or account of R2",
+                {.path = "r2://" + bucket,
+                 .subject = ErrorSubject::argument,
+                 .remedy = "set R2_ACCOUNT_ID, CLOUDFLARE_ACCOUNT_ID, or R2_ENDPOINT_URL"});
+  }
+  settings.scheme = "r2";
+  settings.region = "auto";
+  settings.is_path_style = true;
+  // It refuses checksums that it does not know.
+  settings.crc32c_header.clear();
+  settings.has_part_checksums = false;
   return settings;
 }
 
@@ -148,6 +196,7 @@ S3Settings gs_settings(const std::string& bucket, const Surroundings& surroundin
   S3Settings settings;
   settings.scheme = "gs";
   settings.bucket = bucket;
+  settings.mark = surroundings.mark;
   std::string endpoint = surroundings.variable("STORAGE_EMULATOR_HOST");
   if (endpoint.empty()) endpoint = "https://storage.googleapis.com";
   if (endpoint.find("://") == std::string::npos) endpoint = "http://" + endpoint;
@@ -158,6 +207,7 @@ S3Settings gs_settings(const std::string& bucket, const Surroundings& surroundin
     settings.headers.push_back("x-goog-user-project: " + payer);
   }
   settings.create_only = "x-goog-if-generation-match: 0";
+  settings.crc32c_header = "x-goog-hash: crc32c=";
   settings.variables = "GS";
   if (surroundings.is_on("GS_NO_SIGN_REQUEST")) {
     settings.authorizer = anonymous_authorizer();
@@ -175,7 +225,9 @@ std::string url_of(const S3Settings& settings, const std::string& region, const 
   if (endpoint.empty()) {
     // Without a region the global name answers with the bucket's.
     endpoint = region.empty() ? "https://s3.amazonaws.com"
-                              : fmt::format("https://s3.{}.{}", region, aws_domain(region));
+                              : fmt::format("https://s3{}{}.{}.{}", settings.is_fips ? "-fips" : "",
+                                            settings.is_dual_stack ? ".dualstack" : "", region,
+                                            aws_domain(region));
   }
   std::string path = "/";
   if (settings.is_path_style) {

@@ -2,7 +2,12 @@
 //
 //   s3   AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL or endpoint_url of the profile: another store than
 //        AWS's, in path style unless s3.addressing_style is "virtual". AWS_REGION. AWS_CA_BUNDLE.
+//        AWS_USE_FIPS_ENDPOINT, AWS_USE_DUALSTACK_ENDPOINT.
 //        AWS_REQUEST_PAYER=requester. AWS_NO_SIGN_REQUEST=YES: public buckets, without credentials.
+//        Options that no variable has (storage_options.h): addressing_style, ca_bundle, checksum,
+//        requester_pays, and those of objects that are written.
+//   r2   R2_ENDPOINT_URL, or R2_ACCOUNT_ID or CLOUDFLARE_ACCOUNT_ID, or the endpoint of s3;
+//        the credentials of s3.
 //   gs   STORAGE_EMULATOR_HOST: another host. GS_USER_PROJECT: who pays. GS_NO_SIGN_REQUEST=YES.
 #pragma once
 
@@ -45,20 +50,33 @@ using GoogleChain = std::shared_ptr<Renewed<BearerToken>>;
 std::unique_ptr<Authorizer> google_token_authorizer(GoogleChain chain);
 
 struct S3Settings {
-  std::string scheme = "s3";  // of addresses: "s3" or "gs"
+  std::string scheme = "s3";  // of addresses: "s3", "r2", "gs" or "az"
+  std::string account = {};   // az alone: whose the bucket is, which is a container there
+  int mark = 0;               // of addresses
   std::string bucket;
-  std::string endpoint;              // "http://127.0.0.1:8333"; empty: AWS's own, by region
-  bool is_path_style = false;        // the bucket stands in the path, not in the host's name
-  std::string region;                // empty: found out by the bucket's answers
+  std::string endpoint;        // "http://127.0.0.1:8333"; empty: AWS's own, by region
+  bool is_path_style = false;  // the bucket stands in the path, not in the host's name
+  std::string region;          // empty: found out by the bucket's answers
+  bool is_fips = false;        // AWS' endpoints by FIPS 140, and those of IPv6, too
+  bool is_dual_stack = false;
+  std::string ca_file;               // of certificates; empty: as for every store
   std::vector<std::string> headers;  // of every request
-  std::string create_only;           // the header by which a write fails where there is an object
-  std::string variables;             // the names of the environment begin so: "AWS" or "GS"
+  // Of requests that begin an object, with encryption, storage class, who may read it, tags.
+  std::vector<std::string> object_headers = {"Content-Type: application/octet-stream"};
+  // The header that has a body's CRC-32C begins so; empty for a store that knows none.
+  std::string crc32c_header = {};
+  // The store adds up an upload's parts only if its begin and its end name their checksums (S3).
+  bool has_part_checksums = false;
+  std::string create_only;  // the header by which a write fails where there is an object
+  std::string variables;    // the names of the environment begin so: "AWS", "GS", "AZURE"
   std::shared_ptr<Authorizer> authorizer;
 };
 
-// `chain` is shared by all buckets. Both throw Error(invalid_argument) for variables that make no
-// sense.
+// `chain` is shared by all buckets. All throw Error(invalid_argument) for variables that make no
+// sense, and of r2 for an endpoint that is not said.
 S3Settings s3_settings(const std::string& bucket, const Surroundings& surroundings,
+                       const AwsChain& chain);
+S3Settings r2_settings(const std::string& bucket, const Surroundings& surroundings,
                        const AwsChain& chain);
 S3Settings gs_settings(const std::string& bucket, const Surroundings& surroundings,
                        const GoogleChain& chain);

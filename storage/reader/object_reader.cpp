@@ -1,17 +1,23 @@
 // RandomReader of an object in a store.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
-#include <future>
 #include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include <ffkit/storage/storage_options.h>
+
 #include "base/make_error.h"
+#include "base/printable.h"
 #include "cache/block_cache.h"
 #include "cache/block_reader.h"
 #include "cache/range_memory.h"
 #include "reader/random_reader.h"
+#include "stores/arriving.h"
 #include "stores/object_store.h"
 
 namespace ffkit {
@@ -28,26 +34,19 @@ constexpr size_t kMostKeyBytes = 2000;
 // Bytes that are underway, and then there.
 class KeptRange {
  public:
-  // Of any version, where `version` is empty.
+  // Of any version, where `known` has none.
   KeptRange(ObjectStore& store, const std::string& address, int64_t offset, int64_t num_bytes,
-            const std::string& version)
+            const ObjectFacts& known)
       : offset_(offset),
         num_bytes_(num_bytes),
-        arriving_(std::make_shared<Arriving>(static_cast<size_t>(num_bytes), version)) {
-    arrived_ = arriving_->promise.get_future().share();
-    // It lives as long as the read, also where this does not.
-    const auto done = [arriving = arriving_](const std::exception_ptr& error) {
-      if (error == nullptr) {
-        arriving->promise.set_value();
-      } else {
-        arriving->promise.set_exception(error);
-      }
-    };
-    if (version.empty()) {
+        arriving_(std::make_shared<Arriving>(static_cast<size_t>(num_bytes))) {
+    arriving_->version = known.version;
+    if (known.version.empty()) {
       const std::shared_ptr<std::string> found(arriving_, &arriving_->version);
-      store.read_latest(address, offset, arriving_->bytes, found, done);
+      store.read_latest(address, offset, arriving_->bytes, known.num_bytes, found,
+                        tells(arriving_));
     } else {
-      store.read(address, offset, arriving_->bytes, version, done);
+      store.read(address, offset, arriving_->bytes, known, tells(arriving_));
     }
   }
 
@@ -56,27 +55,19 @@ class KeptRange {
   }
   // Waits. Precondition: holds().
   void copy(int64_t offset, std::span<std::byte> out) const {
-    arrived_.get();
+    arriving_->wait();
     std::memcpy(out.data(), arriving_->bytes.data() + (offset - offset_), out.size());
   }
   // Waits. Empty: the store has none.
   const std::string& version() const {
-    arrived_.get();
+    arriving_->wait();
     return arriving_->version;
   }
 
  private:
-  struct Arriving {
-    Arriving(size_t num_bytes, std::string wanted) : bytes(num_bytes), version(std::move(wanted)) {}
-    std::vector<std::byte> bytes;
-    std::string version;
-    std::promise<void> promise;
-  };
-
   const int64_t offset_;
   const int64_t num_bytes_;
   const std::shared_ptr<Arriving> arriving_;
-  std::shared_future<void> arrived_;
 };
 
 class StoreReader final : public ObjectReader {
@@ -135,6 +126,17 @@ class StoreReader final : public ObjectReader {
            memory_->is_coming(this, offset, num_bytes);
   }
 
+  bool drop_damaged_copy(int64_t offset, int64_t num_bytes) const override {
+    const std::shared_ptr<BlockReader> blocks = known_blocks();
+    const bool is_dropped = blocks != nullptr && blocks->file().drop_damaged(offset, num_bytes);
+    if (is_dropped) {
+      fmt::print(stderr,
+                 "ffkit: the cache's copy of {} was damaged on the disk; it is fetched anew\n",
+                 shown_address(address_));
+    }
+    return is_dropped;
+  }
+
   std::string version_if_known() const override {
     const std::unique_lock lock(mutex_, std::try_to_lock);
     return lock.owns_lock() ? version_ : std::string();
@@ -147,16 +149,9 @@ class StoreReader final : public ObjectReader {
       kept->copy(offset, out);
       return;
     }
-    std::promise<void> answer;
-    std::future<void> arrived = answer.get_future();
-    read_elsewhere(offset, out, [&answer](std::exception_ptr error) {
-      if (error == nullptr) {
-        answer.set_value();
-      } else {
-        answer.set_exception(std::move(error));
-      }
-    });
-    arrived.get();
+    const auto arriving = std::make_shared<Arriving>(out.size());
+    read_elsewhere(offset, arriving->bytes, tells(arriving));
+    arriving->copy(out);
   }
 
   void read(int64_t offset, std::span<std::byte> out, Done done) const override {
@@ -179,14 +174,16 @@ class StoreReader final : public ObjectReader {
  private:
   void find_in_cache(const std::string& fingerprint) {
     if (cache_ == nullptr) return;
-    key_ = fingerprint + " " + address_;
+    const std::string endpoint = endpoint_in_options(address_);
+    const std::string at = endpoint.empty() ? endpoint : " at " + endpoint;
+    key_ = fingerprint + " " + without_marks(address_) + at;
     const bool may_be_kept = !fingerprint.empty() && key_.size() <= kMostKeyBytes &&
                              key_.find('\n') == std::string::npos;
     if (!may_be_kept) {
       cache_ = nullptr;
       return;
     }
-    const std::string set = path_.parent_path().native();
+    const std::string set = without_marks(path_.parent_path().native()) + at;
     try {
       cache_->use_set(set);
       cache_path_ = cache_file_of(cache_->folder(), set, key_);
@@ -204,7 +201,7 @@ class StoreReader final : public ObjectReader {
     const int64_t end_bytes = std::min(size_, kEndBytes);
     const auto ask = [&](int64_t offset, int64_t num_bytes, std::optional<KeptRange>& range) {
       if (blocks_ != nullptr && blocks_->file().holds(offset, num_bytes)) return;
-      range.emplace(*store_, address_, offset, num_bytes, version_);
+      range.emplace(*store_, address_, offset, num_bytes, ObjectFacts{size_, version_});
     };
     ask(size_ - end_bytes, end_bytes, end_);
     if (end_bytes < size_) ask(0, std::min(size_, kBeginBytes), begin_);
@@ -215,9 +212,9 @@ class StoreReader final : public ObjectReader {
   }
 
   BlockReader::Fetch fetch_of(const std::string& version) const {
-    return [store = store_, address = address_, version](int64_t offset, std::span<std::byte> into,
-                                                         BlockReader::Done done) {
-      store->read(address, offset, into, version, std::move(done));
+    return [store = store_, address = address_, known = ObjectFacts{size_, version}](
+               int64_t offset, std::span<std::byte> into, BlockReader::Done done) {
+      store->read(address, offset, into, known, std::move(done));
     };
   }
   BlockReader::Fetch fetch() const {
@@ -267,7 +264,7 @@ class StoreReader final : public ObjectReader {
       done(std::current_exception());
       return;
     }
-    store_->read(address_, offset, out, version, std::move(done));
+    store_->read(address_, offset, out, {size_, version}, std::move(done));
   }
 
   // The ends may have been read of any version; from then on it is that one.

@@ -67,6 +67,9 @@ class ProcessReader final : public RandomReader {
   int descriptor_of(int64_t offset, int64_t num_bytes) const override {
     return reader_.get().descriptor_of(offset, num_bytes);
   }
+  bool drop_damaged_copy(int64_t offset, int64_t num_bytes) const override {
+    return reader_.get().drop_damaged_copy(offset, num_bytes);
+  }
   bool is_coming(int64_t offset, int64_t num_bytes) const override {
     return reader_.get().is_coming(offset, num_bytes);
   }
@@ -91,7 +94,12 @@ std::unique_ptr<RandomReader> open_random_reader(const Place& place, const Known
 
 std::string read_text_at(const Place& place, int64_t max_bytes) {
   if (!place.is_in_store()) return read_whole_text(place.path(), max_bytes);
-  return store_of(place.address())->read_all(place.address(), max_bytes);
+  std::string text = store_of(place.address())->read_all(place.address(), max_bytes);
+  if (text.starts_with("\x1f\x8b")) {
+    throw Error(ErrorCode::corrupt, "is compressed by gzip",
+                {.path = place.shown(), .remedy = "store it as it is, without Content-Encoding"});
+  }
+  return text;
 }
 
 bool has_object(const Place& place) {

@@ -40,6 +40,9 @@ class RandomReader {
   virtual int descriptor_of(int64_t /*offset*/, int64_t /*num_bytes*/) const {
     return descriptor();
   }
+  // For who finds these bytes damaged: whether a copy on this machine was, which is dropped. True:
+  // read them again.
+  virtual bool drop_damaged_copy(int64_t /*offset*/, int64_t /*num_bytes*/) const { return false; }
   // Whether what was announced brings these bytes of an object, which descriptor_of() does not
   // have.
   virtual bool is_coming(int64_t /*offset*/, int64_t /*num_bytes*/) const { return false; }

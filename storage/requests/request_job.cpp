@@ -54,7 +54,7 @@ AttemptResult result_of_range(const RequestJob& job, const HttpResponse& respons
       // The rest must be of the same version, which a weak ETag does not promise.
       const std::string_view etag = response.header("etag");
       const bool is_certain = !etag.empty() && !etag.starts_with("W/");
-      if (!job.range->version.empty() || is_certain) {
+      if (!job.range->known.version.empty() || is_certain) {
         result.num_good = answer.num_good;
         result.version = etag;
       }
@@ -77,10 +77,9 @@ AskedRange RequestJob::asked() const {
   AskedRange asked{.address = address,
                    .first = range->offset + num_there,
                    .num_bytes = static_cast<int64_t>(range->into.size()) - num_there,
-                   .version = range->version,
-                   .object_bytes = range->object_bytes};
-  if (asked.version.empty() && !version_there.empty()) {
-    asked.version = version_there;
+                   .known = range->known};
+  if (asked.known.version.empty() && !version_there.empty()) {
+    asked.known.version = version_there;
     asked.is_version_of_attempt = true;
   }
   return asked;
@@ -95,6 +94,7 @@ HttpRequest RequestJob::request(bool is_second) const {
     }
     request.into = is_second ? std::span(second_into.get(), rest().size()) : rest();
   }
+  if (const auto sign = std::exchange(request.sign, nullptr)) sign(request);
   return request;
 }
 
@@ -128,8 +128,10 @@ Error last_attempt_failed(const RequestJob& job, const AttemptResult& result) {
           fmt::format("{} failed: {}", attempts, result.reason),
           {.path = job.address,
            .remedy = result.is_throttled
-                         ? "the store takes fewer requests than there are: use fewer readers"
-                         : "see whether the store and the network to it work"}};
+                         ? "the store takes fewer requests than there are: use fewer readers, or "
+                           "give it more time by FFKIT_RETRY_SECONDS"
+                         : "see whether the store and the network to it work, or give it more time "
+                           "by FFKIT_RETRY_SECONDS"}};
 }
 
 std::exception_ptr requester_ended(const std::string& address) {

@@ -48,12 +48,14 @@ struct RequestJob {
   std::string version_there;
 
   int attempt = 0;
+  std::chrono::steady_clock::time_point begin;  // of the patience with the store
   Side first, second;
   // The second request has memory of its own: the caller's may be in other hands when it ends.
   std::unique_ptr<std::byte[]> second_into;
   std::optional<RequestTimers::iterator> hedge_timer;
   // It is known how it ends, and nothing further is to be sent.
   bool is_over = false;
+  bool is_cancelled = false;     // and fails with the next answer
   bool is_second_ahead = false;  // and ends when the first one has, which writes to the same bytes
   bool waits_for_make = false;   // and ends when the second one's `make` has returned
   std::exception_ptr error;

@@ -3,12 +3,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <system_error>
 #include <utility>
 
+#include <ffkit/storage/traffic.h>
+
 #include "base/make_error.h"
+#include "base/printable.h"
 
 namespace ffkit {
 namespace {
@@ -23,6 +27,11 @@ class InAnswer {
   InAnswer(const InAnswer&) = delete;
   InAnswer& operator=(const InAnswer&) = delete;
 };
+
+constexpr double kLeastStallLimit = 1;
+
+std::atomic<int64_t> traffic_requests = 0;  // of the process
+std::atomic<int64_t> traffic_bytes = 0;
 
 std::chrono::steady_clock::duration wait_of(double seconds) {
   return std::chrono::duration_cast<std::chrono::steady_clock::duration>(
@@ -84,6 +93,38 @@ void Requester::State::submit(RequestJobPtr job) {
   } else {
     launch(job, false);
   }
+}
+
+void Requester::State::cancel(const RequestJobPtr& job) {
+  std::vector<uint64_t> tickets;
+  bool is_waiting = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (job->is_over) return;
+    job->is_cancelled = true;
+    tickets = tickets_of(*job);
+    if (const auto place = std::ranges::find(queue_, job); place != queue_.end()) {
+      queue_.erase(place);
+      is_waiting = true;
+    }
+    is_waiting |=
+        std::erase_if(timers_, [&](const auto& timer) {
+          return timer.second.job == job && timer.second.kind == RequestTimer::Kind::retry;
+        }) > 0;
+    if (is_waiting) job->is_over = true;
+  }
+  for (const uint64_t ticket : tickets) client_->cancel(ticket);
+  if (!is_waiting) return;
+  job->error = requester_ended(job->address);
+  finish(job, {});
+}
+
+std::vector<uint64_t> Requester::State::tickets_of(const RequestJob& job) {
+  std::vector<uint64_t> tickets;
+  for (const RequestJob::Side* side : {&job.first, &job.second}) {
+    if (side->is_active) tickets.push_back(side->ticket);
+  }
+  return tickets;
 }
 
 void Requester::State::run() {
@@ -149,8 +190,9 @@ void Requester::State::take_due_timers(std::vector<Launch>& launches) {
 
 void Requester::State::admit_first(RequestJob& job) {
   ++job.attempt;
+  if (job.attempt == 1) job.begin = Clock::now();
   if (job.attempt > 1) ++counts_.retries;
-  ++counts_.requests;
+  count_request();
   ++in_flight_;
   job.first = {
       .is_active = true, .ticket = new_http_ticket(), .limit_generation = limit_.generation()};
@@ -163,7 +205,7 @@ bool Requester::State::admit_second(RequestJob& job) {
     return false;
   }
   ++counts_.hedges;
-  ++counts_.requests;
+  count_request();
   ++in_flight_;
   job.second = {.is_active = true,
                 .is_making = true,
@@ -195,9 +237,16 @@ RequestTimers::iterator Requester::State::set_timer(Clock::time_point when, Requ
 
 void Requester::State::launch(const RequestJobPtr& job, bool is_second) {
   HttpRequest request;
+  const MakingRequest in_making;
   try {
+    if (!in_making.is_allowed()) std::rethrow_exception(requester_ended(job->address));
     if (is_second) job->second_into.reset(new std::byte[job->rest().size()]);
     request = job->request(is_second);
+    // A request that stalls takes of the same time.
+    if (policy_.retry_s > 0 && request.stall_limit_s > 0) {
+      request.stall_limit_s =
+          std::min(request.stall_limit_s, std::max(patience_s(*job), kLeastStallLimit));
+    }
   } catch (const std::exception&) {
     settle(job, is_second, {.kind = AttemptResult::Kind::fail, .error = std::current_exception()},
            {});
@@ -224,7 +273,7 @@ void Requester::State::launch(const RequestJobPtr& job, bool is_second) {
     const std::lock_guard lock(mutex_);
     if (!side().is_active || side().ticket != ticket) return;  // it has been answered
     // It may have been cancelled before it was there.
-    is_of_no_use = job->is_over || is_stopping_;
+    is_of_no_use = job->is_over || job->is_cancelled || is_stopping_;
     if (!is_of_no_use && !is_second) watch(job);
   }
   if (is_of_no_use) client_->cancel(ticket);
@@ -242,6 +291,7 @@ void Requester::State::answered(const RequestJobPtr& job, bool is_second, HttpRe
       limit_.throttled((is_second ? job->second : job->first).limit_generation);
     } else if (response.status != 0 && result.kind != AttemptResult::Kind::repeat) {
       limit_.succeeded();
+      has_said_waiting_ = false;
     }
     if (job->range && result.kind == AttemptResult::Kind::done) {
       times_.add(job->asked().num_bytes, response.total_s);
@@ -250,8 +300,14 @@ void Requester::State::answered(const RequestJobPtr& job, bool is_second, HttpRe
   settle(job, is_second, std::move(result), std::move(response));
 }
 
+void Requester::State::count_request() {
+  ++counts_.requests;
+  ++traffic_requests;
+}
+
 void Requester::State::count_answer(const HttpResponse& response) {
   counts_.bytes += response.num_bytes;
+  traffic_bytes += response.num_bytes;
   counts_.connections += response.num_connects;
 }
 
@@ -264,7 +320,7 @@ void Requester::State::settle(const RequestJobPtr& job, bool is_second, AttemptR
     RequestJob::Side& side = is_second ? job->second : job->first;
     side.is_active = side.is_making = false;
     if (!is_second) unwatch(*job);
-    if (is_stopping_ && result.kind != AttemptResult::Kind::done) {
+    if ((is_stopping_ || job->is_cancelled) && result.kind != AttemptResult::Kind::done) {
       result = {.kind = AttemptResult::Kind::fail, .error = requester_ended(job->address)};
     }
     is_finished = decide(job, is_second, result, loser);
@@ -310,7 +366,9 @@ bool Requester::State::decide(const RequestJobPtr& job, bool is_second, AttemptR
 }
 
 bool Requester::State::retry_or_give_up(const RequestJobPtr& job, const AttemptResult& result) {
-  if (job->attempt >= policy_.max_attempts) {
+  if (result.num_good > 0) job->begin = Clock::now();
+  const double patience = patience_s(*job);
+  if (patience <= 0 || (policy_.max_attempts > 0 && job->attempt >= policy_.max_attempts)) {
     job->is_over = true;
     job->error = std::make_exception_ptr(last_attempt_failed(*job, result));
     return true;
@@ -321,10 +379,22 @@ bool Requester::State::retry_or_give_up(const RequestJobPtr& job, const AttemptR
   }
   job->num_there += result.num_good;
   if (result.num_good > 0) job->version_there = result.version;
-  const double wait_s =
-      std::max(backoff_s(job->attempt), std::min(result.wait_s, policy_.max_retry_after_s));
+  if (policy_.retry_s - patience >= policy_.say_after_s) say_waiting(*job, result);
+  // The last attempt is made when the time ends, whatever the store says.
+  const double wait_s = std::min(std::max(backoff_s(job->attempt), result.wait_s), patience);
   set_timer(Clock::now() + wait_of(wait_s), {RequestTimer::Kind::retry, job});
   return false;
+}
+
+double Requester::State::patience_s(const RequestJob& job) const {
+  const std::chrono::duration<double> since_begin = Clock::now() - job.begin;
+  return policy_.retry_s - since_begin.count();
+}
+
+void Requester::State::say_waiting(const RequestJob& job, const AttemptResult& result) {
+  if (std::exchange(has_said_waiting_, true)) return;
+  fmt::print(stderr, "ffkit: waiting for {}, for up to {:g} s: {}\n", without_marks(job.address),
+             policy_.retry_s, result.reason);
 }
 
 double Requester::State::backoff_s(int attempt) {
@@ -354,9 +424,8 @@ void Requester::State::stop() {
     const std::lock_guard lock(mutex_);
     is_stopping_ = true;
     for (const RequestJobPtr& job : sent_) {
-      for (const RequestJob::Side* side : {&job->first, &job->second}) {
-        if (side->is_active) tickets.push_back(side->ticket);
-      }
+      const std::vector<uint64_t> of_job = tickets_of(*job);
+      tickets.insert(tickets.end(), of_job.begin(), of_job.end());
     }
     changed_.notify_one();
   }
@@ -364,6 +433,10 @@ void Requester::State::stop() {
   thread_.join();
   std::unique_lock lock(mutex_);
   ended_.wait(lock, [this] { return num_jobs_ == 0 && in_flight_ == 0 && num_settling_ == 0; });
+}
+
+StoreTraffic store_traffic() {
+  return {.requests = traffic_requests, .bytes = traffic_bytes};
 }
 
 RequestStatistics Requester::State::statistics() const {

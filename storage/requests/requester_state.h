@@ -25,6 +25,8 @@ class Requester::State : public std::enable_shared_from_this<Requester::State> {
   // Starts the thread.
   void start();
   void submit(RequestJobPtr job);
+  // Ends it as a failure. Its `done` may come later.
+  void cancel(const RequestJobPtr& job);
   // Ends everything, and waits.
   void stop();
   bool is_of_this_process() const;
@@ -56,11 +58,17 @@ class Requester::State : public std::enable_shared_from_this<Requester::State> {
   void settle(const RequestJobPtr& job, bool is_second, AttemptResult result,
               HttpResponse response);
   void finish(const RequestJobPtr& job, HttpResponse response);
+  // Of its requests that are in flight. Under the lock.
+  static std::vector<uint64_t> tickets_of(const RequestJob& job);
 
   // Under the lock. True: the job is to be finished now.
   bool decide(const RequestJobPtr& job, bool is_second, AttemptResult& result, uint64_t& loser);
   bool retry_or_give_up(const RequestJobPtr& job, const AttemptResult& result);
   double backoff_s(int attempt);
+  // How long attempts of the job may still begin.
+  double patience_s(const RequestJob& job) const;
+  void say_waiting(const RequestJob& job, const AttemptResult& result);
+  void count_request();
   void count_answer(const HttpResponse& response);
 
   const std::shared_ptr<HttpClient> client_;
@@ -84,6 +92,7 @@ class Requester::State : public std::enable_shared_from_this<Requester::State> {
   int num_settling_ = 0;  // threads in settle(), whose request is no longer in flight
   int64_t num_jobs_ = 0;  // whose `done` has not returned
   bool is_stopping_ = false;
+  bool has_said_waiting_ = false;  // and nothing has succeeded since
   std::thread thread_;
 };
 

@@ -18,12 +18,16 @@
 namespace ffkit {
 
 struct RequestPolicy {
-  int max_attempts = 8;  // the first among them
+  // Attempts begin within so many seconds of the first one, or of the last one that brought bytes.
+  // 0: there is one attempt.
+  double retry_s = 300;
+  int max_attempts = 0;  // the first among them; 0: as many as `retry_s` allows
+  // A request that has failed for so long says once, on stderr, that it is repeated.
+  double say_after_s = 5;
   // Before the second attempt at most; twice as long before each further one, of which a random
   // part is waited (full jitter).
   double first_backoff_s = 0.1;
   double max_backoff_s = 16;
-  double max_retry_after_s = 300;  // whatever the store says
   // Between them the number of requests in flight is adapted to the store; it begins with the most.
   int max_in_flight = 64;
   int min_in_flight = 1;
@@ -73,10 +77,10 @@ class Requester {
   Requester& operator=(const Requester&) = delete;
 
   // Sends a request until `judge` says that it is done or failed, and Error(io) after the last
-  // attempt. Connections that are cut are repeated without asking `judge`, whatever the method: of
-  // a write the store may have had it all.
+  // attempt, as the policy has it. Connections that are cut are repeated without asking `judge`,
+  // whatever the method: of a write the store may have had it all.
   void send(const std::string& address, MakeRequest make, Judge judge, Done done);
-  // The same, waiting. Not from a `done`.
+  // The same, waiting, unless a WaitCheck ends that. Not from a `done`.
   HttpResponse fetch(const std::string& address, MakeRequest make, Judge judge = judge_by_status);
 
   // Reads a part of an object. `make` makes the request for the whole object; Range, If-Match and
@@ -93,7 +97,7 @@ class Requester {
   // After a cut connection only the rest is asked for. `range.into` stays until `done`, and nothing
   // is written to it afterwards.
   void read_range(const RangeOfObject& range, MakeRequest make, Judge judge, RangeDone done);
-  // The same, waiting. Not from a `done`.
+  // The same, waiting, unless a WaitCheck ends that. Not from a `done`.
   void read_range(const RangeOfObject& range, MakeRequest make, Judge judge = judge_by_status);
 
   RequestStatistics statistics() const;

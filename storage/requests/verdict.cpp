@@ -17,6 +17,19 @@ namespace ffkit {
 namespace {
 
 constexpr size_t kMaxWords = 200;
+// As botocore has them (botocore/retries/standard.py).
+constexpr auto kThrottlingCodes = std::to_array<std::string_view>(
+    {"Throttling", "ThrottlingException", "ThrottledException", "RequestThrottledException",
+     "TooManyRequestsException", "ProvisionedThroughputExceededException",
+     "TransactionInProgressException", "RequestLimitExceeded", "BandwidthLimitExceeded",
+     "LimitExceededException", "RequestThrottled", "SlowDown", "PriorRequestNotComplete",
+     "EC2ThrottledException"});
+constexpr auto kPassingCodes =
+    std::to_array<std::string_view>({"RequestTimeout", "RequestTimeoutException", "InternalError"});
+
+bool is_throttling_code(std::string_view code) {
+  return std::ranges::find(kThrottlingCodes, code) != kThrottlingCodes.end();
+}
 
 // Between <name> and </name>.
 std::string_view element_of(std::string_view xml, const std::string& name) {
@@ -75,10 +88,11 @@ RangeAnswer changed(const AskedRange& asked, std::string_view now) {
   if (asked.is_version_of_attempt) {
     return {.kind = RangeAnswer::Kind::restart, .reason = "the object changed between attempts"};
   }
-  const std::string is_now = now.empty() || now == asked.version ? "" : fmt::format(" but {}", now);
+  const std::string is_now =
+      now.empty() || now == asked.known.version ? "" : fmt::format(" but {}", now);
   return failed(ErrorCode::corrupt, asked,
                 fmt::format("the object changed after it was opened: its version is no longer {}{}",
-                            asked.version, is_now),
+                            asked.known.version, is_now),
                 "open it again");
 }
 
@@ -110,8 +124,8 @@ int64_t content_length(const HttpResponse& response) {
 
 bool is_of_version(const HttpResponse& response, const AskedRange& asked) {
   const std::string_view etag = response.header("etag");
-  return asked.version.empty() || etag.empty() ||
-         without_weakness(etag) == without_weakness(asked.version);
+  return asked.known.version.empty() || etag.empty() ||
+         without_weakness(etag) == without_weakness(asked.known.version);
 }
 
 std::string reason_of(const HttpResponse& response, int64_t num_bytes) {
@@ -129,10 +143,10 @@ RangeAnswer judge_part(const HttpResponse& response, const AskedRange& asked) {
                                text.empty() ? "a part of which it does not say where it is"
                                             : "'" + std::string(text) + "'"));
   }
-  if (asked.object_bytes >= 0 && range->total >= 0 && range->total != asked.object_bytes) {
+  if (asked.known.num_bytes >= 0 && range->total >= 0 && range->total != asked.known.num_bytes) {
     return failed(ErrorCode::corrupt, asked,
                   fmt::format("the object has {} bytes, but {} when it was opened", range->total,
-                              asked.object_bytes),
+                              asked.known.num_bytes),
                   "open it again");
   }
   if (range->total >= 0 && range->total <= asked.last()) return shorter(asked, range->total);
@@ -172,21 +186,39 @@ std::optional<double> retry_after_s(std::string_view text, int64_t now_s) {
   return static_cast<double>(std::max<int64_t>(*date - now_s, 0));
 }
 
+std::optional<double> rate_limit_s(std::string_view text) {
+  const auto number_after = [text](std::string_view name) {
+    double number = -1;
+    const size_t at = text.find(name);
+    if (at == std::string_view::npos) return number;
+    const std::string_view rest = text.substr(at + name.size());
+    std::from_chars(rest.data(), rest.data() + rest.size(), number);
+    return number;
+  };
+  const double seconds = number_after(";t=");
+  if (number_after(";r=") != 0 || seconds < 0) return std::nullopt;
+  return seconds;
+}
+
+bool is_passing_code(std::string_view code) {
+  return is_throttling_code(code) || std::ranges::find(kPassingCodes, code) != kPassingCodes.end();
+}
+
 Verdict judge_by_status(const HttpResponse& response) {
-  switch (response.status) {
-    case 408:
-    case 429:
-    case 500:
-    case 502:
-    case 503:
-    case 504:
-      break;
-    default:
-      return {};
+  const int status = response.status;
+  bool is_throttled = status == 429 || status == 503;
+  bool is_repeated =
+      is_throttled || status == 408 || (status >= 500 && status != 501 && status != 505);
+  if (status == 400) {
+    const std::string_view code = element_of(response.body, "Code");
+    is_throttled = is_throttling_code(code);
+    is_repeated = is_passing_code(code);
   }
-  return {.kind = Verdict::Kind::repeat,
-          .wait_s = retry_after_s(response.header("retry-after"), ::time(nullptr)).value_or(0),
-          .is_throttled = response.status == 429 || response.status == 503};
+  if (!is_repeated) return {};
+  std::optional<double> wait_s = retry_after_s(response.header("retry-after"), ::time(nullptr));
+  if (!wait_s) wait_s = rate_limit_s(response.header("ratelimit"));
+  return {
+      .kind = Verdict::Kind::repeat, .wait_s = wait_s.value_or(0), .is_throttled = is_throttled};
 }
 
 std::string words_of(const std::string& body) {
@@ -234,8 +266,8 @@ RangeAnswer judge_range(const HttpResponse& response, const AskedRange& asked) {
 
 std::vector<std::string> range_headers(const AskedRange& asked) {
   std::vector<std::string> headers = {fmt::format("Range: bytes={}-{}", asked.first, asked.last())};
-  if (!asked.version.empty() && !asked.version.starts_with("W/")) {
-    headers.push_back("If-Match: " + asked.version);
+  if (!asked.known.version.empty() && !asked.known.version.starts_with("W/")) {
+    headers.push_back("If-Match: " + asked.known.version);
   }
   return headers;
 }

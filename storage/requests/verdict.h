@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "http/http_client.h"
+#include "storage/requests/object_facts.h"
 
 namespace ffkit {
 
@@ -32,13 +33,21 @@ struct Verdict {
 // Judges whole answers, whose status is not 0. Called in the client's thread, and must be short.
 using Judge = std::function<Verdict(const HttpResponse&)>;
 
-// Repeats 408, 429, 500, 502, 503 and 504, after the seconds that Retry-After has. 429 and 503 also
-// throttle. All others are done.
+// Whether a store says by this <Code> that the same request may go well later, as botocore has it.
+bool is_passing_code(std::string_view code);
+
+// Repeats 408, 429, every 5xx but 501 and 505, which say that the server cannot, and what AWS' own
+// tools repeat by the <Code> of a 400; after the seconds that Retry-After or RateLimit has. 429,
+// 503 and codes of throttling also throttle. All others are done.
 Verdict judge_by_status(const HttpResponse& response);
 
 // The seconds from `now_s`, in seconds since 1970, that a Retry-After says: "120", or a date
 // "Fri, 31 Dec 1999 23:59:59 GMT". 0 for what has passed. Nothing for other text.
 std::optional<double> retry_after_s(std::string_view text, int64_t now_s);
+
+// The seconds until requests are taken again, of a RateLimit header as the Hugging Face hub sends
+// it: `"api";r=0;t=55`. Nothing while some are left.
+std::optional<double> rate_limit_s(std::string_view text);
 
 // What a store says of itself, fit for a message: its <Code> and <Message>, or the first 200 bytes.
 std::string words_of(const std::string& body);
@@ -49,8 +58,7 @@ struct RangeOfObject {
   std::string address;  // for errors
   int64_t offset = 0;
   std::span<std::byte> into;
-  std::string version;        // the ETag that the object must have; empty: any
-  int64_t object_bytes = -1;  // the length that the object must have; -1: any
+  ObjectFacts known;  // the version and the length that the object must have, where they are known
   // Becomes the ETag of what was read, before `done` is called; null: nobody wants to know.
   std::shared_ptr<std::string> found_version = nullptr;
 };
@@ -60,9 +68,8 @@ struct AskedRange {
   std::string address;
   int64_t first = 0;
   int64_t num_bytes = 0;
-  std::string version;
+  ObjectFacts known;
   bool is_version_of_attempt = false;  // that of an earlier attempt: the caller wants any
-  int64_t object_bytes = -1;
 
   int64_t last() const { return first + num_bytes - 1; }
 };

@@ -29,12 +29,6 @@ std::string digest_of(const EVP_MD* kind, const void* data, size_t num_bytes) {
   return {reinterpret_cast<const char*>(digest.data()), size};
 }
 
-std::string lower_case(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(), lower_letter);
-  return result;
-}
-
 // Without spaces at both ends; several within become one.
 std::string trimmed_value(std::string_view value) {
   std::string result;
@@ -50,7 +44,8 @@ std::string trimmed_value(std::string_view value) {
   return result;
 }
 
-std::string canonical_query(std::string_view query) {
+// Decoded.
+std::vector<std::pair<std::string, std::string>> members_of(std::string_view query) {
   std::vector<std::pair<std::string, std::string>> pairs;
   while (!query.empty()) {
     const std::string_view part = query.substr(0, query.find('&'));
@@ -58,8 +53,16 @@ std::string canonical_query(std::string_view query) {
     if (part.empty()) continue;
     const size_t equals = std::min(part.find('='), part.size());
     const std::string_view value = part.substr(std::min(equals + 1, part.size()));
-    pairs.emplace_back(percent_encoded(percent_decoded(part.substr(0, equals))),
-                       percent_encoded(percent_decoded(value)));
+    pairs.emplace_back(percent_decoded(part.substr(0, equals)), percent_decoded(value));
+  }
+  return pairs;
+}
+
+std::string canonical_query(std::string_view query) {
+  auto pairs = members_of(query);
+  for (auto& [name, value] : pairs) {
+    name = percent_encoded(name);
+    value = percent_encoded(value);
   }
   std::ranges::sort(pairs);
   std::string result;
@@ -73,7 +76,7 @@ std::string canonical_query(std::string_view query) {
 std::map<std::string, std::string> canonical_headers(const SignedParts& parts) {
   std::map<std::string, std::string> result;
   for (const auto& [name, value] : parts.headers) {
-    const auto [place, is_new] = result.try_emplace(lower_case(name), trimmed_value(value));
+    const auto [place, is_new] = result.try_emplace(in_lower_case(name), trimmed_value(value));
     if (!is_new) place->second += "," + trimmed_value(value);
   }
   return result;
@@ -143,6 +146,25 @@ std::string hex(std::string_view bytes) {
   return result;
 }
 
+std::string base64(std::string_view bytes) {
+  std::string result = base64_url(bytes);
+  std::ranges::replace(result, '-', '+');
+  std::ranges::replace(result, '_', '/');
+  result.resize((result.size() + 3) / 4 * 4, '=');
+  return result;
+}
+
+std::optional<std::string> from_base64(std::string_view text) {
+  std::string bytes(text.size() / 4 * 3, '\0');
+  const size_t padding = text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;
+  const auto* letters = reinterpret_cast<const unsigned char*>(text.data());
+  auto* into = reinterpret_cast<unsigned char*>(bytes.data());
+  const int size = EVP_DecodeBlock(into, letters, static_cast<int>(text.size()));
+  if (size != std::ssize(bytes) || bytes.empty()) return std::nullopt;
+  bytes.resize(bytes.size() - padding);
+  return bytes;
+}
+
 std::string base64_url(std::string_view bytes) {
   constexpr std::string_view kLetters =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -201,12 +223,51 @@ void sign(HttpRequest& request, const SigningKeys& keys, const SigningScope& sco
   SignedParts parts{request.method, url.path, url.query, {{"host", url.host}}, payload_hash};
   for (const std::string& header : request.headers) {
     const size_t colon = std::min(header.find(':'), header.size());
-    const std::string name = lower_case(std::string_view(header).substr(0, colon));
+    const std::string name = in_lower_case(std::string_view(header).substr(0, colon));
     if (name.starts_with(prefix) || name == "content-type") {
       parts.headers.emplace_back(name, header.substr(std::min(colon + 1, header.size())));
     }
   }
   request.headers.push_back("Authorization: " + authorization(parts, keys, scope, time, dialect));
+}
+
+std::string http_date(SigningTime time) {
+  return fmt::format("{:%a, %d %b %Y %H:%M:%S GMT}",
+                     fmt::gmtime(std::chrono::system_clock::to_time_t(time)));
+}
+
+std::string shared_key_text(const HttpRequest& request, const std::string& account) {
+  SignedParts parts;
+  for (const std::string& header : request.headers) {
+    const size_t colon = std::min(header.find(':'), header.size());
+    parts.headers.emplace_back(header.substr(0, colon),
+                               header.substr(std::min(colon + 1, header.size())));
+  }
+  auto headers = canonical_headers(parts);
+  if (!request.body.empty()) headers["content-length"] = std::to_string(request.body.size());
+  std::string text = request.method + "\n";
+  for (const char* name :
+       {"content-encoding", "content-language", "content-length", "content-md5", "content-type",
+        "date", "if-modified-since", "if-match", "if-none-match", "if-unmodified-since", "range"}) {
+    const auto found = headers.find(name);
+    text += (found == headers.end() ? "" : found->second) + "\n";
+  }
+  for (const auto& [name, value] : headers) {
+    if (name.starts_with("x-ms-")) text += fmt::format("{}:{}\n", name, value);
+  }
+  const Url url = parse_url(request.url, "the request");
+  text += "/" + account + url.path;
+  auto members = members_of(url.query);
+  for (auto& [name, value] : members) name = in_lower_case(name);
+  std::ranges::sort(members);
+  for (const auto& [name, value] : members) text += fmt::format("\n{}:{}", name, value);
+  return text;
+}
+
+void sign_by_shared_key(HttpRequest& request, const SigningKeys& keys) {
+  const std::string text = shared_key_text(request, keys.id);
+  request.headers.push_back(fmt::format("Authorization: SharedKey {}:{}", keys.id,
+                                        base64(hmac_sha256(keys.secret, text))));
 }
 
 }  // namespace ffkit

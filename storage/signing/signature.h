@@ -1,13 +1,15 @@
-// Hashes by OpenSSL, and signatures of requests by headers: AWS Signature Version 4, and Google's
-// V4 for HMAC keys, which is the same with other names. Pure functions.
+// Hashes by OpenSSL, and signatures of requests by headers: AWS Signature Version 4, Google's V4
+// for HMAC keys, which is the same with other names, and Azure's Shared Key. Pure functions.
 //
 // https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
 // https://cloud.google.com/storage/docs/authentication/signatures
+// https://learn.microsoft.com/rest/api/storageservices/authorize-with-shared-key
 #pragma once
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,6 +34,10 @@ std::string rs256(const std::string& pem, std::string_view text);
 std::string hex(std::string_view bytes);
 // For URLs, without padding (RFC 4648, section 5).
 std::string base64_url(std::string_view bytes);
+// With padding (RFC 4648, section 4).
+std::string base64(std::string_view bytes);
+// The bytes again; nothing for what is no base64 with padding.
+std::optional<std::string> from_base64(std::string_view text);
 
 struct SigningDialect {
   std::string_view algorithm;
@@ -81,5 +87,13 @@ enum class Payload : uint8_t { hashed, unsigned_payload };
 // Content-Type and headers of the dialect; others (Range, If-Match) are left to proxies.
 void sign(HttpRequest& request, const SigningKeys& keys, const SigningScope& scope,
           SigningTime time, Payload payload, const SigningDialect& dialect = kAwsDialect);
+
+// "Mon, 30 Nov 2026 16:06:26 GMT".
+std::string http_date(SigningTime time);
+
+// What Azure's Shared Key signs of a request of `account`, whose headers are all there.
+std::string shared_key_text(const HttpRequest& request, const std::string& account);
+// Adds the header with that signature. The secret of `keys` is the key's bytes, the id the account.
+void sign_by_shared_key(HttpRequest& request, const SigningKeys& keys);
 
 }  // namespace ffkit

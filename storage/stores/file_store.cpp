@@ -154,12 +154,11 @@ class FileStore : public ObjectStore {
 
  protected:
   void read_range(const std::string& address, int64_t offset, std::span<std::byte> into,
-                  const std::string& version, std::shared_ptr<std::string> found,
-                  Done done) override;
+                  const ObjectFacts& known, std::shared_ptr<std::string> found, Done done) override;
 };
 
 void FileStore::read_range(const std::string& address, int64_t offset, std::span<std::byte> into,
-                           const std::string& version, std::shared_ptr<std::string> found,
+                           const ObjectFacts& known, std::shared_ptr<std::string> found,
                            Done done) {
   std::exception_ptr failure;
   try {
@@ -167,11 +166,12 @@ void FileStore::read_range(const std::string& address, int64_t offset, std::span
       const File file = File::open_for_reading(path_of(address));
       struct stat status {};
       if (fstat(file.fd(), &status) != 0) throw io_error_at(file.path(), "cannot be read", errno);
-      const std::string present = facts_of_file(status).version;
-      if (!version.empty() && present != version) {
+      const ObjectFacts present = facts_of_file(status);
+      if ((!known.version.empty() && present.version != known.version) ||
+          (known.num_bytes >= 0 && present.num_bytes != known.num_bytes)) {
         throw error_at(file.path(), ErrorCode::corrupt, "was changed meanwhile; open it again");
       }
-      if (found != nullptr) *found = present;
+      if (found != nullptr) *found = present.version;
       file.read_at(offset, into);
     });
   } catch (...) {

@@ -190,8 +190,12 @@ Listing HfHub::list(const std::string& address, bool recursive) {
                                 percent_encoded_path(path), recursive ? "?recursive=true" : "");
   Listing listing;
   while (!url.empty()) {
-    const HttpResponse response =
-        requester_.fetch(address, [&](int) { return own_request("GET", url); });
+    const HttpResponse response = requester_.fetch(address, [&](int) {
+      // A data set that was renamed leads on. The token stays with the hub's host.
+      HttpRequest request = own_request("GET", url);
+      request.follow_redirects = true;
+      return request;
+    });
     if (is_missing(response)) return {};
     if (response.status != 200) throw failure(response, address, "listed");
     const nlohmann::json page = nlohmann::json::parse(response.body, nullptr, false);
@@ -328,8 +332,7 @@ class HfStore : public ReadOnlyStore {
 
  protected:
   void read_range(const std::string& address, int64_t offset, std::span<std::byte> into,
-                  const std::string& version, std::shared_ptr<std::string> found,
-                  Done done) override;
+                  const ObjectFacts& known, std::shared_ptr<std::string> found, Done done) override;
   Error no_writing(const std::string& address) const override {
     return {ErrorCode::unsupported,
             "ffkit does not write to the Hugging Face hub",
@@ -345,8 +348,7 @@ class HfStore : public ReadOnlyStore {
 };
 
 void HfStore::read_range(const std::string& address, int64_t offset, std::span<std::byte> into,
-                         const std::string& version, std::shared_ptr<std::string> found,
-                         Done done) {
+                         const ObjectFacts& known, std::shared_ptr<std::string> found, Done done) {
   if (into.empty()) {
     done(nullptr);
     return;
@@ -357,8 +359,9 @@ void HfStore::read_range(const std::string& address, int64_t offset, std::span<s
   range.offset = offset;
   range.into = into;
   // The version is that of the hub, which the other host may write differently: compared above.
+  range.known.num_bytes = known.num_bytes;
   begin_read(done, [&] {
-    files_->read_range(range, maker_of(hub_, attempts, address, version, kMaxRefusalBytes),
+    files_->read_range(range, maker_of(hub_, attempts, address, known.version, kMaxRefusalBytes),
                        judge_of(hub_, attempts, address),
                        [attempts, found, done](std::exception_ptr error) {
                          if (found != nullptr && error == nullptr) {

@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "addresses/place.h"
+#include "addresses/signatures.h"
 #include "addresses/url.h"
 #include "base/make_error.h"
 #include "stores/store_kinds.h"
@@ -19,7 +20,9 @@ Error no_such_thing(const char* what, const std::string& address) {
 HttpRequest request_of(const std::string& address, const char* method) {
   HttpRequest request;
   request.method = method;
-  request.url = parse_url(address, "the address").text();
+  Url url = parse_url(address, "the address");
+  if (url.query.empty()) url.query = signature_of(url);
+  request.url = url.text();
   request.follow_redirects = true;
   return request;
 }
@@ -41,6 +44,30 @@ Error error_of_page(const HttpResponse& response, const std::string& address, co
           {.path = shown_address(address), .remedy = remedy}};
 }
 
+constexpr std::string_view kNobodysName = "ffkit-looks-whether-names-are-known";
+
+bool is_page(const HttpResponse& response) {
+  return begins_without_case(response.header("content-type"), "text/html");
+}
+
+// Whether the length is that of a compressed form, which ranges do not have.
+bool is_encoded(const HttpResponse& response) {
+  const std::string_view encoding = response.header("content-encoding");
+  return !encoding.empty() && encoding != "identity";
+}
+
+bool has_page_name(const std::string& address) {
+  const std::string path = parse_url(address, "the address").path;
+  return path.ends_with(".html") || path.ends_with(".htm");
+}
+
+// The same folder and query.
+std::string with_name(const std::string& address, std::string_view name) {
+  Url url = parse_url(address, "the address");
+  url.path = url.path.substr(0, url.path.rfind('/') + 1).append(name);
+  return url.text();
+}
+
 class HttpStore : public ReadOnlyStore {
  public:
   HttpStore(std::shared_ptr<HttpClient> client, const RequestPolicy& policy)
@@ -53,18 +80,20 @@ class HttpStore : public ReadOnlyStore {
 
  protected:
   void read_range(const std::string& address, int64_t offset, std::span<std::byte> into,
-                  const std::string& version, std::shared_ptr<std::string> found,
-                  Done done) override;
+                  const ObjectFacts& known, std::shared_ptr<std::string> found, Done done) override;
   Error no_writing(const std::string& address) const override {
     return no_such_thing("written to", address);
   }
 
  private:
+  // Whether it is the page that the server sends, with status 200, for names that are not there.
+  bool is_page_for_all(const std::string& address, const HttpResponse& answer);
+
   const std::shared_ptr<Requester> requester_;
 };
 
 void HttpStore::read_range(const std::string& address, int64_t offset, std::span<std::byte> into,
-                           const std::string& version, std::shared_ptr<std::string> found,
+                           const ObjectFacts& known, std::shared_ptr<std::string> found,
                            Done done) {
   if (into.empty()) {
     done(nullptr);
@@ -74,7 +103,7 @@ void HttpStore::read_range(const std::string& address, int64_t offset, std::span
   range.address = shown_address(address);
   range.offset = offset;
   range.into = into;
-  range.version = version;
+  range.known = known;
   range.found_version = std::move(found);
   begin_read(done, [&] {
     requester_->read_range(
@@ -99,15 +128,30 @@ std::string HttpStore::read_all(const std::string& address, int64_t max_bytes) {
     return request;
   });
   if (!response.is_success()) throw error_of_page(response, address, "read");
+  if (is_page_for_all(address, response)) {
+    throw Error(ErrorCode::not_found,
+                "is not there: the server answers with a page (text/html), as for every name",
+                {.path = shown_address(address), .remedy = "check the address"});
+  }
   return std::move(response.body);
+}
+
+bool HttpStore::is_page_for_all(const std::string& address, const HttpResponse& answer) {
+  if (!is_page(answer) || has_page_name(address)) return false;
+  const std::string nobodys = with_name(address, kNobodysName);
+  const HttpResponse page =
+      requester_->fetch(shown_address(nobodys), [&](int) { return request_of(nobodys, "HEAD"); });
+  return page.is_success() && is_page(page);
 }
 
 std::optional<ObjectFacts> HttpStore::find(const std::string& address) {
   const HttpResponse head =
       requester_->fetch(shown_address(address), [&](int) { return request_of(address, "HEAD"); });
   if (head.status == 404 || head.status == 410) return std::nullopt;
+  if (head.is_success() && is_page_for_all(address, head)) return std::nullopt;
   ObjectFacts facts{0, std::string(head.header("etag"))};
-  if (const auto length = head.number("content-length"); head.is_success() && length) {
+  if (const auto length = head.number("content-length");
+      head.is_success() && length && !is_encoded(head)) {
     facts.num_bytes = *length;
     return facts;
   }

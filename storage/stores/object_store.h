@@ -13,12 +13,9 @@
 #include <string>
 #include <vector>
 
-namespace ffkit {
+#include "storage/requests/object_facts.h"
 
-struct ObjectFacts {
-  int64_t num_bytes = 0;
-  std::string version;  // the ETag as the store writes it; empty where it has none
-};
+namespace ffkit {
 
 struct ListedObject {
   std::string address;
@@ -60,20 +57,24 @@ class ObjectStore {
 
   // Fills `into`, which stays until `done` is called, with the bytes from `offset` on. `done` is
   // called once, in any thread, perhaps before read() returns, and must be short; all that fails is
-  // told by it, and read() throws nothing. May wait for credentials. With a version, the object
-  // must still have it (Error(corrupt): it changed); otherwise its own is not checked.
+  // told by it, and read() throws nothing. May wait for credentials. What `known` says, the object
+  // must have (Error(corrupt): it changed): the version, and the length.
   void read(const std::string& address, int64_t offset, std::span<std::byte> into,
-            const std::string& version, Done done) {
-    read_range(address, offset, into, version, nullptr, std::move(done));
+            const ObjectFacts& known, Done done) {
+    read_range(address, offset, into, known, nullptr, std::move(done));
   }
-  // The same of any version; `found` becomes the version of what was read, before `done` is called.
+  // The same of any version of `num_bytes`; `found` becomes the version of what was read, before
+  // `done` is called.
   void read_latest(const std::string& address, int64_t offset, std::span<std::byte> into,
-                   std::shared_ptr<std::string> found, Done done) {
-    read_range(address, offset, into, "", std::move(found), std::move(done));
+                   int64_t num_bytes, std::shared_ptr<std::string> found, Done done) {
+    read_range(address, offset, into, {num_bytes, ""}, std::move(found), std::move(done));
   }
-  // The first of these, waiting.
+  // The first of these, waiting, unless a WaitCheck ends that.
   void read(const std::string& address, int64_t offset, std::span<std::byte> into,
-            const std::string& version = "");
+            const ObjectFacts& known = {});
+  // The second one, likewise. Returns the version.
+  std::string read_latest(const std::string& address, int64_t offset, std::span<std::byte> into,
+                          int64_t num_bytes);
   // The whole of a small object. Error(unsupported) for one of more than `max_bytes`.
   virtual std::string read_all(const std::string& address, int64_t max_bytes) = 0;
   // Nothing: there is no such object.
@@ -103,7 +104,7 @@ class ObjectStore {
  protected:
   // As read(), and as read_latest() unless `found` is null.
   virtual void read_range(const std::string& address, int64_t offset, std::span<std::byte> into,
-                          const std::string& version, std::shared_ptr<std::string> found,
+                          const ObjectFacts& known, std::shared_ptr<std::string> found,
                           Done done) = 0;
 };
 

@@ -1,15 +1,16 @@
+#include "stores/s3_store.h"
+
 #include <algorithm>
-#include <condition_variable>
-#include <functional>
-#include <map>
-#include <mutex>
 #include <set>
 #include <utility>
 
+#include <ffkit/base/crc32c.h>
+
 #include "addresses/place.h"
 #include "addresses/url.h"
+#include "base/machine/wait_check.h"
 #include "base/make_error.h"
-#include "protocol/s3_requests.h"
+#include "signing/signature.h"
 #include "stores/store_kinds.h"
 
 namespace ffkit {
@@ -18,47 +19,48 @@ namespace {
 constexpr int64_t kLeastPartBytes = 16 << 20;
 constexpr int kMaxParts = 10'000;
 constexpr int kMaxPartsUnderway = 4;
-constexpr double kCompleteLimitS = 300;
 
-// A multipart upload. At most four parts are underway, and a fifth is filled: 80 MiB. What is
-// smaller than a part is written at once.
-class S3Upload : public Upload {
- public:
-  S3Upload(std::shared_ptr<S3Requests> requests, std::string key, int64_t expected_bytes);
-  // Waits for what is underway, and aborts what is not finished.
-  ~S3Upload() override;
-  S3Upload(const S3Upload&) = delete;
-  S3Upload& operator=(const S3Upload&) = delete;
+// In base64, the most significant byte first, as S3 and Google's store have it.
+std::string text_of_crc32c(std::span<const std::byte> bytes) {
+  const uint32_t crc = crc32c(bytes);
+  std::string big_endian;
+  for (int shift = 24; shift >= 0; shift -= 8) big_endian += static_cast<char>(crc >> shift);
+  return base64(big_endian);
+}
 
-  void add(std::span<const std::byte> bytes) override;
-  void finish() override;
+// Buckets with Object Lock take no body without a checksum. Returns it; empty without one.
+std::string add_checksum(const S3Settings& settings, S3Call& call) {
+  if (settings.crc32c_header.empty()) return {};
+  std::string crc = text_of_crc32c(call.body);
+  call.headers.push_back(settings.crc32c_header + crc);
+  return crc;
+}
 
- private:
-  // Shared with the answers of parts.
-  struct Progress {
-    std::mutex mutex;
-    std::condition_variable has_changed;
-    int num_underway = 0;
-    std::map<int, std::string> etags;  // by number
-    std::exception_ptr failure;
-  };
+// Without slashes at its end; empty for the bucket.
+std::string folder_key(const std::string& address) {
+  std::string key = parse_address(address).path;
+  while (key.ends_with('/')) key.pop_back();
+  return key;
+}
 
-  void begin();
-  void send_part();
-  // Waits until at most so many parts are underway. Throws what failed.
-  void wait_for(int max_underway);
-  void complete();
-  void abort() noexcept;
+ObjectFacts facts_of(const HttpResponse& response, const std::string& address) {
+  const std::optional<int64_t> length = response.number("content-length");
+  if (!length) throw error_at(address, ErrorCode::io, "the store does not say how long it is");
+  return {*length, std::string(response.header("etag"))};
+}
 
-  const std::shared_ptr<S3Requests> requests_;
-  const std::string key_;
-  const std::shared_ptr<Progress> progress_;
-  size_t part_bytes_;
-  std::vector<std::byte> part_;
-  std::string upload_id_;  // empty before the first part is sent
-  int num_parts_ = 0;
-  bool is_finished_ = false;
-};
+}  // namespace
+
+std::string key_of(const std::string& address) {
+  std::string key = parse_address(address).path;
+  if (key.empty()) {
+    throw Error(ErrorCode::invalid_argument, "names a bucket, but no object in it",
+                {.path = address,
+                 .subject = ErrorSubject::argument,
+                 .remedy = "put the object's name behind it"});
+  }
+  return key;
+}
 
 S3Upload::S3Upload(std::shared_ptr<S3Requests> requests, std::string key, int64_t expected_bytes)
     : requests_(std::move(requests)),
@@ -68,12 +70,28 @@ S3Upload::S3Upload(std::shared_ptr<S3Requests> requests, std::string key, int64_
       part_bytes_(static_cast<size_t>(
           std::max(kLeastPartBytes, expected_bytes / (kMaxParts * 9 / 10) + 1))) {}
 
-S3Upload::~S3Upload() {
-  if (is_finished_) return;
+void S3Upload::give_up() noexcept {
+  if (std::exchange(is_finished_, true)) return;
+  try {
+    wait_until([this] { return progress_->num_underway == 0; });
+  } catch (...) {
+    return;  // who stops does not wait: `ffconvert gc` finds what is left
+  }
+  if (upload_id_.empty()) return;
+  try {
+    abort();
+  } catch (...) {  // NOLINT(bugprone-empty-catch)
+    // The bucket's rules for unfinished uploads remove it.
+  }
+}
+
+template <typename IsDone>
+void S3Upload::wait_until(const IsDone& is_done) {
   std::unique_lock lock(progress_->mutex);
-  progress_->has_changed.wait(lock, [&] { return progress_->num_underway == 0; });
-  lock.unlock();
-  if (!upload_id_.empty()) abort();
+  for (Wait wait; !progress_->has_changed.wait_for(lock, kBetweenChecks, is_done);) {
+    wait.waited += kBetweenChecks;
+    check_wait(wait);
+  }
 }
 
 void S3Upload::add(std::span<const std::byte> bytes) {
@@ -92,7 +110,10 @@ void S3Upload::begin() {
   call.method = "POST";
   call.key = key_;
   call.query = "uploads";
-  call.headers = {"Content-Type: application/octet-stream"};
+  call.headers = requests_->settings().object_headers;
+  if (requests_->settings().has_part_checksums) {
+    call.headers.emplace_back("x-amz-checksum-algorithm: CRC32C");
+  }
   const HttpResponse response = requests_->fetch(call);
   if (!response.is_success()) throw requests_->failure(response, key_, "written");
   try {
@@ -100,6 +121,11 @@ void S3Upload::begin() {
   } catch (const Error& e) {
     throw e.within({.path = requests_->address_of(key_)});
   }
+}
+
+S3Call S3Upload::part_call(int number) const {
+  std::string query = fmt::format("partNumber={}&uploadId={}", number, percent_encoded(upload_id_));
+  return {.method = "PUT", .key = key_, .query = std::move(query)};
 }
 
 void S3Upload::send_part() {
@@ -110,23 +136,21 @@ void S3Upload::send_part() {
                    "has more than {} parts of {} MiB", kMaxParts, part_bytes_ >> 20);
   }
   const auto part = std::make_shared<std::vector<std::byte>>(std::exchange(part_, {}));
-  S3Call call;
-  call.method = "PUT";
-  call.key = key_;
-  call.query = fmt::format("partNumber={}&uploadId={}", num_parts_, percent_encoded(upload_id_));
+  S3Call call = part_call(num_parts_);
   call.body = *part;
+  const std::string crc = add_checksum(requests_->settings(), call);
   {
     const std::lock_guard lock(progress_->mutex);
     ++progress_->num_underway;
   }
-  const auto done = [part, number = num_parts_, progress = progress_, requests = requests_,
+  const auto done = [part, crc, number = num_parts_, progress = progress_, requests = requests_,
                      key = key_](const HttpResponse& response, std::exception_ptr error) {
     if (error == nullptr && !response.is_success()) {
       error = std::make_exception_ptr(requests->failure(response, key, "written"));
     }
     const std::lock_guard lock(progress->mutex);
     if (error == nullptr) {
-      progress->etags[number] = response.header("etag");
+      progress->parts[number] = {std::string(response.header("etag")), crc};
     } else if (progress->failure == nullptr) {
       progress->failure = std::move(error);
     }
@@ -143,10 +167,9 @@ void S3Upload::send_part() {
 }
 
 void S3Upload::wait_for(int max_underway) {
-  std::unique_lock lock(progress_->mutex);
-  progress_->has_changed.wait(lock, [&] {
-    return progress_->failure != nullptr || progress_->num_underway <= max_underway;
-  });
+  wait_until(
+      [&] { return progress_->failure != nullptr || progress_->num_underway <= max_underway; });
+  const std::lock_guard lock(progress_->mutex);
   if (progress_->failure != nullptr) std::rethrow_exception(progress_->failure);
 }
 
@@ -155,8 +178,9 @@ void S3Upload::finish() {
     S3Call call;
     call.method = "PUT";
     call.key = key_;
-    call.headers = {"Content-Type: application/octet-stream"};
+    call.headers = requests_->settings().object_headers;
     call.body = part_;
+    add_checksum(requests_->settings(), call);
     const HttpResponse response = requests_->fetch(call);
     if (!response.is_success()) throw requests_->failure(response, key_, "written");
   } else {
@@ -170,8 +194,12 @@ void S3Upload::finish() {
 
 void S3Upload::complete() {
   std::string body = "<CompleteMultipartUpload>";
-  for (const auto& [number, etag] : progress_->etags) {
-    body += fmt::format("<Part><PartNumber>{}</PartNumber><ETag>{}</ETag></Part>", number, etag);
+  for (const auto& [number, part] : progress_->parts) {
+    body += fmt::format("<Part><PartNumber>{}</PartNumber><ETag>{}</ETag>", number, part.etag);
+    if (requests_->settings().has_part_checksums) {
+      body += fmt::format("<ChecksumCRC32C>{}</ChecksumCRC32C>", part.crc32c);
+    }
+    body += "</Part>";
   }
   body += "</CompleteMultipartUpload>";
   S3Call call;
@@ -197,83 +225,19 @@ void S3Upload::complete() {
   }
 }
 
-void S3Upload::abort() noexcept {
-  try {
-    S3Call call;
-    call.method = "DELETE";
-    call.key = key_;
-    call.query = "uploadId=" + percent_encoded(upload_id_);
-    requests_->fetch(call);
-  } catch (...) {
-    // The bucket's rules for unfinished uploads remove it.
-  }
+void S3Upload::abort() {
+  const std::string query = "uploadId=" + percent_encoded(upload_id_);
+  requests_->fetch({.method = "DELETE", .key = key_, .query = query});
 }
-
-std::string key_of(const std::string& address) {
-  std::string key = parse_address(address).path;
-  if (key.empty()) {
-    throw Error(ErrorCode::invalid_argument, "names a bucket, but no object in it",
-                {.path = address,
-                 .subject = ErrorSubject::argument,
-                 .remedy = "put the object's name behind it"});
-  }
-  return key;
-}
-
-// Without slashes at its end; empty for the bucket.
-std::string folder_key(const std::string& address) {
-  std::string key = parse_address(address).path;
-  while (key.ends_with('/')) key.pop_back();
-  return key;
-}
-
-ObjectFacts facts_of(const HttpResponse& response, const std::string& address) {
-  const std::optional<int64_t> length = response.number("content-length");
-  if (!length) throw error_at(address, ErrorCode::io, "the store does not say how long it is");
-  return {*length, std::string(response.header("etag"))};
-}
-
-class S3Store : public ObjectStore {
- public:
-  S3Store(S3Settings settings, std::shared_ptr<HttpClient> client, const RequestPolicy& policy)
-      : requests_(std::make_shared<S3Requests>(std::move(settings), std::move(client), policy)) {}
-
-  std::string read_all(const std::string& address, int64_t max_bytes) override;
-  std::optional<ObjectFacts> find(const std::string& address) override;
-  Listing list(const std::string& address, bool recursive) override;
-  bool put(const std::string& address, std::span<const std::byte> bytes, bool only_if_new) override;
-  std::unique_ptr<Upload> upload(const std::string& address, int64_t expected_bytes) override;
-  void remove(const std::string& address) override;
-  std::vector<UnfinishedUpload> list_uploads(const std::string& address) override;
-  void abort_upload(const UnfinishedUpload& upload) override;
-
- protected:
-  void read_range(const std::string& address, int64_t offset, std::span<std::byte> into,
-                  const std::string& version, std::shared_ptr<std::string> found,
-                  Done done) override;
-
- private:
-  std::optional<ObjectFacts> find_key(const std::string& key);
-  // Calls `take` with the body of each page of a listing; it gives what the query of the next page
-  // has besides `query`, nothing after the last one.
-  template <typename TakePage>
-  void read_pages(const std::string& folder, const std::string& query, const char* done,
-                  const TakePage& take);
-  // True: the object is there, and has these bytes.
-  bool has_bytes(const std::string& key, std::span<const std::byte> bytes);
-
-  const std::shared_ptr<S3Requests> requests_;
-};
 
 void S3Store::read_range(const std::string& address, int64_t offset, std::span<std::byte> into,
-                         const std::string& version, std::shared_ptr<std::string> found,
-                         Done done) {
+                         const ObjectFacts& known, std::shared_ptr<std::string> found, Done done) {
   begin_read(done, [&] {
     const std::string key = key_of(address);
     if (into.empty()) {
       done(nullptr);
     } else {
-      requests_->read_range(key, offset, into, version, std::move(found), done);
+      requests_->read_range(key, offset, into, known, std::move(found), done);
     }
   });
 }
@@ -289,11 +253,11 @@ std::string S3Store::read_all(const std::string& address, int64_t max_bytes) {
 }
 
 std::optional<ObjectFacts> S3Store::find_key(const std::string& key) {
-  S3Call call;
-  call.method = "HEAD";
-  call.key = key;
-  const HttpResponse response = requests_->fetch(call);
-  if (response.status == 404) return std::nullopt;
+  const HttpResponse response = requests_->fetch({.method = "HEAD", .key = key});
+  // Azure's accounts with folders have them as objects, too.
+  const bool is_folder = response.header("x-ms-resource-type") == "directory" ||
+                         response.header("x-ms-meta-hdi_isfolder") == "true";
+  if (response.status == 404 || is_folder) return std::nullopt;
   if (!response.is_success()) throw requests_->failure(response, key, "looked for");
   return facts_of(response, requests_->address_of(key));
 }
@@ -328,14 +292,22 @@ void S3Store::read_pages(const std::string& folder, const std::string& query, co
   }
 }
 
+S3Store::KeyPages S3Store::key_pages() const {
+  return {"list-type=2&encoding-type=url", "&continuation-token=", parse_list_page};
+}
+
 Listing S3Store::list(const std::string& address, bool recursive) {
+  return list_by(address, recursive ? "" : "&delimiter=%2F");
+}
+
+Listing S3Store::list_by(const std::string& address, const std::string& more) {
   const std::string folder = folder_key(address);
-  const std::string query = "list-type=2&encoding-type=url" +
-                            std::string(recursive ? "" : "&delimiter=%2F") +
-                            (folder.empty() ? "" : "&prefix=" + percent_encoded(folder + "/"));
+  const KeyPages pages = key_pages();
+  const std::string query =
+      pages.query + more + (folder.empty() ? "" : "&prefix=" + percent_encoded(folder + "/"));
   Listing listing;
   read_pages(folder, query, "listed", [&](const std::string& body) {
-    ListPage page = parse_list_page(body);
+    ListPage page = pages.parse(body);
     for (ListedKey& listed : page.keys) {
       // An empty object that stands for a folder.
       if (listed.key.ends_with('/')) continue;
@@ -346,7 +318,7 @@ Listing S3Store::list(const std::string& address, bool recursive) {
       if (name.ends_with('/')) name.pop_back();
       listing.folders.push_back(requests_->address_of(name));
     }
-    return page.next.empty() ? "" : "&continuation-token=" + percent_encoded(page.next);
+    return page.next.empty() ? "" : pages.next + percent_encoded(page.next);
   });
   std::ranges::sort(listing.objects, {}, &ListedObject::address);
   std::ranges::sort(listing.folders);
@@ -369,17 +341,19 @@ bool S3Store::put(const std::string& address, std::span<const std::byte> bytes, 
   S3Call call;
   call.method = "PUT";
   call.key = key;
-  call.headers = {"Content-Type: application/octet-stream"};
+  call.headers = requests_->settings().object_headers;
   if (only_if_new) call.headers.push_back(requests_->settings().create_only);
   call.body = bytes;
+  add_checksum(requests_->settings(), call);
   call.is_sent_once = only_if_new;
   int num_sent = 0;
   HttpResponse response = requests_->fetch(call, &num_sent);
   if (only_if_new && response.status == 501) {
-    call.headers.pop_back();
+    std::erase(call.headers, requests_->settings().create_only);
     response = requests_->fetch(call, &num_sent);
   }
-  if (only_if_new && response.status == 412) {
+  const bool is_there = response.status == 412 || refusal_of(response).code == "BlobAlreadyExists";
+  if (only_if_new && is_there) {
     // A first attempt may have written it, and its answer was lost.
     return num_sent > 1 && has_bytes(key, bytes);
   }
@@ -397,7 +371,7 @@ void S3Store::remove(const std::string& address) {
   call.method = "DELETE";
   call.key = key;
   const HttpResponse response = requests_->fetch(call);
-  const bool is_gone = response.status == 404 && refusal_of(response).code != "NoSuchBucket";
+  const bool is_gone = response.status == 404 && !is_without_bucket(refusal_of(response));
   if (!response.is_success() && !is_gone) throw requests_->failure(response, key, "deleted");
 }
 
@@ -438,8 +412,6 @@ void S3Store::abort_upload(const UnfinishedUpload& upload) {
     throw requests_->failure(response, key, "given up");
   }
 }
-
-}  // namespace
 
 std::shared_ptr<ObjectStore> make_s3_store(S3Settings settings, std::shared_ptr<HttpClient> client,
                                            const RequestPolicy& policy) {

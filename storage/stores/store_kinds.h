@@ -23,6 +23,13 @@ std::shared_ptr<ObjectStore> make_file_store();
 std::shared_ptr<ObjectStore> make_s3_store(S3Settings settings, std::shared_ptr<HttpClient> client,
                                            const RequestPolicy& policy = {});
 
+// A container of Azure's Blob Storage; `place` is "ACCOUNT/CONTAINER". Defined in azure/, which
+// stands on this folder.
+std::shared_ptr<ObjectStore> make_azure_store(const std::string& place,
+                                              const Surroundings& surroundings,
+                                              std::shared_ptr<HttpClient> client,
+                                              const RequestPolicy& policy = {});
+
 // Files of a web server: ranges and sizes. Nothing is listed or written there.
 std::shared_ptr<ObjectStore> make_http_store(std::shared_ptr<HttpClient> client,
                                              const RequestPolicy& policy = {});

@@ -96,10 +96,10 @@ void remove_file_at(const Place& place) {
 void require_writable(const Place& place) {
   if (!place.is_in_store()) return;
   const Scheme scheme = parse_address(place.address()).scheme;
-  if (scheme == Scheme::s3 || scheme == Scheme::gs || scheme == Scheme::file) return;
+  if (scheme != Scheme::hf && scheme != Scheme::https && scheme != Scheme::http) return;
   throw error_at(place.path(), ErrorCode::unsupported,
-                 "data sets are not written to {}, but to s3://, gs://, file:// and folders; write "
-                 "it to one of these and copy it",
+                 "data sets are not written to {}, but to s3://, gs://, az://, r2://, file:// and "
+                 "folders; write it to one of these and copy it",
                  scheme == Scheme::hf ? "the Hugging Face hub" : "web servers");
 }
 

@@ -53,7 +53,7 @@ class XmlParser {
 
  private:
   [[noreturn]] void refuse_xml(const std::string& why) const {
-    throw Error(ErrorCode::corrupt, "the answer in XML " + why,
+    throw Error(ErrorCode::corrupt, "the XML " + why,
                 {.offset = static_cast<int64_t>(size_ - rest_.size())});
   }
 

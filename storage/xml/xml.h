@@ -1,4 +1,4 @@
-// A reader of the small XML documents that object stores answer with. It knows elements, texts,
+// A reader of small XML documents, such as the answers of object stores. It knows elements, texts,
 // CDATA and the five entities; attributes, comments and instructions are passed over, and names
 // lose their prefix. A document type is refused: it could define entities that grow.
 #pragma once

@@ -1,4 +1,4 @@
-"""Data sets, a server for each, and pages of one Chromium."""
+"""Data sets, a server for each, and pages of a Chromium and a Firefox."""
 import contextlib
 import json
 import os
@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Error, sync_playwright
 
 import sets
 
@@ -42,12 +42,34 @@ def serve(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def chromium():
-    with sync_playwright() as playwright:
-        # Root, as in containers, has no sandbox.
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"] if os.geteuid() == 0 else [])
-        yield browser
+def playwright():
+    with sync_playwright() as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def firefox(playwright):
+    """Debian's Firefox; the tests that ask for it are skipped without."""
+    path = shutil.which("firefox") or shutil.which("firefox-esr")
+    if not path:
+        pytest.skip("there is no Firefox")
+    # WebDriver BiDi: Firefox as it is, not one of Playwright's.
+    browser = playwright.firefox.launch(executable_path=path, channel="moz-firefox")
+    try:
+        browser.new_context().close()
+    except Error as error:
         browser.close()
+        pytest.skip(f"this Playwright cannot drive Firefox {browser.version}: {error}")
+    yield browser
+    browser.close()
+
+
+@pytest.fixture(scope="session")
+def chromium(playwright):
+    # Root, as in containers, has no sandbox.
+    browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"] if os.geteuid() == 0 else [])
+    yield browser
+    browser.close()
 
 
 @pytest.fixture
@@ -129,6 +151,19 @@ def driving(tmp_path_factory, serve):
     folder = tmp_path_factory.mktemp("driving")
     sets.convert("demo", folder / "driving", "--kind", "nuscenes", "--scenes", 2, "--val-scenes", 1, "--frames", 6, "--size", 160, "--quiet")
     return serve(folder / "driving")
+
+
+@pytest.fixture(scope="session")
+def table_set(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("table")
+    sets.write_table(folder / "table")
+    return folder / "table"
+
+
+@pytest.fixture(scope="session")
+def table(table_set, serve):
+    """Records without pictures: texts, numbers and vectors."""
+    return serve(table_set)
 
 
 @pytest.fixture(scope="session")

@@ -76,3 +76,16 @@ def write_marked(folder):
                 "boxes": np.array([[30, 20, 60, 40], [100, 70, 40, 30]], np.float32), "labels": np.array([0, 1]),
                 "joints": np.array([[20, 100, 1], [40, 110, 0], [60, 100, 1]], np.float32), "id": f"picture <{record}>", "weight": record / 4,
             })  # fmt: skip
+
+
+def write_table(folder):
+    """120 records without pictures: a column with an odd name, one of large numbers, nan, texts without a column, vectors; a name of 70 characters and one from right to left."""
+    names = ["long " * 14, "שלום עולם", "c"]
+    schema = {"id": ffkit.Field("string", column=True), "label": "i64", "a b": "i32", "weight": "f32", "large": "u64", "text": ffkit.Field("string"), "vector": "tensor[f32]"}
+    draw = np.random.default_rng(5)
+    with ffkit.Writer(folder, schema=schema, classes=["l", "r", "c"], class_names=names) as writer:
+        for record in range(120):
+            writer.write({
+                "id": f"row {record}", "label": record % 3, "a b": record % 7, "weight": float("nan") if record == 3 else record / 8, "large": 2**64 - 1 - record,
+                "text": f"<b>hidden {record}</b> " + "word " * 900, "vector": (draw.normal(size=16) + 9 * (record % 3)).astype(np.float32),
+            })  # fmt: skip

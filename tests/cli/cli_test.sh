@@ -10,6 +10,9 @@
 #   check COMMAND...        the command must succeed (check test -e file; check ! grep ...)
 #   skip REASON             ends the case as skipped (status 77)
 #   json EXPRESSION         stdout is one JSON document d, of which the Python expression is true
+#   await COMMAND...        waits until it succeeds; fails when what was started last in the
+#                           background ends before. ctest alone has a time limit
+#   has_lines FILE N        has at least so many
 #   kill_when FILE COMMAND...  runs it in the background, and kills it (-9) as soon as there is FILE
 #   pictures FOLDER N [SEED]  N small JPEGs, FOLDER/0000.jpg ...
 # Cases in fftrain*/ and ffgenerate/ are skipped without the trainer.
@@ -71,11 +74,18 @@ pictures() {
   rm -r "$work/.pictures"
 }
 
+await() {
+  until "$@"; do
+    kill -0 $! 2>/dev/null || "$@" || fail "it ended before this held: $*"
+    sleep 0.01
+  done 2>/dev/null
+}
+has_lines() { [ "$(cat "$1" | wc -l)" -ge "$2" ]; }
+
 kill_when() {
   "${@:2}" >.out 2>.err &
   local pid=$!
-  for _ in {1..6000}; do
-    [ -e "$1" ] && break
+  until [ -e "$1" ]; do
     kill -0 $pid 2>/dev/null || break  # it was done before the file was seen
     sleep 0.01
   done

@@ -16,6 +16,7 @@ try:
     import onnx
     import onnxruntime
     import onnxscript  # noqa: F401 torch.onnx.export() wants it
+    import PIL.Image
     import timm
     import torch
     import transformers
@@ -93,6 +94,8 @@ def check(name):
     assert not any(info.values()), info
     with torch.no_grad():
         compare(f'{name} transformers', model.eval()(pixel_values=images).logits, wanted)
+    found = transformers.pipeline('image-classification', model='hf')(PIL.Image.new('RGB', (70, 50), (90, 60, 30)))
+    assert {f['label'] for f in found} <= set(model.config.id2label.values()) and found, found
 
 
 for each in sys.argv[2:] or ['resnet18', 'vit_b_16', 'convnext_tiny', 'mobilenet_v2', 'efficientnet_b0', 'gpt2', 'rootnet']:

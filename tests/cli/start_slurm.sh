@@ -50,5 +50,5 @@ cleanup+=(stop_slurm)
 munged --force --key-file=slurm/munge/key --socket="$PWD/slurm/munge/socket" --pid-file="$PWD/slurm/munge/munged.pid" \
   --log-file="$PWD/slurm/munge/log" --seed-file="$PWD/slurm/munge/seed" >/dev/null 2>&1 &&
   slurmctld && slurmd || skip "Slurm does not start here: $(tail -n 1 slurm/*.log)"
-for _ in {1..300}; do sinfo -h -o %t 2>/dev/null | grep -q idle && break; sleep 0.1; done
+for _ in {1..1800}; do sinfo -h -o %t 2>/dev/null | grep -q idle && break; sleep 0.1; done
 sinfo -h -o %t | grep -q idle || skip "Slurm's node does not come up: $(sinfo -h; tail -n 1 slurm/daemon.log)"

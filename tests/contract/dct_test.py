@@ -72,7 +72,8 @@ def main(ffconvert, ffinspect):
             if shared and path.exists():
                 (source / name).write_bytes(path.read_bytes())
 
-        subprocess.run([ffconvert, "folder", folder + "/source", folder + "/dst", "--store", "dct", "--quiet"], check=True)
+        pathlib.Path(folder, "classes.txt").write_text("all\n")  # one class alone must be meant
+        subprocess.run([ffconvert, "folder", folder + "/source", folder + "/dst", "--classes", folder + "/classes.txt", "--store", "dct", "--quiet"], check=True)
         report = pathlib.Path(folder, "dst/report.jsonl")
         assert not report.exists(), report.read_text()
         records = Dataset(folder + "/dst", "train")

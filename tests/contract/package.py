@@ -73,7 +73,8 @@ def v1_payloads(folder):
 
 def assert_same(a, b):
     """Values of records, to the type, the dtype and the bit."""
-    assert type(a) is type(b), (a, b)
+    # ffkit's bytes of a file may say what they were made from, which the reader leaves out.
+    assert type(a) is type(b) or {type(a).__name__, type(b).__name__} == {"bytes", "FileBytes"}, (type(a), type(b))
     if isinstance(a, dict):
         assert list(a) == list(b)
         for name in a:

@@ -4,7 +4,7 @@
 
 Every ```sh block is run, unless the line before it is a comment <!-- not run: reason -->. /data, /fast and /tmp become folders with tiny
 made-up data sets, and training is made tiny by options behind those of the command, of which the last counts. Beside that, every option
-that stands in code, in a block or in a sentence, must be in the help of a program.
+that stands in code, in a block or in a sentence, must be in the help of a program, and the pages of options must be made from it.
 """
 
 import json
@@ -50,7 +50,7 @@ RENAMED = {"v1.0-trainval": "v1.0-mini", "nuscenes --split val": "nuscenes --spl
 OTHERS = {"--full", "--preset", "--build", "--target", "--install", "--prefix", "--no-torch", "--no-packages", "--recipe", "--rm", "--gpus", "--shm-size", "--reference", "--work", "--nnodes",
           "--nproc-per-node", "--model", "--ckpt", "--frameworks", "--bf16", "--python", "--rdzv-backend", "--rdzv-endpoint", "--no-python", "--requeue", "--signal", "--logdir", "--nv",
           "--bind", "--cpus-per-task", "--folder", "--record-bytes", "--batch", "--cold", "--machine", "--wheel", "--parquet", "--pack-label",
-          "--array", "--ntasks", "--open-mode", "--engines", "--spark", "--train", "--no-deps", "--development", "--branch", "--add", "--table"}
+          "--array", "--ntasks", "--ntasks-per-node", "--gpus-per-task", "--open-mode", "--engines", "--spark", "--train", "--no-deps", "--development", "--branch", "--add", "--add-addresses", "--table", "--check"}
 
 
 def call(*command, **options):
@@ -113,6 +113,16 @@ def make_data(root):
     (data / "coco/annotations/instances_val2017.json").write_text(json.dumps(
         {"images": [{"id": 1, "file_name": "1.jpg", "width": 32, "height": 32}], "categories": [{"id": 1, "name": "dog"}],
          "annotations": [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4], "area": 12, "iscrowd": 0, "segmentation": []}]}))
+    voc = "VOCdevkit/VOC2012"
+    for folder in ("coco8/images/train", "coco8/labels/train", f"{voc}/JPEGImages", f"{voc}/Annotations", f"{voc}/ImageSets/Main"):
+        (data / folder).mkdir(parents=True)
+    for folder in ("coco8/images/train", f"{voc}/JPEGImages"):
+        shutil.copy(picture, data / folder / "1.jpg")
+    (data / "coco8/data.yaml").write_text("train: images/train\nnames: [dog]\n")
+    (data / "coco8/labels/train/1.txt").write_text("0 0.1 0.1 0.9 0.1 0.5 0.9\n")
+    (data / voc / "ImageSets/Main/trainval.txt").write_text("1\n")
+    box = "<bndbox><xmin>1</xmin><ymin>2</ymin><xmax>9</xmax><ymax>9</ymax></bndbox>"
+    (data / voc / "Annotations/1.xml").write_text(f"<annotation><object><name>dog</name>{box}</object></annotation>")
     for folder, name, content in (("pictures", "1.jpg", picture.read_bytes()), ("masks", "1.png", grey_png(32, 32))):
         (data / "street" / folder).mkdir(parents=True)
         (data / "street" / folder / name).write_bytes(content)
@@ -128,7 +138,7 @@ def make_data(root):
     call(programs / "ffconvert", "text", data / "books", ready / "books", "--tokenizer", "bytes", "--quiet")
     call(programs / "ffinspect", "export", ready / "nuscenes", root / "keyframes", "--split", "mini_val")
     demo[2], demo[3:] = ready / "flowers", demo[3:]
-    for seed, name in enumerate(["flowers", "monday", "tuesday", "wednesday"]):
+    for seed, name in enumerate(["flowers", "monday", "tuesday", "wednesday"], 1):  # 0 are the pictures
         demo[2] = ready / name
         call(*demo, "--seed", seed)
     tokens = {path.read_text() for path in (root / "keyframes").glob("mini_val/*/token.txt")}
@@ -142,8 +152,8 @@ def make_data(root):
 
 def make_folder(root, name, commands):
     """A fresh folder with what a user has beside the documents; /fast holds what the document does not make itself."""
-    folder = root / name
-    folder.mkdir()
+    folder = root / "pages" / name
+    folder.mkdir(parents=True)
     (folder / "trainer").symlink_to(source / "trainer")
     shutil.copytree(root / "data/pictures", folder / "my-pictures")
     shutil.copytree(root / "data/pictures", folder / "cifar10")
@@ -213,6 +223,9 @@ def main():
             if (programs / program).exists():
                 (root / "bin" / program).write_text(text)
                 (root / "bin" / program).chmod(0o755)
+        if has_trainer:
+            made = subprocess.run([source / "tools/maintain/options-pages", "--check", programs], stderr=subprocess.PIPE, text=True)
+            failures += made.stderr.splitlines()
         begin = time.monotonic()
         make_data(root)
         print(f"{time.monotonic() - begin:5.1f} s  made-up data")

@@ -1,6 +1,7 @@
-"""Checks the Markdown files: links_test.py SOURCE_DIR
+"""Checks the Markdown files: links_test.py SOURCE_DIR [--add-addresses]
 
-Every relative link leads to a file or folder that is there, and to a heading where it names one. README.md has at most 150 lines and one
+Each relative link leads to a file or folder, and to a heading if it names one. Each address that pages ever had (addresses.txt) is still a
+page and a heading, or an anchor beside a link to its new place; --add-addresses adds those of today, before a release. README.md has one
 picture of less than 100 kB. CITATION.cff names the version of the headers.
 """
 
@@ -11,6 +12,9 @@ import re
 import sys
 
 source = pathlib.Path(sys.argv[1]).resolve()
+ADDRESSES = source / "tests/documents/addresses.txt"
+# A section that has moved: `- <a id="coco"></a>[COCO](coco.md#coco)`.
+MOVED = re.compile(r'<a id="([^"]+)"></a>\[[^]]*\]\(([^)\s]+)\)')
 
 
 def markdown_files():
@@ -36,6 +40,11 @@ def anchors(path):
     return {slug(heading) for heading in re.findall(r"^#+ (.*)$", text, re.MULTILINE)}
 
 
+@functools.cache
+def moved(path):
+    return dict(MOVED.findall(path.read_text()))
+
+
 def problems(path):
     for label, link in re.findall(r"\[([^]]*)\]\(([^)\s]+)\)", without_code(path.read_text())):
         if re.match(r"[a-z]+:", link):
@@ -44,16 +53,42 @@ def problems(path):
         target = (path.parent / name).resolve() if name else path
         if not target.exists():
             yield f"[{label}]({link}) leads nowhere"
+        elif anchor and anchor in moved(target):
+            yield f"[{label}]({link}): this section is now at {moved(target)[anchor]}"
         elif anchor and anchor not in anchors(target):
             yield f"[{label}]({link}): {target.name} has no such heading"
+    for anchor in moved(path):
+        if anchor in anchors(path):
+            yield f"'{anchor}' is a heading and has moved"
+
+
+def addresses_of(path):
+    """Of a page: itself and its headings behind the first, which is its title."""
+    name = str(path.relative_to(source))
+    yield name
+    if not name.startswith("CHANGELOG"):
+        text = re.sub(r"^```.*?^```", "", path.read_text(), flags=re.DOTALL | re.MULTILINE)
+        yield from (f"{name}#{slug(heading)}" for heading in re.findall(r"^#+ (.*)$", text, re.MULTILINE)[1:])
+
+
+def lost_addresses():
+    """Addresses stay in the list for ever."""
+    for address in ADDRESSES.read_text().split("\n")[:-1]:
+        name, _, anchor = address.partition("#")
+        path = source / name
+        if not path.exists() or anchor and anchor not in anchors(path) and anchor not in moved(path):
+            yield f"{address} was an address; write a line '- <a id=\"{anchor}\"></a>[...](...)' that leads to its new place"
 
 
 def main():
     files = sorted(markdown_files())
+    if "--add-addresses" in sys.argv:
+        known = ADDRESSES.read_text().split("\n")[:-1]
+        made = {address for path in files if not str(path.relative_to(source)).startswith("tests/golden") for address in addresses_of(path)}
+        ADDRESSES.write_text("\n".join(sorted({*known, *made} - {address for address in made if address.endswith("#moved")})) + "\n")
     found = [f"{path.relative_to(source)}: {problem}" for path in files for problem in problems(path)]
+    found += lost_addresses()
     readme = (source / "README.md").read_text()
-    if len(readme.splitlines()) > 150:
-        found.append("README.md has more than 150 lines; details go into docs/")
     pictures = re.findall(r"!\[[^]]*\]\(([^)]+)\)", readme)
     if len(pictures) != 1:
         found.append(f"README.md has {len(pictures)} pictures; it should have one")

@@ -67,7 +67,7 @@ class BadSectorsTest : public ::testing::Test {
     out.batch_size = 5;
     out.num_threads = 2;
     out.image.transform = ResizeCenterCrop{.resize = 20, .size = 16};
-    out.sampler = {.order = Order::sequential, .tail = Tail::exact, .seed = 1};
+    out.sampler = {.order = Order::sequential, .tail = Tail::even, .seed = 1};
     out.bad_samples = bad_samples;
     out.io.engine = IoEngine::pread;
     out.io.direct = DirectIo::off;

@@ -70,7 +70,7 @@ TEST_F(Durability, OfAMerge) {
   for (const ShardTransfer transfer : {ShardTransfer::copy, ShardTransfer::link}) {
     const fs::path out = dir_ / (transfer == ShardTransfer::copy ? "copied" : "linked");
     const WriteJournal journal;
-    merge_datasets(out, {a, b}, {.transfer = transfer});
+    merge_datasets(out, {a, b}, {.transfer = transfer, .duplicates = Duplicates::keep});
     expect_durable(journal, out);
     if (transfer == ShardTransfer::copy) expect_files_synced(journal, out);
   }
@@ -80,7 +80,7 @@ TEST_F(Durability, OfAnAddition) {
   const fs::path a = make("a", 20);
   const fs::path b = make("b", 30);
   const WriteJournal journal;
-  append_datasets(a, {b}, {.transfer = ShardTransfer::copy});
+  append_datasets(a, {b}, {.transfer = ShardTransfer::copy, .duplicates = Duplicates::keep});
   EXPECT_THAT(journal.problems(), ::testing::IsEmpty());
   EXPECT_TRUE(journal.has_synced(a / "train"));
   EXPECT_TRUE(journal.has_synced(a / "train/shard-00001.ffr.tmp"));

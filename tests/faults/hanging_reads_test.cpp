@@ -26,9 +26,15 @@ void hang_or_not(bool hang) {
   changed.notify_all();
 }
 
+void wait_until_stuck(int count) {
+  std::unique_lock lock(hang_mutex);
+  changed.wait(lock, [&] { return num_stuck >= count; });
+}
+
 void wait_while_hanging() {
   std::unique_lock lock(hang_mutex);
   ++num_stuck;
+  changed.notify_all();
   changed.wait(lock, [] { return !is_hanging; });
   --num_stuck;
 }
@@ -153,11 +159,12 @@ TEST_P(HangingReads, DoNotHoldBackTheDestructor) {
   auto loader = std::make_unique<Loader>(dataset_, options());
   hang_or_not(true);
   expect_hanging([&] { loader->next(); });
+  wait_until_stuck(1);
   *loader = Loader(dataset_, options());
   expect_hanging([&] { loader->next(); });
+  wait_until_stuck(2);
   loader.reset();
-  std::lock_guard lock(hang_mutex);
-  EXPECT_GE(num_stuck, 2) << "reads that never came back";
+  wait_until_stuck(2);  // reads that never came back
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, HangingReads,

@@ -75,7 +75,7 @@ class PoorFileSystemTest : public ::testing::Test {
   FakeSource source_{5};
   std::vector<std::string> notes_;
   ConvertOptions options_;
-  MergeOptions merging_;
+  MergeOptions merging_{.duplicates = Duplicates::keep};
 };
 
 class NoLocks : public PoorFileSystemTest, public ::testing::WithParamInterface<int> {

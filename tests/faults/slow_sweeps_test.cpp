@@ -10,7 +10,7 @@
 namespace {
 
 constexpr int64_t kLeastBytes = 3000;  // a sweep has more, a number of another keyframe less
-constexpr auto kSeek = std::chrono::milliseconds(5);
+constexpr auto kSeek = std::chrono::milliseconds(40);  // far more than decoding takes
 
 std::atomic<bool> is_slow{false};
 std::atomic<int64_t> num_slow_reads{0};

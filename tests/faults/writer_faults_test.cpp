@@ -194,8 +194,8 @@ TEST_P(WriterFaults, EndInAnErrorWhicheverCallFails) {
   }
 }
 
-TEST_P(WriterFaults, NameTheRemedyForAFullDiskAlone) {
-  for (const int error : {ENOSPC, EDQUOT, EIO}) {
+TEST_P(WriterFaults, NameTheRemedyForAFullDiskAndALimitAlone) {
+  for (const int error : {ENOSPC, EDQUOT, EFBIG, EIO}) {
     const TempDir dir;
     try {
       const FaultInjection injection(
@@ -203,9 +203,11 @@ TEST_P(WriterFaults, NameTheRemedyForAFullDiskAlone) {
       GetParam().write(dir.path());
       ADD_FAILURE() << "nothing was thrown";
     } catch (const Error& e) {
-      const bool has_remedy =
-          std::string(e.what()).find("free some space and run again") != std::string::npos;
-      EXPECT_EQ(has_remedy, error != EIO) << e.what();
+      const std::string remedy = error == EIO     ? ""
+                                 : error == EFBIG ? "raise the limit on the size of files (ulimit "
+                                                    "-f) and run again"
+                                                  : "free some space and run again";
+      EXPECT_EQ(e.context().remedy, remedy) << e.what();
     }
   }
 }

@@ -37,11 +37,13 @@ const std::vector<Work>& all_work() {
       {"gather", [](const fs::path& dir) { make_set_of(dir / "out", 12, ReadMode::gather); }},
       {"merge",
        [](const fs::path& dir) {
-         merge_datasets(dir / "out", {dir / "a", dir / "b"}, {.transfer = ShardTransfer::copy});
+         merge_datasets(dir / "out", {dir / "a", dir / "b"},
+                        {.transfer = ShardTransfer::copy, .duplicates = Duplicates::keep});
        }},
       {"append",
        [](const fs::path& dir) {
-         append_datasets(dir / "a", {dir / "b"}, {.transfer = ShardTransfer::copy});
+         append_datasets(dir / "a", {dir / "b"},
+                         {.transfer = ShardTransfer::copy, .duplicates = Duplicates::keep});
        },
        "a"},
       {"copy",

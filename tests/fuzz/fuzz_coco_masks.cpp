@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
     simdjson::dom::element value;
     if (parser.parse(json).get(value) != simdjson::SUCCESS) return;
     for (const ffkit::PixelRun& run :
-         ffkit::runs_of_segmentation(value, {.width = 20, .height = 15})) {
+         ffkit::runs_of_segmentation(value, {.width = 20, .height = 15}, [](const auto&...) {})) {
       if (run.begin < 0 || run.begin >= run.end || run.end > 300) std::abort();
     }
   });

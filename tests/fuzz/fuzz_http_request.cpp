@@ -1,7 +1,6 @@
 // The bytes that come from a browser, or from what is none: a request whose path cannot leave the
 // page, or a problem with a status of 4xx or 5xx.
-#include "http/gate.h"
-#include "http/message.h"
+#include "http/server.h"
 #include "touch.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

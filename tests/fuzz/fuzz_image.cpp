@@ -4,10 +4,9 @@
 #include <vector>
 
 #include <ffkit/base/error.h>
-#include <ffkit/image/exif_tags.h>
+#include <ffkit/image/exif.h>
 #include <ffkit/image/image_codec.h>
 #include <ffkit/image/mask.h>
-#include <ffkit/image/orientation.h>
 
 #include "image/codec/mask_decoder.h"
 

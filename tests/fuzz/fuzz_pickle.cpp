@@ -39,6 +39,7 @@ void look_at(const Pickle& pickle, Pickle::Ref ref, int depth, int& num_left) {
     case Pickle::Kind::none:
     case Pickle::Kind::boolean:
     case Pickle::Kind::real:
+    case Pickle::Kind::large:
       break;
   }
 }

@@ -6,6 +6,7 @@
 
 #include "storage/addresses/place.h"
 #include "storage/addresses/url.h"
+#include "storage/azure/azure_settings.h"
 #include "storage/credentials/aws_profile.h"
 #include "storage/credentials/surroundings.h"
 #include "storage/protocol/answers.h"
@@ -19,6 +20,9 @@ void read_address(const std::string& text) {
   const ffkit::Address address = ffkit::parse_address(text);
   if (ffkit::parse_address(ffkit::text_of(address)) != address) std::abort();
   ffkit::shown_address(text);
+  // What is kept of a place is that place, and has no signature.
+  const ffkit::Place place(text);
+  if (ffkit::Place(place.path()).path() != place.path()) std::abort();
 }
 
 void read_url(const std::string& text) {
@@ -46,17 +50,23 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         ffkit::parse_xml(text);
         break;
       case 1:
-        if (data[0] / 8 % 2 == 0) {
+        if (data[0] / 8 % 3 == 0) {
           ffkit::parse_list_page(text);
-        } else {
+        } else if (data[0] / 8 % 3 == 1) {
           ffkit::parse_upload_page(text);
+        } else {
+          ffkit::parse_blob_page(text);
         }
         break;
       case 2:
         read_answer(text, 400 + data[0] / 8);
         break;
       case 3:
-        ffkit::parse_ini(text);
+        if (data[0] / 8 % 2 == 0) {
+          ffkit::parse_ini(text);
+        } else {
+          ffkit::parse_connection_string(text);
+        }
         break;
       case 4:
         read_address(text);

@@ -2,8 +2,7 @@
 // a tf.train.Example, features.json.
 #include <limits>
 
-#include "sources/tfrecord/tf_features.h"
-#include "sources/tfrecord/tfrecord_scan.h"
+#include "sources/tfrecord/tfrecord_file.h"
 #include "touch.h"
 
 namespace {

@@ -1,6 +1,6 @@
 // A text of transforms of any bytes: options that validate() can judge, or an
 // Error(invalid_argument).
-#include <ffkit/image/transform_text.h>
+#include <ffkit/image/image_options.h>
 
 #include "touch.h"
 

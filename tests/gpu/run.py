@@ -275,7 +275,7 @@ import ffkit
 hashes, count = [], 0
 for threads in (1, 2):
     pixels = hashlib.sha256()
-    for batch in ffkit.Loader(sys.argv[1], 8, image=ffkit.RandomResizedCrop(48), num_threads=threads, seed=3, arrays="numpy"):
+    for batch in ffkit.Loader(sys.argv[1], 8, image=ffkit.RandomResizedCrop(48, flip_probability=0.5), num_threads=threads, seed=3, arrays="numpy"):
         pixels.update(numpy.ascontiguousarray(batch["image"]).tobytes())
         count += len(batch["label"])
     hashes.append(pixels.hexdigest())
@@ -287,7 +287,7 @@ import sys
 import torch
 import ffkit, ffkit.torch
 device = sys.argv[2]
-make = lambda pin: ffkit.Loader(sys.argv[1], 8, image=ffkit.RandomResizedCrop(48), seed=3, pin_memory=pin)
+make = lambda pin: ffkit.Loader(sys.argv[1], 8, image=ffkit.RandomResizedCrop(48, flip_probability=0.5), seed=3, pin_memory=pin)
 count = 0
 for epoch in range(20):
     # The device is behind, and the copies of the next batches wait for it: memory that is given out

@@ -24,7 +24,7 @@
 
 #include <ffkit/launch/launch.h>
 
-#include "loader/decode/decode_arena.h"
+#include "loader/decode/decode_pool.h"
 
 namespace {
 

@@ -1,7 +1,7 @@
 """The loaders of tests/python/epoch_hash.cpp, as Python makes them: case -> arguments of ffkit.Loader."""
 import ffkit
 
-BASIC = {"batch_size": 7, "seed": 5, "image": ffkit.RandomResizedCrop(32)}
+BASIC = {"batch_size": 7, "seed": 5, "image": ffkit.RandomResizedCrop(32, flip_probability=0.5)}
 
 
 def arguments(case, dataset):
@@ -11,7 +11,7 @@ def arguments(case, dataset):
         return BASIC | {"image": ffkit.ResizeCenterCrop(40, (32, 24)), "dtype": "u8", "layout": "nhwc", "order": "sequential", "tail": "exact"}
     if case == "augmented":
         return BASIC | {
-            "image": ffkit.RandomCrop(28, padding=(1, 2, 3, 4), fill=(9, 8, 7)),
+            "image": ffkit.RandomCrop(28, padding=(1, 2, 3, 4), fill=(9, 8, 7), flip_probability=0.5),
             "augment": [ffkit.ColorJitter(brightness=0.4, contrast=(0.5, 1.5), hue=(-0.1, 0.2)), ffkit.RandAugment(1, 5, fill=(1, 2, 3))],
             "erasing": ffkit.RandomErasing(0.7, value=0.5),
             "dtype": "f16",
@@ -25,7 +25,7 @@ def arguments(case, dataset):
                 ffkit.Apply(0.8, ffkit.ColorJitter(0.4)),
                 ffkit.RandomGrayscale(0.2),
                 ffkit.Apply(0.5, [ffkit.GaussianBlur(), ffkit.Solarize(100), ffkit.Posterize(5)]),
-                ffkit.OneOf([ffkit.Equalize(), ffkit.AutoContrast(), ffkit.Invert(), ffkit.OneOf([ffkit.AdjustSharpness(1.5), ffkit.GaussianBlur(1.5, 9)])], (1, 2, 0.5, 3)),
+                ffkit.OneOf([ffkit.Equalize(), ffkit.AutoContrast(), ffkit.Invert(), ffkit.OneOf([ffkit.AdjustSharpness(1.5), ffkit.GaussianBlur(9, 1.5)])], (1, 2, 0.5, 3)),
             ],
             "dtype": "u8",
         }

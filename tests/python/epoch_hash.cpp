@@ -23,7 +23,7 @@ using ffkit::LoaderOptions;
 LoaderOptions basic() {
   LoaderOptions options{.batch_size = 7};
   options.sampler.seed = 5;
-  options.image.transform = ffkit::RandomResizedCrop{.size = 32};
+  options.image.transform = ffkit::RandomResizedCrop{.size = 32, .flip_probability = 0.5};
   return options;
 }
 
@@ -39,8 +39,8 @@ LoaderOptions u8_nhwc() {
 
 LoaderOptions augmented() {
   LoaderOptions options = basic();
-  options.image.transform =
-      ffkit::RandomCrop{.size = 28, .padding = {1, 2, 3, 4}, .fill = {9, 8, 7}};
+  options.image.transform = ffkit::RandomCrop{
+      .size = 28, .padding = {1, 2, 3, 4}, .fill = {9, 8, 7}, .flip_probability = 0.5};
   options.image.augmentations = {
       ffkit::ColorJitter{.brightness = 0.4, .contrast = {0.5, 1.5}, .hue = {-0.1, 0.2}},
       ffkit::RandAugment{.num_ops = 1, .magnitude = 5, .fill = {1, 2, 3}}};

@@ -11,7 +11,7 @@ FACTS = ("size", "epoch", "step", "record_indices", "source", "mix_lambda", "rep
 
 
 def make(ds, size=48, **options):
-    return ffkit.Loader(ds, **{"batch_size": 4, "image": ffkit.RandomResizedCrop(size), "num_threads": 2} | options)
+    return ffkit.Loader(ds, **{"batch_size": 4, "image": ffkit.RandomResizedCrop(size, flip_probability=0.5), "num_threads": 2} | options)
 
 
 def same(one, other):

@@ -18,7 +18,7 @@ KEEPS_FREED_MEMORY = "libasan" in os.environ.get("LD_PRELOAD", "")  # for a whil
 
 def make(ds, **options):
     # Batches of 108 kB, which are not copied.
-    return ffkit.Loader(ds, **{"batch_size": 4, "image": ffkit.RandomResizedCrop(48), "num_threads": 2} | options)
+    return ffkit.Loader(ds, **{"batch_size": 4, "image": ffkit.RandomResizedCrop(48, flip_probability=0.5), "num_threads": 2} | options)
 
 
 def num_held(loader):
@@ -250,7 +250,7 @@ ds = ffkit.Dataset(sys.argv[1], "train")
 def slow(values, key):
     time.sleep(0.01)
     return numpy.zeros(3)
-options = {"batch_size": 4, "image": ffkit.RandomResizedCrop(16), "num_threads": 2}
+options = {"batch_size": 4, "image": ffkit.RandomResizedCrop(16, flip_probability=0.5), "num_threads": 2}
 """
 ENDS = {
     "in a loop": "loader = ffkit.Loader(ds, **options)\nfor batch in loader: break",
@@ -293,7 +293,7 @@ def resources():
 
 
 def test_many_epochs_take_no_more(ds):
-    loader = make(ds, num_threads=2, image=ffkit.RandomResizedCrop(8), fields={"id": ffkit.TextField("id"), "x": ffkit.PythonField(lambda v, k: v["label"], inputs=["label"])})
+    loader = make(ds, num_threads=2, image=ffkit.RandomResizedCrop(8, flip_probability=0.5), fields={"id": ffkit.TextField("id"), "x": ffkit.PythonField(lambda v, k: v["label"], inputs=["label"])})
     num_epochs = int(os.environ.get("FFKIT_PYTHON_EPOCHS", "120"))
 
     def epochs(count):

@@ -11,7 +11,7 @@ import ffkit
 
 
 def make(ds, **options):
-    return ffkit.Loader(ds, **{"batch_size": 8, "image": ffkit.RandomResizedCrop(16), "num_threads": 2} | options)
+    return ffkit.Loader(ds, **{"batch_size": 8, "image": ffkit.RandomResizedCrop(16, flip_probability=0.5), "num_threads": 2} | options)
 
 
 def damaged_copy(ds, record, folder):
@@ -79,30 +79,30 @@ def test_fields(ds):
 def test_options_are_checked_by_cpp(ds):
     for message, options in (
         ("batch_size", {"batch_size": 0}),
-        ("scale", {"image": ffkit.RandomResizedCrop(16, scale=(0.5, 0.1))}),
+        ("scale", {"image": ffkit.RandomResizedCrop(16, scale=(0.5, 0.1), flip_probability=0.5)}),
         ("order is 'sorted', expected one of 'sequential'", {"order": "sorted"}),
         ("rank", {"rank": 1}),
         ("belong into the ImageOptions", {"image": ffkit.ImageOptions(), "dtype": "u8"}),
         ("arrays is 'jax'", {"arrays": "jax"}),
         ("u8", {"dtype": "u8", "normalize": True}),
         ("has no batch", {"batch_size": 61}),
-        ("GaussianBlur kernel_size is 4", {"augment": [ffkit.GaussianBlur(1, 4)]}),
+        ("GaussianBlur kernel_size is 4", {"augment": [ffkit.GaussianBlur(4, 1)]}),
         ("OneOf has 1 augmentations and 2 weights", {"augment": [ffkit.OneOf([ffkit.Invert()], (1, 2))]}),
         ("Solarize threshold is 300", {"augment": [ffkit.Apply(0.5, ffkit.Solarize(300))]}),
         ("more than 16 Apply", {"augment": [nested(17)]}),
-        ("opencv", {"image": ffkit.Resize(16, "nearest")}),
+        ("opencv", {"image": ffkit.Resize((16, 16), "nearest")}),
     ):
         with pytest.raises(ValueError, match=message):
             make(ds, **options)
     with pytest.raises(KeyError, match="'colour'"):
         make(ds, label_field="colour")
     for message, options in (
-        ("RandomResizedCrop.scale is 0.5, expected two numbers", {"image": ffkit.RandomResizedCrop(16, scale=0.5)}),
+        ("RandomResizedCrop.scale is 0.5, expected two numbers", {"image": ffkit.RandomResizedCrop(16, scale=0.5, flip_probability=0.5)}),
         ("batch_size is 'many', which has the wrong type", {"batch_size": "many"}),
         ("'flip' is no augmentation", {"augment": ["flip"]}),
         ("None is no augmentation", {"augment": [ffkit.Apply(0.5, [ffkit.Invert(), None])]}),
         ("OneOf.weights is 'x'", {"augment": [ffkit.OneOf([ffkit.Invert()], ["x"])]}),
-        ("GaussianBlur.sigma", {"augment": [ffkit.GaussianBlur("soft")]}),
+        ("GaussianBlur.sigma", {"augment": [ffkit.GaussianBlur(5, "soft")]}),
         ("is no field of a batch", {"fields": {"x": 3}}),
         ("is no transform", {"image": "crop"}),
     ):
@@ -121,17 +121,17 @@ def nested(levels):
 
 def test_apply_and_one_of(ds):
     plain, negative, grey = (
-        numpy.concatenate([batch["image"] for batch in make(ds, image=ffkit.Resize(16), dtype="u8", order="sequential", tail="exact", augment=augment)])
-        for augment in ((), [ffkit.Invert()], [ffkit.Grayscale()])
+        numpy.concatenate([batch["image"] for batch in make(ds, image=ffkit.Resize((16, 16)), dtype="u8", order="sequential", tail="exact", augment=augment)])
+        for augment in ((), [ffkit.Invert()], [ffkit.Grayscale(3)])
     )
     assert numpy.array_equal(negative, 255 - plain) and numpy.array_equal(grey[:, 0], grey[:, 2])
     assert ffkit.Apply(0.5, ffkit.Invert()) == ffkit.Apply(0.5, [ffkit.Invert()]) == ffkit.RandomInvert()
 
     def images(augmentation, **options):
-        loader = make(ds, image=ffkit.Resize(16), dtype="u8", order="sequential", tail="exact", augment=[augmentation], **options)
+        loader = make(ds, image=ffkit.Resize((16, 16)), dtype="u8", order="sequential", tail="exact", augment=[augmentation], **options)
         return numpy.concatenate([batch["image"] for batch in loader])
 
-    for augmentation, results in ((ffkit.RandomInvert(0.4), (plain, negative)), (ffkit.OneOf([ffkit.Invert(), ffkit.Grayscale()]), (negative, grey))):
+    for augmentation, results in ((ffkit.RandomInvert(0.4), (plain, negative)), (ffkit.OneOf([ffkit.Invert(), ffkit.Grayscale(3)]), (negative, grey))):
         found = images(augmentation)
         taken = [[numpy.array_equal(image, result[i]) for result in results] for i, image in enumerate(found)]
         assert all(sum(which) == 1 for which in taken) and 5 < sum(which[0] for which in taken) < 55
@@ -166,7 +166,7 @@ def test_bad_samples(ds, tmp_path, caplog):
         list(loader)
 
     with caplog.at_level(logging.WARNING, logger="ffkit"):
-        loader = make(damaged, order="sequential", tail="exact", bad_samples="skip")
+        loader = make(damaged, order="sequential", tail="even", bad_samples="skip")
         replacements = [(batch, one) for batch in loader for one in batch.replacements]
     ((batch, one),) = replacements
     assert (one.index_in_batch, one.bad_record, batch.step) == (4, 4, 0) and "CRC" in one.reason
@@ -178,6 +178,23 @@ def test_bad_samples(ds, tmp_path, caplog):
         pass
     assert any("CRC" in text for text in mine)
     assert loader.statistics().num_replaced == 1
+
+
+@pytest.mark.parametrize("tail", ["exact", "balanced"])
+def test_bad_samples_are_left_out_where_each_counts_once(ds, tmp_path, tail):
+    damaged = damaged_copy(ds, 4, tmp_path)
+    said = []
+    ranks = [make(damaged, order="sequential", tail=tail, bad_samples="skip", on_warning=said.append, rank=rank, world_size=2) for rank in range(2)]
+    batches = [batch for loader in ranks for batch in loader]
+    assert sorted(int(i) for batch in batches for i in batch.record_indices) == [i for i in range(60) if i != 4]
+    assert len(batches) == sum(len(loader) for loader in ranks) and not any(batch.replacements for batch in batches)
+    assert all(len(batch["image"]) == len(batch["label"]) == batch.size for batch in batches)
+    ((index, bad, reason),) = [one for batch in batches for one in batch.left_out]
+    assert (index, bad) == (4, 4) and "CRC" in reason and any("record 4 is left out" in text for text in said)
+    assert sum(loader.statistics().num_left_out for loader in ranks) == 1
+    # A batch of bad records alone has no sample.
+    first = next(iter(make(damaged.subset([4]), order="sequential", tail=tail, bad_samples="skip", batch_size=1)))
+    assert first.size == 0 and first["image"].shape[0] == 0 and len(first.left_out) == 1
 
 
 def test_engines_and_threads_give_the_same_bytes(ds):
@@ -201,7 +218,7 @@ def test_groups_stay_together(ds):
 
 
 def test_options_are_plain_values():
-    options = ffkit.ImageOptions(ffkit.RandomCrop(32, padding=4), [ffkit.ColorJitter(0.4)], ffkit.RandomErasing(), dtype="u8")
+    options = ffkit.ImageOptions(ffkit.RandomCrop(32, padding=4, flip_probability=0.5), [ffkit.ColorJitter(0.4)], ffkit.RandomErasing(), dtype="u8")
     assert pickle.loads(pickle.dumps(options)) == options and options.normalize is False
     assert "padding=4" in repr(options)
 
@@ -228,3 +245,17 @@ def test_texts_have_no_limit_but_the_one_that_is_given(tmp_path):
     assert [one[:2] for one in replaced] == [(3, 3), (2, 6)] and "a text of 660 bytes" in replaced[0][2]
     with pytest.raises(ValueError, match="max_bytes is -1"):
         loader(-1)
+
+
+@pytest.mark.parametrize("mixing", [{"mixup": 0.5}, {"cutmix": 1.0}])
+def test_mixing_refuses_all_pictures_that_it_would_leave(tmp_path, mixing):
+    pixels = numpy.zeros((16, 16, 3), numpy.uint8)
+    with ffkit.Writer(tmp_path / "dst", "train", {"image": "image", "left": "image", "right": "image", "label": "i64"}, classes=["a"]) as writer:
+        for _ in range(4):
+            writer.write({"image": pixels, "left": pixels, "right": pixels, "label": 0})
+    dataset = ffkit.Dataset(tmp_path / "dst", "train")
+    options = ffkit.ImageOptions(ffkit.ResizeCenterCrop(8, 8))
+    one = ffkit.ImageField("left", options)
+    for field in (one, ffkit.ImagesField(["left", "right"], options), ffkit.ZerosWhereNull("left", one)):
+        with pytest.raises(ffkit.Error, match="field 'other' as it was, which is a picture of its own"):
+            ffkit.Loader(dataset, 2, image=options, fields={"other": field}, mixing=ffkit.Mixing(**mixing))

@@ -6,7 +6,7 @@ import ffkit
 
 
 def make(ds, **options):
-    return ffkit.Loader(ds, **{"batch_size": 8, "image": ffkit.Resize(48), "num_threads": 3, "order": "sequential", "seed": 9} | options)
+    return ffkit.Loader(ds, **{"batch_size": 8, "image": ffkit.Resize((48, 48)), "num_threads": 3, "order": "sequential", "seed": 9} | options)
 
 
 def one_hot(values, key):

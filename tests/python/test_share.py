@@ -84,6 +84,10 @@ def test_a_process_alone_loads_everything(ds, monkeypatch, launcher):
         ("PMIX_RANK is 0, but no variable says how many", {"PMIX_RANK": "0", "PRTE_LAUNCHED": "1"}),
         ("PMIX_RANK is 1, but no variable says how many", {"PMIX_RANK": "1", "PRTE_LAUNCHED": "1", "SLURM_PROCID": "0", "SLURM_STEP_ID": "0", "SLURM_NTASKS": "2"}),
         ("PALS_RANKID is 1, but no variable says how many", {"PALS_RANKID": "1"}),
+        (
+            "by SLURM_PROCID this is process 1 of 4, by RANK process 0 of 2",
+            {"SLURM_PROCID": "1", "SLURM_STEP_ID": "0", "SLURM_NTASKS": "4", "RANK": "0", "WORLD_SIZE": "2"},
+        ),
     ],
 )
 def test_half_of_it_is_refused(ds, monkeypatch, message, variables):

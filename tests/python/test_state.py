@@ -9,7 +9,7 @@ import ffkit
 
 
 def make(ds, batch_size=4, **options):
-    return ffkit.Loader(ds, batch_size, **{"image": ffkit.RandomResizedCrop(16), "num_threads": 2, "tail": "exact", "seed": 3} | options)
+    return ffkit.Loader(ds, batch_size, **{"image": ffkit.RandomResizedCrop(16, flip_probability=0.5), "num_threads": 2, "tail": "exact", "seed": 3} | options)
 
 
 def records(batches):

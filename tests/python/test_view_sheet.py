@@ -38,7 +38,7 @@ def parameters_in_python(made):
 
 
 def parameters_in_text(signature):
-    """The same of "Resize(size=224, interpolation="bilinear")"."""
+    """The same of "Resize(size=(224, 224), interpolation="bilinear")"."""
     name, rest = signature.split("(", 1)
     call = ast.parse(f"f({rest}", mode="eval").body
     required = [(argument.id, inspect.Parameter.empty) for argument in call.args]
@@ -53,7 +53,7 @@ def test_texts_know_the_transforms_of_python():
     classes.discard(_image.PythonAugmentation)  # has a function
     functions = [made for name, made in vars(_image).items() if name.startswith("Random") and inspect.isfunction(made)]
     assert all(map(dataclasses.is_dataclass, classes)) and len(functions) == 7
-    in_python = {made.__name__: parameters_in_python(made) for made in [*classes, *functions]}
+    in_python = {made.__name__: parameters_in_python(made) for made in [*classes, *functions, _transforms.ResizeShortSide]}
     assert in_text == in_python
 
 
@@ -85,14 +85,14 @@ def loaded(data, seed, epoch=0, **options):
 
 
 def test_a_resize_is_drawn_pixel_by_pixel(data, tmp_path):
-    _, pixels = sheet(data, tmp_path, "--split", "train", "--transform", "Resize(96)", "--size", 96, "--count", 6, "--columns", 3)
+    _, pixels = sheet(data, tmp_path, "--split", "train", "--transform", "Resize((96, 96))", "--size", 96, "--count", 6, "--columns", 3)
     drawn = pictures(pixels, 96, 3, 2, 2).reshape(6, 96, 96, 3)
-    images = loaded(data, 0, image=ffkit.ImageOptions(ffkit.Resize(96), dtype="u8", layout="nhwc"))["image"]
+    images = loaded(data, 0, image=ffkit.ImageOptions(ffkit.Resize((96, 96)), dtype="u8", layout="nhwc"))["image"]
     assert (drawn == images[::10]).all()
 
 
 def test_random_numbers_are_those_of_the_record_in_the_whole_split(data, tmp_path):
-    text = 'RandomResizedCrop(64, scale=(0.4, 1)), RandomRotation(20, "bilinear"), ColorJitter(0.4, 0.4), Apply(0.5, GaussianBlur((0.1, 2))), RandomErasing(value=7)'
+    text = 'RandomResizedCrop(64, scale=(0.4, 1), flip_probability=0.5), RandomRotation(20, "bilinear"), ColorJitter(0.4, 0.4), Apply(0.5, GaussianBlur(sigma=(0.1, 2))), RandomErasing(value=7)'
     document, pixels = sheet(
         data, tmp_path, "--split", "train", "--where", "label = 2", "--transform", text, "--size", 64, "--count", 3, "--columns", 2, "--draws", 2, "--draw-seed", 5
     )
@@ -100,7 +100,8 @@ def test_random_numbers_are_those_of_the_record_in_the_whole_split(data, tmp_pat
     records = [sample["record"] for sample in document["samples"]]
     assert records[-1] > 3
     options = ffkit.ImageOptions(
-        ffkit.Compose([ffkit.RandomResizedCrop(64, scale=(0.4, 1)), ffkit.RandomRotation(20, "bilinear")]), augment=[ffkit.ColorJitter(0.4, 0.4), ffkit.Apply(0.5, ffkit.GaussianBlur((0.1, 2)))],
+        ffkit.Compose([ffkit.RandomResizedCrop(64, scale=(0.4, 1), flip_probability=0.5), ffkit.RandomRotation(20, "bilinear")]),
+        augment=[ffkit.ColorJitter(0.4, 0.4), ffkit.Apply(0.5, ffkit.GaussianBlur(sigma=(0.1, 2)))],
         erasing=ffkit.RandomErasing(value=7), dtype="u8", layout="nhwc",
     )
     for epoch in range(2):
@@ -149,9 +150,9 @@ def boxed(tmp_path_factory):
 def test_boxes_follow_views_and_their_copies(boxed, tmp_path):
     document, pixels = sheet(
         boxed, tmp_path, "--size", 48, "--count", 8,
-        "--transform", "one: RandomResizedCrop(48, (0.2, 0.5))", "--transform", "two*2: RandomResizedCrop(48, (0.2, 0.5))",
+        "--transform", "one: RandomResizedCrop(48, (0.2, 0.5), flip_probability=0.5)", "--transform", "two*2: RandomResizedCrop(48, (0.2, 0.5), flip_probability=0.5)",
     )
-    options = ffkit.ImageOptions(ffkit.RandomResizedCrop(48, (0.2, 0.5)), dtype="u8")
+    options = ffkit.ImageOptions(ffkit.RandomResizedCrop(48, (0.2, 0.5), flip_probability=0.5), dtype="u8")
     batch = loaded(boxed, 0, views={"one": options, "two": (options, 2)}, fields={"boxes": ffkit.BoxesField(view="one"), "keypoints": ffkit.PointsField(num_points=1)})
     counts = np.diff(batch.row_offsets("boxes"))
     kept = [[view["num_boxes"] for view in sample["views"]] for sample in document["samples"]]
@@ -185,8 +186,8 @@ def test_masks_follow_views(tmp_path):
         for _ in range(4):
             numbers = random.integers(0, 4, (10, 15), np.uint8).repeat(4, 0).repeat(4, 1)
             writer.write({"image": np.zeros((40, 60, 3), np.uint8), "mask": grey_png(numbers)})
-    _, pixels = sheet(folder, tmp_path, "--mask", "mask", "--size", 48, "--count", 4, "--columns", 4, "--transform", "RandomRotation(40), RandomResizedCrop(48)")
-    transform = ffkit.Compose([ffkit.RandomRotation(40), ffkit.RandomResizedCrop(48)])
+    _, pixels = sheet(folder, tmp_path, "--mask", "mask", "--size", 48, "--count", 4, "--columns", 4, "--transform", "RandomRotation(40), RandomResizedCrop(48, flip_probability=0.5)")
+    transform = ffkit.Compose([ffkit.RandomRotation(40), ffkit.RandomResizedCrop(48, flip_probability=0.5)])
     masks = loaded(folder, 0, image=transform, fields={"mask": ffkit.MaskField("mask")})["mask"]
     assert {0, 1, 2, 3, 255} == set(np.unique(masks))
     colors = np.zeros((256, 3), int)

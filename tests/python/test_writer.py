@@ -146,7 +146,7 @@ def test_schema_of_another_data_set_is_taken(tmp_path, data):
         ({"a": "string"}, {"a": b"x"}, TypeError, "is of type string; got bytes"),
         ({"a": "list[string]"}, {"a": "x"}, TypeError, "is of type list"),
         ({"a": "image"}, {"a": np.zeros((2, 2, 3))}, ValueError, "expected uint8"),
-        ({"a": "image"}, {"a": PIL.fromarray(np.zeros((2, 2), np.int32))}, ValueError, "more than 8 bits"),
+        ({"a": "image"}, {"a": PIL.fromarray(np.zeros((2, 2), np.float32))}, ValueError, "more than 8 bits"),
         ({"a": "i64"}, {"b": 1}, ValueError, "'b', which the schema lacks"),
         (None, {"a": None}, TypeError, "Give a schema"),
         (None, {"a": object()}, TypeError, "cannot be stored"),
@@ -327,3 +327,13 @@ def test_files_are_read_and_names_of_pictures_are_no_texts(tmp_path):
     with ffkit.Writer(tmp_path / "texts", split="train", schema={"image": "string", "x": "float32", "y": "tensor[int64]"}) as writer:
         writer.write({"image": "a.jpg", "x": 1, "y": [2]})
     assert ffkit.Dataset(tmp_path / "texts", "train").schema["y"].dtype == "i64"
+
+
+def test_nulls_in_lists_cost_themselves(tmp_path):
+    with pytest.warns(UserWarning, match="train: 6 items of lists were None, or had None inside, and were left out; the first in field 'texts'"):
+        with ffkit.Writer(tmp_path / "dst") as writer:
+            writer.write({"texts": [None, "a", None], "boxes": [[1, 2, 3, 4], [1, None, 3, 4], None], "numbers": [1, None, 2]})
+            writer.write({"texts": [None], "boxes": [[5, 6, 7, 8]], "numbers": [3]})
+    dataset = ffkit.Dataset(tmp_path / "dst", "train")
+    assert dataset[0]["texts"] == ["a"] and dataset[0]["boxes"].tolist() == [[1, 2, 3, 4]] and dataset[0]["numbers"].tolist() == [1, 2]
+    assert dataset[1]["texts"] == [] and dataset[1]["boxes"].tolist() == [[5, 6, 7, 8]]

@@ -2,7 +2,7 @@
 // Python's classes.
 #include <cstdio>
 
-#include <ffkit/image/transform_text.h>
+#include <ffkit/image/image_options.h>
 
 int main() {
   for (const std::string& signature : ffkit::transform_signatures()) {

@@ -140,7 +140,7 @@ class AnswersTest(ServedDemo):
                           'randaugment-ops = 3\nrandaugment-magnitude = 7\nrandom-erasing = 0.25\n')
         with Server(self.data, '--config', config) as server:
             text = server.api('set')['transform']
-            self.assertEqual(text, "RandomResizedCrop(48, scale=(0.35, 1), interpolation='bicubic'), ColorJitter(0.4, 0.3, 0.2, 0.1), RandAugment(3, 7), RandomErasing(0.25)")
+            self.assertEqual(text, "RandomResizedCrop(48, scale=(0.35, 1), interpolation='bicubic', flip_probability=0.5), ColorJitter(0.4, 0.3, 0.2, 0.1), RandAugment(3, 7), RandomErasing(0.25)")
             self.assertEqual(png_size(server.get('view', split='val', record=1).body), (48, 48))
             self.assertEqual(server.api('set')['left_out'], [])
         config.write_text('image-size = 48\nprogressive-size = 32\nprogressive-epochs = [0,4]\nmixup-alpha = 0.2\ncutmix-alpha = 1.0\n')
@@ -191,7 +191,7 @@ class ResultsTest(ServedDemo):
         cls.server = Server(cls.data, '--results', cls.results)
 
     def test_they_belong_to_val(self):
-        self.assertEqual(self.server.api('set')['results'], {'file': str(self.results), 'kind': 'classes', 'split': 'val', 'error_name': ''})
+        self.assertEqual(self.server.api('set')['results'], {'file': str(self.results), 'kind': 'classes', 'split': 'val', 'error_name': '', 'other': None})
 
     def test_right_wrong_and_sure(self):
         wrong = [n for n in range(100) if self.found[n] != self.labels[n]]

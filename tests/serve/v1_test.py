@@ -19,7 +19,7 @@ class V1Test(unittest.TestCase):
         return server
 
     def test_records_of_bytes(self):
-        for name in 'empty.ffr', 'sizes.ffr', 'packed_folder.ffr', 'parts':
+        for name in 'empty.ffr', 'sizes.ffr', 'packed_folder.ffr':
             server = self.serve(name)
             [split] = server.api('set')['splits']
             self.assertEqual(split['kind'], 'records')
@@ -34,6 +34,13 @@ class V1Test(unittest.TestCase):
                 self.assertEqual((record['num_bytes'], [field['name'] for field in record['fields']]), (row['num_bytes'], ['data']))
             self.assertEqual(server.get('').status, 200)
             self.assertEqual(server.get('thumbnail', split=split['name'], record=0).status, 400 if rows else 404)
+
+    def test_records_of_pictures(self):
+        server = self.serve('parts')
+        [split] = server.api('set')['splits']
+        self.assertEqual(split['kind'], 'pictures')
+        self.assertEqual([field['name'] for field in server.api('record', split=split['name'], record=0)['fields']], ['image'])
+        self.assertEqual(server.get('thumbnail', split=split['name'], record=0).status, 200)
 
     def test_pictures_with_classes(self):
         server = self.serve('imagenet-style')

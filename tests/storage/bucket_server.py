@@ -24,6 +24,7 @@ class Bucket:
         self.knows_conditions = knows_conditions
         self.key = KEYS["AWS_ACCESS_KEY_ID"]
         self.delay_s = 0
+        self.on_write = None                 # called with key, headers and body of what begins or writes an object; a code that it returns is a refusal
         self.on_request = None               # called with method, key and query before the answer
         self.url = serve(type("Handler", (_Handler,), {"bucket": self}))
 
@@ -95,6 +96,8 @@ class _Handler(Handler):
     def put_object(self, key, asked, body):
         own = self.bucket
         etag = '"' + hashlib.md5(body).hexdigest() + '"'
+        if own.on_write and (code := own.on_write(f"{key}?{self.path.partition('?')[2]}", self.headers, body)):
+            return self.refuse(403, code)
         if "uploadId" in asked:
             if asked["uploadId"] not in own.uploads:
                 return self.refuse(404, "NoSuchUpload")
@@ -108,6 +111,8 @@ class _Handler(Handler):
     def post_object(self, key, asked, body):
         own = self.bucket
         if "uploads" in asked:
+            if own.on_write and (code := own.on_write(key, self.headers, body)):
+                return self.refuse(403, code)
             number = f"upload-{len(own.sent)}"
             own.uploads[number] = {}
             return self.answer(200, f"<InitiateMultipartUploadResult><UploadId>{number}</UploadId></InitiateMultipartUploadResult>".encode())
@@ -150,6 +155,6 @@ class _Handler(Handler):
             if "/" in rest and asked.get("delimiter"):
                 folders.add(prefix + rest.split("/")[0] + "/")
             else:
-                objects.append(f"<Contents><Key>{xml.sax.saxutils.escape(urllib.parse.quote(key))}</Key><Size>{len(self.bucket.objects[key])}</Size><ETag>\"x\"</ETag></Contents>")
+                objects.append(f"<Contents><Key>{xml.sax.saxutils.escape(urllib.parse.quote(key))}</Key><Size>{len(self.bucket.objects[key])}</Size><ETag>\"{hashlib.md5(self.bucket.objects[key]).hexdigest()}\"</ETag></Contents>")
         common = [f"<CommonPrefixes><Prefix>{urllib.parse.quote(folder)}</Prefix></CommonPrefixes>" for folder in sorted(folders)]
         return self.answer(200, ("<ListBucketResult><IsTruncated>false</IsTruncated>" + "".join(objects + common) + "</ListBucketResult>").encode())

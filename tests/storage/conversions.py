@@ -12,7 +12,7 @@ FFCONVERT = os.environ["FFKIT_FFCONVERT"]
 
 def convert(*arguments, env=None, code=0):
     """What ffconvert says on stderr."""
-    clean = environment(**KEYS, FFKIT_CACHE="off", **(env or {}))
+    clean = environment(**{**KEYS, "FFKIT_CACHE": "off", **(env or {})})
     done = subprocess.run([FFCONVERT, *map(str, arguments)], env=clean, capture_output=True, text=True, timeout=180)
     expect(done.returncode == code, f"ffconvert {' '.join(map(str, arguments))}: status {done.returncode}, not {code}\n{done.stdout}{done.stderr}")
     expect("secret" not in done.stdout + done.stderr, done.stderr)

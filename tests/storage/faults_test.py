@@ -16,11 +16,12 @@ local = demo(FOLDER / "bucket/demo", "--images", 600, "--val-images", 20, "--siz
 server = FolderServer(FOLDER)
 use(**{ENDPOINT: server.url})
 os.environ["FFKIT_CACHE"] = "off"  # each epoch reads from the store
+os.environ["FFKIT_RETRY_SECONDS"] = "3"
 THERE = "s3://bucket/demo"
 
 
 def loader_of(place):
-    return ffkit.Loader(ffkit.Dataset(place, "train"), 32, image=ffkit.RandomResizedCrop(24), layout="nhwc", seed=5, order="shuffle", num_threads=2)
+    return ffkit.Loader(ffkit.Dataset(place, "train"), 32, image=ffkit.RandomResizedCrop(24, flip_probability=0.5), layout="nhwc", seed=5, order="shuffle", num_threads=2)
 
 
 def sum_of(batch):

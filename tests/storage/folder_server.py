@@ -24,6 +24,10 @@ class FolderServer:
         self.failed = 0
         self.is_gone = False  # connections are closed without an answer
         self.delay_s = 0
+        self.stalled = None  # requests whose path ends so get no answer; "": all
+        self.ranges = []  # (path, begin, end) of each request for a part of a file
+        self.answered = None  # some of those: requests for other parts get no answer
+        self.waits = threading.Semaphore(0)  # one for each of these
         self.may_list = True  # else all that is not there is forbidden, as by S3
         self.key = None  # the only access key that is good
         self.url = serve(type("Handler", (_Handler,), {"server_of_folder": self}))
@@ -41,6 +45,15 @@ class _Handler(Handler):
     wbufsize = -1
     server_of_folder: FolderServer
 
+    def asks_for_another_part(self):
+        own = self.server_of_folder
+        words = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
+        if not words:
+            return False
+        begin, end = map(int, words.groups())
+        own.ranges.append((self.path, begin, end))
+        return own.answered is not None and not any(path == self.path and begin <= last and first <= end for path, first, last in own.answered)
+
     def do_HEAD(self):
         self.do_GET()
 
@@ -57,6 +70,9 @@ class _Handler(Handler):
             return None
         if own.delay_s:
             time.sleep(own.delay_s)
+        if own.stalled is not None and self.path.partition("?")[0].endswith(own.stalled) or self.asks_for_another_part():
+            own.waits.release()
+            threading.Event().wait()
         if fails:
             return self.answer(503, b"<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>")
         if own.key and f"Credential={own.key}/" not in self.headers.get("Authorization", ""):

@@ -101,7 +101,7 @@ for kind, make in KINDS.items():
 for kind in ("webdataset", "jsonl"):
     source_data.KINDS[kind][0](bucket / kind)
 if "libffkit_parquet.so is not here" in subprocess.run([FFCONVERT, "parquet", bucket / "parquet", FOLDER / "tried", "--quiet"], capture_output=True, text=True).stderr:
-    print("without parquet: ffconvert was built without -DFFKIT_PARQUET=ON")
+    print("without parquet: ffconvert was built without Arrow (tools/setup --parquet)")
     del KINDS["parquet"]
 
 server = FolderServer(top)

@@ -19,7 +19,7 @@ THERE, HERE = "s3://bucket/demo", str(local)
 
 def loader_of(place, **options):
     dataset = place if isinstance(place, ffkit.Dataset) else ffkit.Dataset(place, "train")
-    return ffkit.Loader(dataset, 32, **{"image": ffkit.RandomResizedCrop(24), "layout": "nhwc", "seed": 5, "order": "shuffle", **options})
+    return ffkit.Loader(dataset, 32, **{"image": ffkit.RandomResizedCrop(24, flip_probability=0.5), "layout": "nhwc", "seed": 5, "order": "shuffle", **options})
 
 
 def sums_of(loader):

@@ -114,9 +114,9 @@ def serve(handler):
 
 
 def environment(**variables):
-    """Nothing of the machine's own credentials is found."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "GS_", "GOOGLE_", "HF_", "FFKIT_", "STORAGE_")) and "proxy" not in name.lower()}
-    return {**clean, "HOME": str(FOLDER / "home"), "AWS_EC2_METADATA_DISABLED": "true", "NO_GCE_CHECK": "true", **variables}
+    """Nothing of the machine's own credentials is found, and nobody waits long for a store that is not there."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "GS_", "GOOGLE_", "HF_", "FFKIT_", "STORAGE_", "AZURE_", "IDENTITY_", "R2_", "CLOUDFLARE_")) and "proxy" not in name.lower()}
+    return {**clean, "HOME": str(FOLDER / "home"), "AWS_EC2_METADATA_DISABLED": "true", "NO_GCE_CHECK": "true", "FFKIT_RETRY_SECONDS": "5", **variables}
 
 
 def tool(*arguments, env, code=0):

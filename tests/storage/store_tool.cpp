@@ -77,7 +77,7 @@ void read_many(const std::string& address, size_t num_bytes, size_t number) {
   const auto begin = std::chrono::steady_clock::now();
   for (size_t i = 0; i < number; ++i) {
     store->read(address, static_cast<int64_t>(offset_of(i)),
-                std::as_writable_bytes(std::span(ranges[i])), facts->version,
+                std::as_writable_bytes(std::span(ranges[i])), *facts,
                 [&](std::exception_ptr error) {
                   const std::lock_guard lock(mutex);
                   if (error != nullptr) failure = std::move(error);
@@ -155,7 +155,7 @@ int run(const std::vector<std::string>& arguments) {
   } else if (command == "range") {
     std::string bytes(std::stoul(arguments.at(3)), '\0');
     store->read(address, std::stoll(arguments.at(2)), std::as_writable_bytes(std::span(bytes)),
-                arguments.size() > 5 ? arguments[5] : "");
+                {-1, arguments.size() > 5 ? arguments[5] : ""});
     write_bytes(arguments.at(4), bytes);
   } else if (command == "reads") {
     read_many(address, std::stoul(arguments.at(2)), std::stoul(arguments.at(3)));

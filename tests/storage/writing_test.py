@@ -147,10 +147,12 @@ def in_bucket(store):
     store.delay_s = 0.05
     while not any(".ffr" in key for key in store.names("two")) and process.poll() is None:
         time.sleep(0.02)
+    process.send_signal(signal.SIGSTOP)  # so that it does not end too early
     for options in ([], ["--resume"]):
         said = convert(SMALL, "s3://bucket/two", *options, code=1)
         expect(f"s3://bucket/two: process {process.pid} on " in said and "is writing to this folder; wait for it or give another folder" in said, said)
     store.delay_s = 0
+    process.send_signal(signal.SIGCONT)
     expect(process.wait(timeout=100) == 0, process.stdout.read())
     expect_same(objects("two"), wanted)
 
@@ -171,10 +173,13 @@ def in_bucket(store):
         store.objects["alive/.ffkit-in-use-1"] = claim.encode()
         store.objects["alive/.ffkit-unfinished"] = b"kind conversion\n"
     process = start_convert(SMALL, "s3://bucket/alive", "--resume")
-    time.sleep(3)
+    said = ""
+    while "watching for 30 s" not in said:
+        said = process.stdout.readline()
+        expect(said, "it does not watch")
     with store.lock:
         store.objects["alive/.ffkit-in-use-1"] = claim.replace("beat 3", "beat 4").encode()
-    said = process.communicate(timeout=60)[0]
+    said += process.communicate(timeout=60)[0]
     expect(process.returncode == 1 and "process 12 on elsewhere" in said and "is writing to this folder" in said, said)
 
     # Uploads that fail. Passing troubles are passed over.

@@ -32,7 +32,7 @@ inline void allow_no_more_threads() {
   const rlimit none{0, 0};
   expect(setrlimit(RLIMIT_NPROC, &none) == 0, "setrlimit");
   if (getuid() == 0) expect(setgid(65534) == 0 && setuid(65534) == 0, "setuid");
-  alarm(20);  // for what hangs
+  alarm(300);  // for what hangs
 }
 
 }  // namespace ffkit::testing

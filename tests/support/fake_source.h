@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstring>
 #include <functional>
 #include <string>
 #include <thread>
@@ -18,8 +19,11 @@ namespace ffkit::testing {
 // Samples of growing size without files behind them; some can be bad. Counts reads.
 class FakeSource : public Source {
  public:
-  explicit FakeSource(int64_t num_samples, std::vector<int64_t> bad = {})
-      : splits_{{.name = "train", .num_samples = num_samples, .is_training = true}}, bad_(bad) {}
+  // Sources of another `salt` have other bytes under the same names.
+  explicit FakeSource(int64_t num_samples, std::vector<int64_t> bad = {}, int64_t salt = 0)
+      : splits_{{.name = "train", .num_samples = num_samples, .is_training = true}},
+        bad_(bad),
+        salt_(salt) {}
 
   const std::vector<SourceSplit>& splits() const override { return splits_; }
   Schema schema() const override { return image_classification_schema(); }
@@ -46,6 +50,7 @@ class FakeSource : public Source {
     }
     const auto bytes = buffers.bytes(static_cast<size_t>(sample_bytes(split, index)));
     std::ranges::fill(bytes, static_cast<std::byte>(index));
+    std::memcpy(bytes.data(), &salt_, sizeof(salt_));
     record.set_bytes(0, bytes);
     record.set_string(2, buffers.text(describe(split, index)));
   }
@@ -56,6 +61,7 @@ class FakeSource : public Source {
  private:
   std::vector<SourceSplit> splits_;
   std::vector<int64_t> bad_;
+  int64_t salt_;
   std::vector<std::string> none_;
 };
 

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -29,6 +30,8 @@
 #include <ffkit/base/error.h>
 
 #include "base/enum_names.h"
+#include "base/left_out.h"
+#include "tools/common/storage_arguments.h"
 
 namespace ffkit {
 
@@ -59,6 +62,12 @@ inline void occupy_closed_streams() {
     if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
     static_cast<void>(open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY));
   }
+}
+
+// A file that gets longer than allowed (ulimit -f) is to be an error of write(2), with a message,
+// and not the end of the process.
+inline void ignore_file_size_signal() {
+  static_cast<void>(std::signal(SIGXFSZ, SIG_IGN));
 }
 
 // Says on stderr what the exception that is being handled says, on one line, and returns the exit
@@ -134,21 +143,71 @@ int run_main(const char* name, Run run) {
 }
 
 // A text that is empty is a shell's variable that is not set: `--work-dir "$RUNS"` must not mean to
-// keep nothing.
-inline void refuse_empty_texts(const CLI::App& app) {
+// keep nothing. One that is an option stands where the text was forgotten.
+inline void refuse_wrong_texts(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
     if (option->get_expected_min() == 0) continue;  // a flag, or an option that may stand alone
     for (const std::string& text : option->results()) {
-      if (!text.empty()) continue;
-      throw CLI::ValidationError(option->get_name(),
-                                 "its text is empty; leave the option out for its default");
+      if (text.empty()) {
+        throw CLI::ValidationError(option->get_name(),
+                                   "its text is empty; leave the option out for its default");
+      }
+      if (text.starts_with("--") && app.get_option_no_throw(text) != nullptr) {
+        throw CLI::ValidationError(
+            option->get_name(),
+            fmt::format("the option {} stands where its {} is to stand", text,
+                        option->get_type_name().empty() ? "text" : option->get_type_name()));
+      }
     }
   }
-  for (const CLI::App* command : app.get_subcommands()) refuse_empty_texts(*command);
+  for (const CLI::App* command : app.get_subcommands()) refuse_wrong_texts(*command);
 }
 
-// Options of other programs, without "--", and the one of ours that does the same.
+// A subcommand for each `what` that this build leaves out, which says so; --help names them in a
+// line.
+inline void add_left_out_commands(CLI::App& app, const char* what) {
+  for (const std::string& name : left_out_names(what)) {
+    CLI::App* command = app.add_subcommand(name)->group("")->allow_extras();
+    command->set_help_flag();
+    command->callback([what, name] { require_built(what, name); });
+  }
+  app.footer(app.get_footer() + left_out_line({what}));
+}
+
+// Options of other programs, without "--", and the one of ours that does the same; empty: none.
 using OptionsElsewhere = std::map<std::string, std::string>;
+
+// Of a whole command line of another program, all at once; empty: none of `extras` is one of its
+// options.
+inline std::string words_on_options_elsewhere(const std::string& program,
+                                              const std::vector<std::string>& extras,
+                                              const OptionsElsewhere& elsewhere) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> found;  // by what does the same
+  for (const std::string& extra : extras) {
+    const std::string option = extra.substr(0, extra.find('='));
+    std::string word = option.substr(std::min(option.find_first_not_of('-'), option.size()));
+    std::ranges::replace(word, '_', '-');
+    const auto known = elsewhere.find(word);
+    if (!extra.starts_with("-") || known == elsewhere.end()) continue;
+    auto alike = std::ranges::find(found, known->second, [](const auto& f) { return f.first; });
+    if (alike == found.end()) alike = found.insert(alike, {known->second, {}});
+    if (std::ranges::find(alike->second, option) == alike->second.end())
+      alike->second.push_back(option);
+  }
+  std::string words;
+  for (const auto& [ours, theirs] : found) {
+    const std::string names = fmt::format("'{}'", fmt::join(theirs, "', '"));
+    if (words.empty()) {
+      words = fmt::format(
+          "{} has no option {}{}", program, names,
+          ours.empty() ? ", and none that does the same" : "; what does the same is --" + ours);
+    } else {
+      words +=
+          fmt::format("; for {} {}", names, ours.empty() ? "there is none" : "it is --" + ours);
+    }
+  }
+  return words;
+}
 
 // What is wrong with the arguments that no command of `app` has taken: which one there is not, and
 // which ones are meant instead. CLI11's own words list all of them, the last one first.
@@ -160,6 +219,8 @@ inline std::string words_on_extras(const CLI::App& app, const OptionsElsewhere& 
     name += " " + command->get_name();
   }
   const std::vector<std::string> extras = app.remaining(/*recurse=*/true);
+  if (std::string words = words_on_options_elsewhere(name, extras, elsewhere); !words.empty())
+    return words;
   const std::string& first = extras.front();
   const auto nearest = [](const std::string& wanted, std::vector<std::string> names) {
     return fmt::format("'{}'", fmt::join(nearest_names(wanted, std::move(names)), "', '"));
@@ -172,18 +233,29 @@ inline std::string words_on_extras(const CLI::App& app, const OptionsElsewhere& 
                        nearest(first, std::move(names)));
   }
   const std::string option = first.substr(0, first.find('='));
-  const auto known =
-      elsewhere.find(option.substr(std::min(option.find_first_not_of('-'), option.size())));
-  if (known != elsewhere.end()) {
-    return fmt::format("{} has no option '{}'; what does the same is --{}", name, option,
-                       known->second);
-  }
   std::vector<std::string> names;
   for (const CLI::Option* own : command->get_options()) {
     for (const std::string& long_name : own->get_lnames()) names.push_back("--" + long_name);
   }
   return fmt::format("{} has no option '{}'; the nearest are {}", name, option,
                      nearest(option, std::move(names)));
+}
+
+// Adds --retry-seconds to the commands of `app`, whatever they read: it outranks the variable of
+// the environment that the stores look at.
+inline void add_retry_option(CLI::App& app) {
+  const std::vector<CLI::App*> commands = app.get_subcommands({});
+  for (CLI::App* command : commands) add_retry_option(*command);
+  if (!commands.empty()) return;
+  app.add_option_function<double>(
+         "--retry-seconds",
+         [](double seconds) {
+           ::setenv("FFKIT_RETRY_SECONDS", fmt::format("{}", seconds).c_str(), /*overwrite=*/1);
+         },
+         "How long a store that does not answer is asked again, in seconds (300); 0: it is asked "
+         "once")
+      ->type_name("SECONDS")
+      ->check(CLI::NonNegativeNumber);
 }
 
 // Parses the command line of `app`, whose name is the program's, and runs `action`, which returns
@@ -193,6 +265,10 @@ int run_tool(CLI::App& app, int argc, char** argv, Action action,
              const OptionsElsewhere& elsewhere = {}) {
   occupy_closed_streams();
   raise_open_file_limit();
+  ignore_file_size_signal();
+  add_retry_option(app);
+  StorageArguments storage;
+  add_storage_arguments(app, storage);
   try {
     try {
       app.parse(argc, argv);
@@ -200,11 +276,13 @@ int run_tool(CLI::App& app, int argc, char** argv, Action action,
       // Where a command is wanted and none was known, CLI11 says only that one is required.
       const bool is_extra =
           dynamic_cast<const CLI::ExtrasError*>(&e) != nullptr ||
+          dynamic_cast<const CLI::RequiresError*>(&e) != nullptr ||
           (dynamic_cast<const CLI::RequiredError*>(&e) != nullptr && app.get_subcommands().empty());
       if (!is_extra || app.remaining_size(/*recurse=*/true) == 0) throw;
       throw CLI::ParseError(words_on_extras(app, elsewhere), CLI::ExitCodes::ExtrasError);
     }
-    refuse_empty_texts(app);
+    refuse_wrong_texts(app);
+    give_storage_options(app, storage);
     return action();
   } catch (const CLI::Success& e) {  // --help, --version
     const int status = app.exit(e);

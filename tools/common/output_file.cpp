@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void fail_output(const char* what, const fs::path& path, int error) {
+[[noreturn]] void fail_output(const std::string& what, const fs::path& path, int error) {
   throw io_error_at(path, what, error);
 }
 
@@ -53,10 +53,9 @@ int write_and_close(int fd, std::span<const std::byte> data) {
 }
 
 void fail_writing(const fs::path& file, int error) {
-  const bool is_full = error == ENOSPC || error == EDQUOT;
-  fail_output(is_full ? "cannot write the file; free some space or give another place"
-                      : "cannot write the file",
-              file, error);
+  std::string remedy = remedy_of_errno(error);
+  if (!remedy.empty() && error != EFBIG) remedy += " or give another place";
+  throw io_error_at(file, "cannot write the file", error).with_remedy(remedy);
 }
 
 void write_output_file(const fs::path& file, std::span<const std::byte> data) {

@@ -1,9 +1,11 @@
-// The programs as functions: a wheel has them in one file, which holds the library once.
+// The programs as functions, and how they stop: a wheel has them in one file.
 #pragma once
 
 #include <fmt/format.h>
 #include <stdio.h>
 
+#include <atomic>
+#include <csignal>
 #include <span>
 #include <string_view>
 
@@ -36,6 +38,32 @@ inline int run_by_name(std::span<const Program> programs, int argc, char** argv)
   }
   fmt::print(stderr, "\n");
   return 2;
+}
+
+// A tool that is told to stop ends its work in order: the signals only set a flag, which the work
+// looks at.
+
+// What the handlers of signals set: they cannot be given anything else than a global.
+inline std::atomic<bool> stop_requested{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+// From now on SIGINT, SIGTERM and SIGHUP only set the flag; a second one of the same kind ends the
+// process at once. A signal that is ignored stays so, as SIGHUP under nohup.
+inline void catch_stop_signals() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { stop_requested = true; };
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  sigemptyset(&action.sa_mask);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction old {};
+    const bool is_ignored = sigaction(signal, nullptr, &old) == 0 && old.sa_handler == SIG_IGN;
+    if (!is_ignored) sigaction(signal, &action, nullptr);
+  }
+}
+
+// Whether one came.
+inline const std::atomic<bool>* stop_flag() {
+  return &stop_requested;
 }
 
 }  // namespace ffkit

@@ -4,19 +4,23 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdint>
 #include <filesystem>
 #include <limits>
 #include <memory>
 #include <sstream>
+#include <string_view>
+#include <utility>
 #include <variant>
 
 #include <ffkit/base/error.h>
 #include <ffkit/base/option_names.h>
 
 #include "base/enum_names.h"
-#include "base/file/file.h"
+#include "base/file/user_text.h"
+#include "base/left_out.h"
 
 namespace ffkit {
 namespace {
@@ -29,6 +33,14 @@ std::string help_of(const Option& option) {
   return help;
 }
 
+// "-b,--batch-size". The short names are those of torch's example for ImageNet.
+std::string names_of(const Option& option) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kShort = {
+      {{"arch", "-a,"}, {"batch-size", "-b,"}, {"log-every", "-p,"}, {"threads", "-j,"}}};
+  const auto* found = std::ranges::find(kShort, option.name, [](const auto& s) { return s.first; });
+  return fmt::format("{}--{}", found == kShort.end() ? "" : found->second, option.name);
+}
+
 // A value that the table refuses is wrong use.
 void give(Option& option, const OptionValue& value, size_t part = 0) {
   if (const auto* text = std::get_if<std::string>(&value);
@@ -37,6 +49,8 @@ void give(Option& option, const OptionValue& value, size_t part = 0) {
   }
   try {
     option.give(value, part);
+  } catch (const LeftOutError&) {
+    throw;
   } catch (const Error& error) {
     throw CLI::ValidationError(error.text(OptionStyle::command_line));
   }
@@ -45,7 +59,7 @@ void give(Option& option, const OptionValue& value, size_t part = 0) {
 // What an option's value is set from.
 template <typename T>
 CLI::Option* add_values(CLI::App& app, Option& option) {
-  const std::string name = "--" + option.name;
+  const std::string name = names_of(option);
   if (option.parts.size() == 1) {
     return app.add_option_function<T>(
         name, [&option](const T& value) { give(option, value); }, help_of(option));
@@ -63,14 +77,16 @@ CLI::Option* add_values(CLI::App& app, Option& option) {
 
 CLI::Option* add_text(CLI::App& app, Option& option,
                       const std::function<void(const std::string&)>& take) {
-  return app.add_option_function<std::string>("--" + option.name, take, help_of(option));
+  return app.add_option_function<std::string>(names_of(option), take, help_of(option));
 }
 
 // A number, or the word that stands for 0.
 CLI::Option* add_number_or_word(CLI::App& app, Option& option) {
   return add_text(app, option, [&option](const std::string& text) {
     double number = 0;
-    if (text != option.zero_word && !CLI::detail::lexical_cast(text, number)) {
+    // None and -1 are other programs' words for it.
+    const bool is_zero = text == option.zero_word || text == "None" || text == "-1";
+    if (!is_zero && !CLI::detail::lexical_cast(text, number)) {
       throw CLI::ValidationError("--" + option.name,
                                  "'" + text + "' is neither a number nor " + option.zero_word);
     }
@@ -179,7 +195,7 @@ std::string nearest_options(const CLI::App& app, const std::string& name) {
 void take_options_file(CLI::App& app, const std::string& path, bool takes_all) {
   std::string text;
   try {
-    text = read_whole_text(path);
+    text = read_user_text(path);
   } catch (const Error& error) {
     throw CLI::ConfigError(error.text(OptionStyle::command_line));
   }

@@ -14,7 +14,7 @@
 
 #include "base/printable.h"
 #include "options.h"
-#include "tools/common/stop_signals.h"
+#include "tools/common/programs.h"
 #include "tools/common/table_options.h"
 
 namespace ffkit {
@@ -75,7 +75,7 @@ void add_copy_command(CLI::App& app, Action& chosen) {
       ->option_text(" ");
   command
       .add_option("DST", arguments->destination,
-                  "Where it is to be: a folder, s3:// or gs://; it becomes what SRC is")
+                  "Where it is to be: a folder, s3://, gs:// or az://; it becomes what SRC is")
       ->required()
       ->option_text(" ");
   add_options_file(command);

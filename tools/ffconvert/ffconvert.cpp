@@ -1,7 +1,6 @@
 // ffconvert: turns a source of pictures into a data set folder. The work is in the converter.
 #include <fmt/format.h>
 
-#include <csignal>
 #include <memory>
 #include <string>
 
@@ -10,10 +9,11 @@
 #include <ffkit/base/version.h>
 #include <ffkit/sources/registry.h>
 
+#include "base/machine/wait_check.h"
+#include "converter/input/cancel.h"
 #include "options.h"
 #include "tools/common/command_line.h"
 #include "tools/common/programs.h"
-#include "tools/common/stop_signals.h"
 
 namespace {
 
@@ -64,8 +64,10 @@ int run_command_line(int argc, char** argv) {
   ffkit::add_merge_commands(app, chosen);
   ffkit::add_copy_command(app, chosen);
   ffkit::add_gc_command(app, chosen);
+  ffkit::add_remove_command(app, chosen);
   names += ", v1, transcode, merge, append, copy, gc";
   app.footer(app.get_footer() + examples);
+  ffkit::add_left_out_commands(app, "source");
   // CLI11's own words, "A subcommand is required", do not say which there are. Set after the
   // subcommands, which would inherit it.
   app.allow_extras();
@@ -77,8 +79,11 @@ int run_command_line(int argc, char** argv) {
   });
   return ffkit::run_tool(app, argc, argv, [&chosen] {
     ffkit::catch_stop_signals();
-    // Too large a file is to be an error of write(2), with a message, not the end of the process.
-    std::signal(SIGXFSZ, SIG_IGN);
+    const ffkit::WaitCheck check([](const ffkit::Wait& wait) {
+      if (!wait.is_over && wait.waited >= ffkit::kTimeToAnswer) {
+        ffkit::throw_if_cancelled(ffkit::stop_flag());
+      }
+    });
     chosen();
     return 0;
   });

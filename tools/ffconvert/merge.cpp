@@ -11,7 +11,7 @@
 #include <ffkit/format/dataset.h>
 
 #include "options.h"
-#include "tools/common/stop_signals.h"
+#include "tools/common/programs.h"
 #include "tools/common/table_options.h"
 
 namespace ffkit {
@@ -62,8 +62,7 @@ void add_command(CLI::App& app, Action& chosen, const std::string& name,
       command.add_option("SRC", arguments->sources, sources_help)->option_text("...");
   add_options_file(command);
   WhenParsed none;
-  Option& transfer = arguments->table.options().front();
-  add_table_option(command, transfer, none, false);
+  for (Option& option : arguments->table.options()) add_table_option(command, option, none, false);
   command.option_defaults()->configurable(false);
   CLI::Option* const move =
       command.add_flag("--move", arguments->move, "The same as --transfer move")

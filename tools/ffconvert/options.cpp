@@ -13,7 +13,7 @@
 
 #include "base/printable.h"
 #include "tools/common/command_line.h"
-#include "tools/common/stop_signals.h"
+#include "tools/common/programs.h"
 #include "tools/common/table_options.h"
 
 namespace ffkit {
@@ -82,6 +82,10 @@ void print_summary(const ConvertSummary& summary, const std::string& destination
         has_classes ? fmt::format(" of {} classes", summary.num_classes) : "", summary.seconds,
         static_cast<double>(summary.num_records()) / summary.seconds, noun,
         static_cast<double>(summary.file_bytes()) / 1e6 / summary.seconds);
+  }
+  if (const int64_t requests = summary.num_store_requests; requests > 0) {
+    say("{} {} of stores, {} read\n", with_commas(requests), requests == 1 ? "request" : "requests",
+        in_megabytes(summary.num_store_bytes));
   }
   if (summary.num_skipped() > 0) {
     say("{} {} could not be read and were left out: see {}/report.jsonl\n", summary.num_skipped(),
@@ -221,7 +225,7 @@ void print_estimate(const ConvertEstimate& estimate, const char* records, const 
 }
 
 void remember_command(int argc, char** argv) {
-  command_line.assign(argv, argv + argc);
+  command_line = without_values({argv, argv + argc});
 }
 
 std::string finishing_command(bool can_resume, const ConvertPart& part) {

@@ -17,6 +17,8 @@
 #include <ffkit/converter/options.h>
 #include <ffkit/converter/source.h>
 
+#include "base/printable.h"
+
 namespace ffkit {
 
 // What is the program's own, beside the options of the converter's tables.
@@ -49,7 +51,7 @@ std::string finishing_command(bool can_resume, const ConvertPart& part = {});
 // counts.
 template <typename... Args>
 void say(fmt::format_string<Args...> format, Args&&... args) {
-  const std::string text = fmt::format(format, std::forward<Args>(args)...);
+  const std::string text = without_marks(fmt::format(format, std::forward<Args>(args)...));
   static_cast<void>(std::fwrite(text.data(), 1, text.size(), stderr));
 }
 
@@ -75,5 +77,6 @@ void add_transcode_command(CLI::App& app, Action& chosen);
 void add_merge_commands(CLI::App& app, Action& chosen);  // merge and append
 void add_copy_command(CLI::App& app, Action& chosen);
 void add_gc_command(CLI::App& app, Action& chosen);
+void add_remove_command(CLI::App& app, Action& chosen);
 
 }  // namespace ffkit

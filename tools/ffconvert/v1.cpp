@@ -14,7 +14,7 @@
 
 #include "base/make_error.h"
 #include "options.h"
-#include "tools/common/stop_signals.h"
+#include "tools/common/programs.h"
 
 namespace ffkit {
 namespace {
@@ -30,13 +30,16 @@ struct V1Arguments : ConvertArguments {
 
 void check_for_reading_v1(const V1Arguments& arguments, const Dataset& split) {
   arguments.table.refuse({"field"}, "is for writing FFRecord v1; SRC already is");
+  const bool is_raw = split.schema().index_of("data") >= 0;
   const bool is_imagenet = split.schema().index_of("label") >= 0;
   const V1Content content = arguments.v1.content;
-  if (content == V1Content::automatic || (content == V1Content::imagenet) == is_imagenet) return;
+  const bool fits = content == V1Content::imagenet ? is_imagenet : is_raw;
+  if (content == V1Content::automatic || fits) return;
   throw error_of(ErrorCode::invalid_argument, "{}: the records of SRC are {}",
                  option_set("payload", to_string(content)),
                  is_imagenet ? "ImageNet's, and are read as pictures and labels"
-                             : "no pickles of image and label");
+                 : is_raw    ? "no pickles of image and label"
+                             : "pictures, or pickles whose values are read as fields");
 }
 
 void read_v1(V1Arguments& arguments, std::vector<Dataset> splits) {

@@ -17,6 +17,7 @@
 #include <ffkit/base/error.h>
 #include <ffkit/base/version.h>
 #include <ffkit/format/dataset.h>
+#include <ffkit/nuscenes/classes.h>
 #include <ffkit/nuscenes/detection.h>
 #include <ffkit/pose/root_truth.h>
 
@@ -156,7 +157,7 @@ std::string text_of_detections(const DetectionMetrics& metrics) {
 
 int evaluate_nuscenes(const Evaluation& options) {
   const DetectionConfig config;
-  const Dataset split = Dataset::open(options.data, options.split);
+  const Dataset split = Dataset::open(options.data, split_there(options.data, options.split));
   require_no_input(options.output, input_files(split, options));
   const GroundTruth truth = read_ground_truth(split);
   const Submission submission = read_submission(options.results, config.max_boxes_per_sample);

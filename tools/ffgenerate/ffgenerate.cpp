@@ -20,7 +20,7 @@
 #include <ffkit/base/version.h>
 #include <ffkit/launch/launch.h>
 #include <ffkit/trainer/generate.h>
-#include <ffkit/trainer/process_memory.h>
+#include <ffkit/trainer/trainer.h>
 
 #include "base/make_error.h"
 #include "format/content_kind.h"

@@ -21,11 +21,10 @@
 #include <ffkit/format/dataset.h>
 #include <ffkit/launch/launch.h>
 #include <ffkit/launch/stop.h>
-#include <ffkit/trainer/measure.h>
-#include <ffkit/trainer/process_memory.h>
 #include <ffkit/trainer/trainer.h>
 
 #include "options.h"
+#include "storage/http/http_client.h"
 #include "tools/common/command_line.h"
 #include "tools/common/programs.h"
 
@@ -128,15 +127,16 @@ std::optional<int> launch(int argc, char** argv, const ffkit::TrainCommand& comm
 // validation split is beside it. What is to be predicted is taken as it is named.
 void take_whole_data_sets(ffkit::TrainCommand& command, bool says) {
   namespace fs = std::filesystem;
-  if (!command.predict.empty()) return;
   std::vector<ffkit::DataFolder> folders = command.options.data.folders();
   for (ffkit::DataFolder& folder : folders) {
+    folder.path = ffkit::kept_path(folder.path);
     const fs::path path =
         folder.path.has_filename() ? folder.path : folder.path.parent_path();  // a slash at its end
     const std::string split = path.filename().string();
     const fs::path above = path.has_parent_path() ? path.parent_path() : fs::path(".");
-    if (!ffkit::is_local(path) || (split != "train" && split != "mini_train") ||
-        !ffkit::is_split_folder(path) || ffkit::list_splits(above).size() < 2) {
+    if (!command.predict.empty() || !ffkit::is_local(path) ||
+        (split != "train" && split != "mini_train") || !ffkit::is_split_folder(path) ||
+        ffkit::list_splits(above).size() < 2) {
       continue;
     }
     if (says) {
@@ -158,6 +158,7 @@ int run_until_stopped(const ffkit::TrainCommand& command, const ffkit::ProcessPl
   output.profile = command.profile;
   if (!is_training(command)) {
     const Notes notes(stdout);
+    if (command.quiet) output.lines = nullptr;
     if (is_json) {
       output.json = stdout;
       output.lines = notes.file();
@@ -165,9 +166,10 @@ int run_until_stopped(const ffkit::TrainCommand& command, const ffkit::ProcessPl
     output.results = command.results;
     output.confusion = command.confusion;
     if (!command.predict.empty()) {
-      ffkit::predict(command.options, command.predict, output, place);
+      ffkit::predict(command.options, command.predict, output, place, command.resume_options.given);
     } else if (!measure(command, output, place)) {
-      ffkit::evaluate(command.options, command.evaluate, output, place);
+      ffkit::evaluate(command.options, command.evaluate, output, place,
+                      command.resume_options.given);
     }
     ffkit::require_written_stdout();
     return 0;
@@ -176,6 +178,7 @@ int run_until_stopped(const ffkit::TrainCommand& command, const ffkit::ProcessPl
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> log(open_log(), &std::fclose);
   const Notes notes(log.get());
   output.lines = command.quiet ? nullptr : is_json ? notes.file() : log.get();
+  output.at_end = ffkit::end_process_requests;
   if (is_json) output.json = log.get();
   const ffkit::TrainSummary summary =
       command.resume
@@ -228,8 +231,14 @@ int run(CLI::App& app, int argc, char** argv, ffkit::TrainCommand& command) {
   command.resume_options.given = ffkit::given_options(app, command);
   // Rank 0 alone may see the checkpoint that says where the data are.
   if (command.options.data.empty() && !command.options.dummy && command.benchmark.empty() &&
-      !command.resume)
+      !command.resume) {
+    // Where other trainers have a flag, the data set behind it.
+    if (ffkit::is_data_set(command.options.pretrained)) {
+      throw CLI::ValidationError("--pretrained", command.options.pretrained.string() +
+                                                     " is a data set; give a file of weights");
+    }
     throw CLI::RequiredError("--data");
+  }
 
   ffkit::ProcessPlace place;
   if (const std::optional<int> status = launch(argc, argv, command, place)) {

@@ -3,11 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 
+#include <ffkit/format/dataset.h>
 #include <ffkit/trainer/task_registry.h>
 
+#include "base/left_out.h"
+#include "tools/common/storage_arguments.h"
 #include "tools/common/table_options.h"
 #include "tools/launch_options.h"
 
@@ -30,7 +34,7 @@ constexpr char kFooter[] =
   fftrain --evaluate resnet50.pth --arch resnet50 --data /fast/imagenet
   fftrain --export runs/a --output resnet50.pth
 
-Exit status: 0: done; 1: failed; 2: wrong use; 75: stopped by SIGTERM, SIGUSR1 or SIGHUP; 130: stopped by Ctrl-C.
+Exit status: 0: done; 1: failed; 2: wrong use; 75: stopped by SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU or SIGHUP; 130: stopped by Ctrl-C.
 A training that is stopped writes a checkpoint first. The same command with --resume continues it. It writes none before its first step,
 or after it has waited for data or for another process for 20 s. The checkpoint before is then the last one.)";
 
@@ -66,6 +70,11 @@ void add_run_options(CLI::App& app, TrainCommand& command) {
                "Continues from the newest checkpoint in --work-dir, with its options where none "
                "are given here; begins the run when there is none")
       ->needs(app.get_option("--work-dir"))
+      ->check([](const std::string& value) {
+        return std::string(value == "true" || value == "false" ? ""
+                                                               : "takes no value; a checkpoint "
+                                                                 "stands behind --resume-from");
+      })
       ->configurable(false);
   app.add_flag("--accept-batch-change", command.resume_options.accept_batch_change,
                "Continues with another number of samples in a step; without it the checkpoint's "
@@ -157,19 +166,55 @@ void add_other_actions(CLI::App& app, TrainCommand& command) {
   CLI::Option* loader = app.add_flag("--loader-only", command.loader_only,
                                      "Only measures the loader, without a model")
                             ->excludes(benchmark);
-  app.add_flag("--bottleneck", command.bottleneck,
-               "Only measures the loader, the model and both together, and says which is the limit")
-      ->excludes(benchmark)
-      ->excludes(loader);
-  app.add_option("--prof", command.profile,
-                 "Writes a Chrome trace and a table of operators of steps 6 to 10 to this folder")
-      ->type_name("FOLDER");
+  CLI::Option* bottleneck =
+      app.add_flag("--bottleneck", command.bottleneck,
+                   "Only measures the loader, the model and both together, and says which is the "
+                   "limit")
+          ->excludes(benchmark)
+          ->excludes(loader);
+  CLI::Option* profile = app.add_option("--prof", command.profile,
+                                        "Writes a Chrome trace and a table of operators of steps 6 "
+                                        "to 10 to this folder, or of those that a shorter run has")
+                             ->type_name("FOLDER");
+  for (CLI::Option* other : {evaluate, predict, export_from, benchmark, loader, bottleneck})
+    profile->excludes(other);
 }
 
 void add_distributed_options(CLI::App& app, TrainCommand& command) {
   app.option_defaults()->group("Devices and processes");
   add_launch_options(app, command.launch,
                      "Number of processes to start on this machine; 0: one for each GPU");
+}
+
+// DATA without --data before it, as other trainers have it. The first option of all, so that files
+// leave out what it gives.
+void add_data_argument(CLI::App& app) {
+  app.add_option_function<std::string>(
+         "DATA",
+         [&app](const std::string& word) {
+           // An option that there is not, whose value this may be, is said first.
+           const std::vector<std::string> extras = app.remaining();
+           if (std::ranges::any_of(extras, [](const auto& e) { return e.starts_with("-"); }))
+             return;
+           CLI::Option* data = app.get_option("--data");
+           if (data->count() > 0) {
+             throw CLI::ParseError(fmt::format("'{}' is one argument too many for fftrain", word),
+                                   CLI::ExitCodes::ExtrasError);
+           }
+           constexpr std::array kNoData = {".pth", ".pt",   ".tar", ".safetensors",
+                                           ".py",  ".toml", ".yaml"};
+           const std::string ending = std::filesystem::path(word).extension().string();
+           if (std::ranges::find(kNoData, ending) != kNoData.end()) {
+             throw CLI::ValidationError(
+                 "'" + word +
+                 "' is no data set; a checkpoint stands behind --resume-from, --evaluate or "
+                 "--pretrained, a file of options (TOML) behind --config");
+           }
+           data->add_result(word);
+         },
+         "As --data DATA")
+      ->type_name("")
+      ->configurable(false);
 }
 
 // The options that say which task it is, as they are on the command line and in --config; what is
@@ -182,6 +227,9 @@ struct TaskHints {
     app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     add_options_file(app, /*takes_all=*/true);
     app.add_option("--task", task);
+    app.add_option("--storage", storage)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->allow_extra_args(false);
     let_repeat(app.add_option("--data", data));
     app.add_option("--resume-from", resume_from);
     app.add_option("--evaluate", evaluate);
@@ -193,15 +241,24 @@ struct TaskHints {
     } catch (const CLI::Error&) {
       // The parsing proper will find it.
     }
+    // Here, where most options are not known, words alone may be their values.
+    for (const std::string& word : app.remaining()) {
+      if (data.empty() && (!is_local(word) || is_data_set(word))) data = {word};
+    }
   }
 
   std::string task;
-  std::vector<std::string> data;
+  std::vector<std::string> data, storage;
   std::filesystem::path resume_from, evaluate, work_dir;
   bool resume = false;
 };
 
 }  // namespace
+
+bool is_data_set(const std::filesystem::path& path) {
+  std::error_code error;
+  return std::filesystem::is_directory(path, error) && !list_splits(path).empty();
+}
 
 std::vector<std::string> given_options(const CLI::App& app, const TrainCommand& command) {
   std::vector<std::string> names;
@@ -217,6 +274,7 @@ void set_first_options(int argc, char** argv, TrainCommand& command) {
   const TaskHints hints(argc, argv);
   const auto names = TaskRegistry::instance().names();
   try {
+    require_built("task", hints.task);
     const std::filesystem::path checkpoint =
         hints.resume_from.empty() ? hints.evaluate : hints.resume_from;
     bool has_options =
@@ -228,14 +286,25 @@ void set_first_options(int argc, char** argv, TrainCommand& command) {
         has_options = true;
       }
     }
+    give_storage_options(hints.data.empty() ? command.options.data.words() : hints.data,
+                         hints.storage);
     if (std::find(names.begin(), names.end(), hints.task) != names.end()) {
       if (hints.task != command.options.task_name()) command.options = {};
       command.options.task = hints.task;
     } else if (!has_options) {
       command.options.task = with_task({.data = DataFolders::parse(hints.data)}).task;
     }
+  } catch (const LeftOutError&) {
+    command.late_error = std::current_exception();
+    command.is_left_out = !hints.task.empty() || !hints.data.empty() || hints.resume ||
+                          !hints.resume_from.empty() || !hints.evaluate.empty();
   } catch (...) {
     command.late_error = std::current_exception();
+  }
+  // For --help.
+  if (std::ranges::find(names, command.options.task_name()) == names.end()) {
+    command.options = {};
+    command.options.task = names.front();
   }
 }
 
@@ -249,62 +318,15 @@ void add_train_options(CLI::App& app, TrainCommand& command) {
     tasks += fmt::format("  {:<16} {}{}\n", name, task.summary,
                          task.results.empty() ? "" : "; --results: " + task.results);
   }
-  app.footer(tasks + "\n" + kFooter);
+  app.footer(tasks + left_out_line({"task"}) + "\n" + built_examples(kFooter, "task"));
   command.tables = option_tables(command.options);
-  add_options_file(app);
+  add_data_argument(app);
+  add_options_file(app, /*takes_all=*/command.is_left_out);
+  app.allow_extras(command.is_left_out);
   add_table_options(app, command);
   add_run_options(app, command);
   add_other_actions(app, command);
   add_distributed_options(app, command);
-}
-
-std::map<std::string, std::string> options_elsewhere() {
-  return {
-      {"accumulate-grad-batches", "accumulate"},
-      {"aa", "auto-augment"},
-      {"bf16", "amp bf16"},
-      {"checkpoint", "resume-from"},
-      {"clip-grad", "clip-grad-norm"},
-      {"cutmix", "cutmix-alpha"},
-      {"data-dir", "data"},
-      {"data-path", "data"},
-      {"devices", "nproc"},
-      {"drop", "dropout"},
-      {"fp16", "amp fp16"},
-      {"gpus", "nproc"},
-      {"gradient-accumulation-steps", "accumulate"},
-      {"gradient-clip-val", "clip-grad-norm"},
-      {"img-size", "image-size"},
-      {"j", "threads"},
-      {"learning-rate", "lr"},
-      {"log-interval", "log-every"},
-      {"lr-scheduler", "lr-schedule"},
-      {"max-epochs", "epochs"},
-      {"max-steps", "steps"},
-      {"mixed-precision", "amp"},
-      {"mixup", "mixup-alpha"},
-      {"model", "arch"},
-      {"model-ema", "ema-decay"},
-      {"nproc-per-node", "nproc"},
-      {"num-epochs", "epochs"},
-      {"num-train-epochs", "epochs"},
-      {"num-workers", "threads"},
-      {"opt", "optimizer"},
-      {"output-dir", "work-dir"},
-      {"per-device-train-batch-size", "batch-size"},
-      {"precision", "amp"},
-      {"print-freq", "log-every"},
-      {"ra-magnitude", "randaugment-magnitude"},
-      {"reprob", "random-erasing"},
-      {"sched", "lr-schedule"},
-      {"smoothing", "label-smoothing"},
-      {"test-only", "evaluate"},
-      {"train-crop-size", "image-size"},
-      {"val-crop-size", "eval-size"},
-      {"val-resize-size", "eval-resize"},
-      {"wd", "weight-decay"},
-      {"workers", "threads"},
-  };
 }
 
 }  // namespace ffkit

@@ -15,15 +15,18 @@
 
 namespace ffkit {
 
-// How the reference scripts of torchvision and timm, Lightning and Transformers call what fftrain
-// has under another name.
+// How other trainers call what fftrain has under another name; empty: it has none.
 std::map<std::string, std::string> options_elsewhere();
+
+bool is_data_set(const std::filesystem::path& path);
 
 struct TrainCommand {
   TrainOptions options;
   OptionTables tables;  // over `options`
   // Why the task is not known; to be thrown when the command line is right.
   std::exception_ptr late_error;
+  // It is known, and left out of this build: its options are, too, and nothing is said of them.
+  bool is_left_out = false;
   bool resume = false;  // go on in the work folder, or begin
   std::filesystem::path resume_from;
   std::filesystem::path evaluate;

@@ -1,8 +1,6 @@
 #include "checkpoint/checkpoint.h"
 
 #include <ATen/core/grad_mode.h>
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <unordered_map>
 
@@ -12,6 +10,7 @@
 #include <ffkit/trainer/task_registry.h>
 
 #include "base/json_text.h"
+#include "base/make_error.h"
 #include "checkpoint/checkpoint_parts.h"
 #include "model/parameters.h"
 #include "options/stored_options.h"
@@ -54,23 +53,18 @@ std::map<std::string, std::string> to_metadata(const CheckpointInfo& info) {
 }
 
 CheckpointInfo from_metadata(const fs::path& path, const std::map<std::string, std::string>& text) {
+  if (!is_checkpoint_metadata(text)) throw NoCheckpointError(path);
   const auto version = text.find(kVersionKey);
-  if (version == text.end()) {
-    throw Error(ErrorCode::invalid_argument,
-                "holds tensors but is not a checkpoint of fftrain; give a file that fftrain wrote "
-                "into its work folder",
-                {.path = path.string(), .subject = ErrorSubject::checkpoint});
-  }
-  if (version->second != std::to_string(kVersion)) {
-    throw Error(ErrorCode::unsupported,
-                fmt::format("is a checkpoint of version {}, but this fftrain reads version {}; use "
-                            "the fftrain that wrote it",
-                            version->second, kVersion),
-                {.path = path.string(), .subject = ErrorSubject::checkpoint});
+  if (version != text.end() && version->second != std::to_string(kVersion)) {
+    throw checkpoint_error(path, ErrorCode::unsupported,
+                           "is a checkpoint of version {}, but this fftrain reads version {}; use "
+                           "the fftrain that wrote it",
+                           version->second, kVersion);
   }
   CheckpointInfo info;
-  std::string part;
+  std::string part = kVersionKey;
   try {
+    text.at(part);
     part = "options";
     info.options = options_from_json(text.at(part), path.string(), TaskRegistry::instance());
     for (const std::string& name : TaskRegistry::instance().find(info.options.task_name()).facts) {
@@ -94,12 +88,13 @@ CheckpointInfo from_metadata(const fs::path& path, const std::map<std::string, s
     loader.at("position").get_to(info.loader.position);
     loader.at("order").get_to(info.loader.order);
   } catch (const std::logic_error&) {  // std::out_of_range: the part is not there
-    throw Error(ErrorCode::corrupt,
-                "lacks the part '" + part + "' of a checkpoint; it was changed by hand",
-                {.path = path.string(), .subject = ErrorSubject::checkpoint});
+    throw checkpoint_error(
+        path, ErrorCode::corrupt,
+        "lacks the part '" + part + "' of a checkpoint; it is damaged or was changed by hand");
   } catch (const Json::exception&) {
-    throw Error(ErrorCode::corrupt, "its part '" + part + "' is incomplete; it was changed by hand",
-                {.path = path.string(), .subject = ErrorSubject::checkpoint});
+    throw checkpoint_error(
+        path, ErrorCode::corrupt,
+        "its part '" + part + "' is incomplete; it is damaged or was changed by hand");
   }
   return info;
 }
@@ -115,6 +110,17 @@ const at::Tensor& find_matching(const fs::path& path,
 }
 
 }  // namespace
+
+NoCheckpointError::NoCheckpointError(const fs::path& path)
+    : Error(ErrorCode::invalid_argument,
+            "holds tensors but is not a checkpoint of fftrain; give a file that fftrain wrote "
+            "into its work folder",
+            {.path = path.string(), .subject = ErrorSubject::checkpoint}) {}
+
+bool is_damage(const Error& error) {
+  return error.code() == ErrorCode::corrupt ||
+         dynamic_cast<const NoCheckpointError*>(&error) != nullptr;
+}
 
 bool is_out_of_patience(const CheckpointInfo& stored, const TrainOptions& options) {
   return options.patience > 0 && stored.epoch_steps == 0 &&
@@ -167,7 +173,14 @@ CheckpointInfo info_from_text(const std::string& text) {
 
 CheckpointInfo read_checkpoint_info(const fs::path& path) {
   const fs::path file = metadata_file(path);
-  return from_metadata(file, read_safetensors_metadata(file));
+  const std::map<std::string, std::string> metadata = read_safetensors_metadata(file);
+  try {
+    return from_metadata(file, metadata);
+  } catch (const Error& error) {
+    // An option that cannot be may be a byte that is damaged.
+    if (!is_damage(error)) check_checkpoint(path, /*may_have_nan=*/true);
+    throw;
+  }
 }
 
 CheckpointInfo load_checkpoint(const fs::path& path, const std::vector<NamedTensor>& state) {
@@ -191,7 +204,9 @@ CheckpointInfo load_checkpoint(const fs::path& path, const std::vector<NamedTens
 }
 
 bool is_checkpoint_metadata(const std::map<std::string, std::string>& metadata) {
-  return metadata.contains(kVersionKey);
+  // Without its first name, too: one byte of it may be damaged.
+  return metadata.contains(kVersionKey) ||
+         (metadata.contains("progress") && metadata.contains("loader"));
 }
 
 std::vector<NamedTensor> model_tensors(const fs::path& path, const SafeTensorsReader& file) {
@@ -213,19 +228,20 @@ std::vector<NamedTensor> model_tensors(const fs::path& path, const SafeTensorsRe
   return tensors;
 }
 
-void check_checkpoint(const fs::path& path) {
+void check_checkpoint(const fs::path& path, bool may_have_nan) {
   if (is_in_parts(path)) {
     check_parts(path);
     return;
   }
   SafeTensors contents = read_safetensors(path);
+  if (!is_checkpoint_metadata(contents.metadata)) throw NoCheckpointError(path);
   require_crc(path, contents);
+  if (may_have_nan) return;
   std::erase_if(contents.tensors, [](const NamedTensor& t) { return t.name.starts_with("task."); });
   const std::string wrong = first_not_finite(contents.tensors, NotFinite::nan_alone);
   if (wrong.empty()) return;
-  throw Error(ErrorCode::corrupt,
-              fmt::format("its tensor '{}' holds nan: the training had diverged", wrong),
-              {.path = path.string(), .subject = ErrorSubject::checkpoint});
+  throw checkpoint_error(path, ErrorCode::corrupt,
+                         "its tensor '{}' holds nan: the training had diverged", wrong);
 }
 
 }  // namespace ffkit

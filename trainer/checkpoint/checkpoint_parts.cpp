@@ -10,7 +10,6 @@
 #include <map>
 #include <numeric>
 #include <span>
-#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -20,6 +19,7 @@
 
 #include "base/file/file.h"
 #include "base/json_text.h"
+#include "base/make_error.h"
 
 namespace ffkit {
 namespace {
@@ -163,8 +163,8 @@ std::vector<StoredPart> parts_from_text(const fs::path& file,
     for (const PartsJson& json : PartsJson::parse(metadata.at(kPartsKey)))
       parts.push_back(part_from_json(json));
   } catch (const std::exception&) {  // nlohmann's, and std::out_of_range: there are none
-    throw Error(ErrorCode::corrupt, "does not list the parts of its checkpoint as it should",
-                {.path = file.string(), .subject = ErrorSubject::checkpoint});
+    throw checkpoint_error(file, ErrorCode::corrupt,
+                           "does not list the parts of its checkpoint as it should");
   }
   return parts;
 }
@@ -191,11 +191,10 @@ void write_part(const fs::path& file, const std::vector<SharedTensor>& own) {
 }
 
 [[noreturn]] void refuse_unshared(const fs::path& path, int writer, int reader) {
-  throw Error(ErrorCode::io,
-              fmt::format("rank {} made it where rank {} does not see it; give all processes the "
-                          "same {} on a file system that their machines share",
-                          writer, reader, option_name("work_dir")),
-              {.path = path.string(), .subject = ErrorSubject::checkpoint});
+  throw checkpoint_error(path, ErrorCode::io,
+                         "rank {} made it where rank {} does not see it; give all processes the "
+                         "same {} on a file system that their machines share",
+                         writer, reader, option_name("work_dir"));
 }
 
 // What the parts hold, as they say, of the ranks that wrote one.
@@ -219,7 +218,7 @@ fs::path unfinished(const fs::path& path) {
 class PartsReader {
  public:
   explicit PartsReader(const fs::path& path)
-      : path_(path), manifest_(read_safetensors(path / kManifest)) {
+      : path_(path), manifest_(read_safetensors(metadata_file(path))) {
     require_crc(path / kManifest, manifest_);
     parts_ = parts_from_text(path / kManifest, manifest_.metadata);
     for (const NamedTensor& t : manifest_.tensors) {
@@ -256,12 +255,11 @@ class PartsReader {
     for (const NamedTensor& t : manifest_.tensors) {
       if (t.name == part.name) return t.tensor;
     }
-    throw Error(ErrorCode::corrupt, "lacks a tensor",
-                {.path = path_.string(), .subject = ErrorSubject::checkpoint});
+    throw checkpoint_error(path_, ErrorCode::corrupt, "lacks a tensor");
   }
   [[noreturn]] void refuse(const StoredPart& part, const std::string& message) const {
-    throw Error(ErrorCode::corrupt, message + "; the checkpoint is damaged: take the one before it",
-                {.path = (path_ / part.file).string(), .subject = ErrorSubject::checkpoint});
+    throw checkpoint_error((path_ / part.file), ErrorCode::corrupt,
+                           message + "; the checkpoint is damaged: take the one before it");
   }
   SafeTensorsReader& file(const StoredPart& part) {
     const auto it = files_.find(part.file);
@@ -304,11 +302,10 @@ void load_from(PartsReader& reader, const std::vector<SharedTensor>& wanted) {
   }
   for (const SharedTensor& t : wanted) {
     if (num_found[t.name] == t.share.num_elements()) continue;
-    throw Error(ErrorCode::corrupt,
-                fmt::format("its manifest lists {} of {} numbers of tensor '{}'; the checkpoint is "
-                            "damaged: take the one before it",
-                            num_found[t.name], t.share.num_elements(), t.name),
-                {.path = reader.path().string(), .subject = ErrorSubject::checkpoint});
+    throw checkpoint_error(reader.path(), ErrorCode::corrupt,
+                           "its manifest lists {} of {} numbers of tensor '{}'; the checkpoint is "
+                           "damaged: take the one before it",
+                           num_found[t.name], t.share.num_elements(), t.name);
   }
 }
 
@@ -319,39 +316,40 @@ std::string type_and_shape(at::ScalarType type, at::IntArrayRef shape) {
 }
 
 void refuse_without_tensor(const fs::path& path, const std::string& name) {
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("has no tensor '{}', which the run needs; is it of another model, "
-                          "{} or {}?",
-                          name, option_name("optimizer"), option_name("amp")),
-              {.path = path.string(), .subject = ErrorSubject::checkpoint});
+  throw checkpoint_error(path, ErrorCode::invalid_argument,
+                         "has no tensor '{}', which the run needs; is it of another model, "
+                         "{} or {}?",
+                         name, option_name("optimizer"), option_name("amp"));
 }
 
 void require_same_tensor(const fs::path& path, const std::string& name, const TypeAndShape& stored,
                          const TypeAndShape& wanted) {
   if (stored == wanted) return;
-  throw Error(
-      ErrorCode::invalid_argument,
-      fmt::format("tensor '{}' is {}, but the model needs {}; is it of another model, or one "
-                  "with other options?",
-                  name, type_and_shape(stored.first, stored.second),
-                  type_and_shape(wanted.first, wanted.second)),
-      {.path = path.string(), .subject = ErrorSubject::checkpoint});
+  throw checkpoint_error(
+      path, ErrorCode::invalid_argument,
+      "tensor '{}' is {}, but the model needs {}; is it of another model, or one "
+      "with other options?",
+      name, type_and_shape(stored.first, stored.second),
+      type_and_shape(wanted.first, wanted.second));
 }
 
 void require_crc(const fs::path& path, const SafeTensors& contents) {
   if (contents.is_checked) return;
-  throw Error(ErrorCode::corrupt,
-              "has no CRC-32C; the checkpoint is damaged or was rewritten by another program",
-              {.path = path.string(), .subject = ErrorSubject::checkpoint});
+  throw checkpoint_error(
+      path, ErrorCode::corrupt,
+      "has no CRC-32C; the checkpoint is damaged or was rewritten by another program");
 }
 
 bool is_in_parts(const fs::path& path) {
   std::error_code error;
-  return fs::is_regular_file(path / kManifest, error);
+  return fs::is_regular_file(path / kManifest, error) ||
+         (fs::is_directory(path, error) && path.extension() == kPartsSuffix);
 }
 
 fs::path metadata_file(const fs::path& path) {
-  return fs::is_directory(path) ? path / kManifest : path;
+  if (!fs::is_directory(path)) return path;
+  if (fs::exists(path / kManifest)) return path / kManifest;
+  throw checkpoint_error(path, ErrorCode::corrupt, "lacks its manifest; the checkpoint is damaged");
 }
 
 void write_parts(Communicator& communicator, const fs::path& path, const SafeTensors& rest,
@@ -362,10 +360,8 @@ void write_parts(Communicator& communicator, const fs::path& path, const SafeTen
     fs::remove_all(folder, error);
     if (!error) fs::create_directory(folder, error);
     if (error) {
-      throw Error(ErrorCode::io, "cannot make the folder of a checkpoint",
-                  {.path = folder.string(),
-                   .errno_value = error.value(),
-                   .subject = ErrorSubject::destination});
+      throw io_error_at(folder, "cannot make the folder of a checkpoint", error.value())
+          .with_subject(ErrorSubject::destination);
     }
   });
   on_all_ranks(communicator, [&] {
@@ -423,9 +419,8 @@ void remove_parts(const fs::path& path) {
   fs::rename(path, folder, error);
   if (!error) fs::remove_all(folder, error);
   if (!error) return;
-  throw Error(
-      ErrorCode::io, "cannot be removed",
-      {.path = path.string(), .errno_value = error.value(), .subject = ErrorSubject::destination});
+  throw io_error_at(path, "cannot be removed", error.value())
+      .with_subject(ErrorSubject::destination);
 }
 
 void remove_unfinished_parts(const fs::path& folder) {

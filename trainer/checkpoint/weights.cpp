@@ -8,16 +8,21 @@
 #include <array>
 #include <charconv>
 #include <iterator>
-#include <map>
 #include <optional>
 #include <set>
 #include <unordered_map>
 #include <utility>
 #include <variant>
 
+#include <nlohmann/json.hpp>
+
 #include <ffkit/base/error.h>
 #include <ffkit/base/option_names.h>
 
+#include "base/file/file.h"
+#include "base/file/user_text.h"
+#include "base/json_text.h"
+#include "base/make_error.h"
 #include "base/printable.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_parts.h"
@@ -32,8 +37,7 @@ namespace {
 namespace fs = std::filesystem;
 
 [[noreturn]] void refuse_weights(const Weights& weights, const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, message,
-              {.path = weights.path.string(), .subject = ErrorSubject::checkpoint});
+  throw checkpoint_error(weights.path, ErrorCode::invalid_argument, message);
 }
 
 // Of both kinds of tensors in turn.
@@ -68,18 +72,7 @@ void remove_wrappers(Weights& weights) {
   }
 }
 
-// "'a', 'b' and 3 more".
-template <typename Names>
-std::string some_of(const Names& names) {
-  constexpr size_t kMost = 4;
-  std::vector<std::string> first;
-  for (const std::string& name : names) {
-    if (first.size() < kMost) first.push_back(fmt::format("'{}'", printable(name)));
-  }
-  const size_t count = names.size();
-  return fmt::format("{}", fmt::join(first, ", ")) +
-         (count > kMost ? fmt::format(" and {} more", count - kMost) : std::string());
-}
+constexpr size_t kMostNamed = 4;  // of tensors in a message
 
 std::string count_of(size_t count) {
   return count == 1 ? "1 tensor" : fmt::format("{} tensors", count);
@@ -100,7 +93,7 @@ void take_prefix(Weights& weights, std::string prefix) {
         weights,
         fmt::format("has nothing of the name '{}', which {} asks for; its names begin with {}",
                     printable(prefix.substr(0, prefix.size() - 1)), option_name("weights_key"),
-                    some_of(begins)));
+                    listed({begins.begin(), begins.end()}, kMostNamed)));
   }
   change_names(weights, [&](std::string& name) { name.erase(0, prefix.size()); });
 }
@@ -110,7 +103,7 @@ using OpenWeights = std::variant<File, SafeTensorsReader>;
 
 OpenWeights open_weights(const fs::path& path) {
   if (fs::is_directory(path)) return SafeTensorsReader(metadata_file(path));
-  File file = File::open_for_reading(path);
+  File file = of_checkpoint(path, [&] { return File::open_for_reading(path); });
   if (torch_form(file) != TorchForm::none) return OpenWeights(std::move(file));
   return SafeTensorsReader(std::move(file));
 }
@@ -181,7 +174,12 @@ std::string unread_note(const Weights& weights) {
 
 bool holds_weights_alone(const fs::path& path) {
   if (fs::is_directory(path)) return false;
-  return is_weights_index(path) || !is_checkpoint(open_weights(path));
+  if (is_weights_index(path)) return true;
+  const OpenWeights file = open_weights(path);
+  if (is_checkpoint(file)) return false;
+  // A damaged description is no other program's: what it says of the tensors is wrong then, too.
+  if (const auto* tensors = std::get_if<SafeTensorsReader>(&file)) tensors->description("");
+  return true;
 }
 
 namespace {
@@ -238,36 +236,61 @@ std::optional<int64_t> snapshot_epoch(const fs::path& path) {
   return epoch;
 }
 
+bool is_pth_name(const fs::path& path) {
+  return path.extension() == ".pth" || path.extension() == ".pt" ||
+         path.filename() == "pytorch_model.bin";
+}
+
 }  // namespace
 
-void write_weights(const Weights& weights, const fs::path& path) {
-  const std::optional<int64_t> snapshot = snapshot_epoch(path);
-  const bool is_pth = path.extension() == ".pth" || path.extension() == ".pt" ||
-                      path.filename() == "pytorch_model.bin";
+fs::path description_beside(const fs::path& weights) {
+  return weights.extension() == ".safetensors" ? "" : weights.string() + ".json";
+}
+
+std::map<std::string, std::string> read_description(const fs::path& weights) {
+  const fs::path file = description_beside(weights);
+  if (file.empty()) return read_safetensors_metadata(weights);
+  std::map<std::string, std::string> out;
+  if (!fs::is_regular_file(file)) return out;
+  const auto json =
+      nlohmann::ordered_json::parse(read_user_text(file), nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return out;
+  for (const auto& [name, value] : json.items()) out[name] = json_text(value);
+  return out;
+}
+
+void require_weights_name(const fs::path& path) {
   if (path.extension() == ".onnx") {
-    throw Error(
-        ErrorCode::unsupported,
-        fmt::format("ONNX is written by PyTorch in Python; give a name that ends in .pth and {}, "
-                    "and run the script that is written beside it",
-                    option_name("script")),
-        {.path = path.string(), .subject = ErrorSubject::destination});
+    throw error_at(path, ErrorCode::unsupported,
+                   "ONNX is written by PyTorch in Python; give a name that ends in .pth and {}, "
+                   "and run the script that is written beside it",
+                   option_name("script"))
+        .with_subject(ErrorSubject::destination);
   }
-  if (!is_pth && !snapshot && path.extension() != ".safetensors") {
-    throw Error(ErrorCode::invalid_argument,
-                "weights are written as .safetensors or .pth; give a name that ends so",
-                {.path = path.string(), .subject = ErrorSubject::destination});
+  if (!is_pth_name(path) && !snapshot_epoch(path) && path.extension() != ".safetensors") {
+    throw error_at(path, ErrorCode::invalid_argument,
+                   "weights are written as .safetensors or .pth; give a name that ends so")
+        .with_subject(ErrorSubject::destination);
   }
-  if (fs::exists(fs::symlink_status(path))) {
-    throw Error(ErrorCode::invalid_argument, "exists; delete it or give another name",
-                {.path = path.string(), .subject = ErrorSubject::destination});
+  for (const fs::path& file : {path, description_beside(path)}) {
+    if (file.empty() || !fs::exists(fs::symlink_status(file))) continue;
+    throw error_at(file, ErrorCode::invalid_argument, "exists; delete it or give another name")
+        .with_subject(ErrorSubject::destination);
   }
-  if (snapshot) {
+  require_place_for_file(path);
+}
+
+void write_weights(const Weights& weights, const fs::path& path) {
+  require_weights_name(path);
+  if (const std::optional<int64_t> snapshot = snapshot_epoch(path)) {
     write_snapshot(path, *snapshot, weights.tensors);
-  } else if (is_pth) {
+  } else if (is_pth_name(path)) {
     write_pth(path, weights.tensors);
   } else {
     // "format" tells libraries in Python that the tensors are PyTorch's.
-    write_safetensors(path, {.tensors = weights.tensors, .metadata = {{"format", "pt"}}});
+    std::map<std::string, std::string> metadata = weights.description;
+    metadata["format"] = "pt";
+    write_safetensors(path, {.tensors = weights.tensors, .metadata = std::move(metadata)});
   }
 }
 
@@ -398,12 +421,12 @@ bool load_weights(const Weights& weights, const WeightRules& rules, Model& model
     notes->push_back(
         fmt::format("the tensors '{}*' are taken; there are {} as well "
                     "(--weights-key)",
-                    printable(prefix.text), some_of(prefix.others)));
+                    printable(prefix.text), listed(prefix.others, kMostNamed)));
   }
   if (!left_out.empty()) {
     notes->push_back(fmt::format("what does not begin with '{}' is left out, {}: {}",
                                  printable(prefix.text), count_of(left_out.size()),
-                                 some_of(left_out)));
+                                 listed(left_out, kMostNamed)));
   }
 
   bool has_head = true;

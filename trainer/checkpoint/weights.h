@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@ struct Weights {
   std::vector<NamedTensor> tensors;       // under the names of the model
   std::vector<UnreadTensor> unread = {};  // whose numbers are of no use here
   std::vector<std::string> notes = {};    // sentences on what was chosen and left out
+  // What is written beside the tensors, names and JSON (TaskEntry::describe_weights).
+  std::map<std::string, std::string> description = {};
 };
 
 // `notes` with the file before each.
@@ -39,9 +42,22 @@ bool holds_weights_alone(const std::filesystem::path& path);
 // nothing.
 Weights read_weights(const std::filesystem::path& path, const std::string& key = {});
 
+// What exported weights say beside their tensors, names and JSON: the classes, how pictures are
+// prepared. A safetensors file has it in its metadata, another one beside it in FILE.json.
+//
+// "resnet50.pth.json"; empty for a safetensors file, which has it within.
+std::filesystem::path description_beside(const std::filesystem::path& weights);
+// Empty where there is none; of a safetensors file of another program what it has there. Throws
+// Error(io), Error(corrupt).
+std::map<std::string, std::string> read_description(const std::filesystem::path& weights);
+
+// Throws Error(invalid_argument) for another ending than write_weights() has and when `path`
+// exists, and Error(io) when no file can be made there: before the weights are read.
+void require_weights_name(const std::filesystem::path& path);
+
 // Writes the tensors to `path`, by its ending a safetensors or a .pth file; snapshot_N.pth.tar as
-// RootNet's code does (write_snapshot). Throws Error(invalid_argument) for another ending and when
-// `path` exists, Error(io).
+// RootNet's code does (write_snapshot). A safetensors file has the description, too. Throws as
+// require_weights_name(), Error(io).
 void write_weights(const Weights& weights, const std::filesystem::path& path);
 
 // The rows of the head that `rules` name, whatever is before its name. Throws

@@ -6,14 +6,20 @@
 
 #include <algorithm>
 #include <charconv>
+#include <exception>
+#include <system_error>
 #include <tuple>
+#include <utility>
 
 #include <ffkit/base/error.h>
 #include <ffkit/base/option_names.h>
 
 #include "base/file/file.h"
+#include "base/make_error.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_parts.h"
+#include "checkpoint/weights.h"
+#include "data/warning.h"
 #include "files/foreign_weights.h"
 #include "report/metrics_log.h"
 
@@ -55,10 +61,8 @@ bool make_folder(const fs::path& folder) {
   std::error_code error;
   const bool is_new = fs::create_directories(folder, error);
   if (!error) return is_new;
-  throw Error(ErrorCode::io, "cannot make the work folder",
-              {.path = folder.string(),
-               .errno_value = error.value(),
-               .subject = ErrorSubject::destination});
+  throw io_error_at(folder, "cannot make the work folder", error.value())
+      .with_subject(ErrorSubject::destination);
 }
 
 }  // namespace
@@ -70,64 +74,129 @@ std::vector<CheckpointFile> list_checkpoints(const fs::path& folder) {
     if (std::optional<CheckpointFile> file = parse_name(it->path()))
       files.push_back(std::move(*file));
   }
+  const bool is_none =
+      error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory;
+  if (!is_none) require_done(error, folder, "cannot be searched for checkpoints");
   std::sort(files.begin(), files.end(), [](const CheckpointFile& a, const CheckpointFile& b) {
     return std::tie(a.epoch, a.samples) < std::tie(b.epoch, b.samples);
   });
   return files;
 }
 
-std::optional<fs::path> newest_whole_checkpoint(
-    const fs::path& folder, const std::function<void(const std::string&)>& say) {
+Say say_on(std::FILE* lines) {
+  return [lines](const std::string& sentence) {
+    if (lines != nullptr) {
+      fmt::print(lines, "{}\n", sentence);
+    } else {
+      warn_on_stderr(sentence);
+    }
+  };
+}
+
+void ChosenCheckpoint::put_damaged_aside(const Say& say) const {
+  for (const fs::path& file : damaged) {
+    fs::path aside = fs::path(file) += ".damaged";
+    for (int n = 2; fs::exists(aside); ++n) aside = fmt::format("{}.damaged-{}", file.string(), n);
+    std::error_code error;
+    fs::rename(file, aside, error);
+    if (error) say(fmt::format("{}: cannot be renamed: {}", file.string(), error.message()));
+  }
+}
+
+ChosenCheckpoint newest_whole_checkpoint(const fs::path& folder, const Say& say) {
+  ChosenCheckpoint chosen;
   std::vector<CheckpointFile> files = list_checkpoints(folder);
   for (; !files.empty(); files.pop_back()) {
     const fs::path& path = files.back().path;
     try {
       check_checkpoint(path);
-      return path;
+      chosen.path = path;
+      break;
     } catch (const Error& error) {
-      if (error.code() != ErrorCode::corrupt) throw;
+      if (!is_damage(error)) throw;
       say(fmt::format("{}; it is renamed to *.damaged and the one before it is taken",
                       error.what()));
-      fs::rename(path, fs::path(path) += ".damaged");
+      chosen.damaged.push_back(path);
     }
   }
-  return std::nullopt;
+  return chosen;
 }
 
 namespace {
 
-// The checkpoint that "run/best" or "run/last" means, where there is no such file.
-std::optional<fs::path> named_checkpoint(const fs::path& path) {
+// The newest of the checkpoints in `folder`, of which there are some, whose metadata are not
+// damaged. Throws the newest one's error.
+fs::path newest_readable(const fs::path& folder, const Say& say) {
+  std::vector<CheckpointFile> files = list_checkpoints(folder);
+  std::exception_ptr newest;
+  for (; !files.empty(); files.pop_back()) {
+    try {
+      read_checkpoint_info(files.back().path);
+      return files.back().path;
+    } catch (const Error& error) {
+      if (!is_damage(error)) return files.back().path;  // who reads it says why
+      say(fmt::format("{}; the one before it says which was the best", error.what()));
+      if (!newest) newest = std::current_exception();
+    }
+  }
+  std::rethrow_exception(newest);
+}
+
+// Of which work folder `path` means a checkpoint, and whether the best one instead of the newest.
+struct RunAsked {
+  fs::path folder;
+  bool is_best = false;
+};
+
+std::optional<RunAsked> run_asked(const fs::path& path) {
+  RunAsked run{.folder = path};
   const std::string name = path.filename().string();
-  const fs::path folder = path.parent_path();
-  if ((name != "best" && name != "last") || fs::exists(path)) return std::nullopt;
-  const std::vector<CheckpointFile> files = list_checkpoints(folder.empty() ? "." : folder);
-  if (files.empty()) return std::nullopt;
-  if (name == "last") return files.back().path;
-  const int64_t best = read_checkpoint_info(files.back().path).best_epoch;
-  for (const CheckpointFile& file : files) {
+  if ((name == "best" || name == "last") && !fs::exists(path)) {
+    run = {.folder = path.has_parent_path() ? path.parent_path() : ".", .is_best = name == "best"};
+  }
+  if (is_in_parts(run.folder) || list_checkpoints(run.folder).empty()) return std::nullopt;
+  return run;
+}
+
+fs::path best_checkpoint(const fs::path& folder, const Say& say) {
+  const int64_t best = read_checkpoint_info(newest_readable(folder, say)).best_epoch;
+  for (const CheckpointFile& file : list_checkpoints(folder)) {
     if (file.epoch == best && file.samples == 0) return file.path;
   }
-  throw Error(ErrorCode::not_found,
-              best == 0 ? "no validation of the run was better than another"
-                        : fmt::format("the best checkpoint, that of epoch {}, is not kept", best),
-              {.path = folder.string(), .subject = ErrorSubject::checkpoint});
+  throw checkpoint_error(
+      folder, ErrorCode::not_found,
+      best == 0 ? "no validation of the run was better than another"
+                : fmt::format("the best checkpoint, that of epoch {}, is not kept", best));
 }
 
 }  // namespace
 
 fs::path resolve_checkpoint(const fs::path& path) {
-  if (const std::optional<fs::path> named = named_checkpoint(path)) return *named;
+  const Say silent = [](const std::string&) {};
+  if (const std::optional<RunAsked> run = run_asked(path)) {
+    return run->is_best ? best_checkpoint(run->folder, silent)
+                        : newest_readable(run->folder, silent);
+  }
   if (!fs::is_directory(path)) return path;
   // "run/epoch-0001.parts/" too: its work folder is the one that it lies in.
   if (is_in_parts(path)) return path.has_filename() ? path : path.parent_path();
-  const std::vector<CheckpointFile> files = list_checkpoints(path);
-  if (!files.empty()) return files.back().path;
   if (const std::optional<fs::path> weights = weights_in_folder(path)) return *weights;
   refuse_foreign_folder(path);
-  throw Error(ErrorCode::not_found,
-              "the folder holds no checkpoint (epoch-*.safetensors, epoch-*.parts)",
-              {.path = path.string(), .subject = ErrorSubject::checkpoint});
+  throw checkpoint_error(path, ErrorCode::not_found,
+                         "the folder holds no checkpoint (epoch-*.safetensors, epoch-*.parts)");
+}
+
+ChosenCheckpoint choose_checkpoint(const fs::path& path, const Say& say) {
+  const std::optional<RunAsked> run = run_asked(path);
+  if (!run || run->is_best) {
+    const fs::path file = run ? best_checkpoint(run->folder, say) : resolve_checkpoint(path);
+    // Before what it says of its network is taken for true.
+    if (!holds_weights_alone(file)) check_checkpoint(file, /*may_have_nan=*/true);
+    return {.path = file};
+  }
+  ChosenCheckpoint chosen = newest_whole_checkpoint(run->folder, say);
+  if (!chosen.path.empty()) return chosen;
+  throw checkpoint_error(run->folder, ErrorCode::corrupt, "holds no checkpoint that is whole");
 }
 
 WorkDirLock::WorkDirLock(const fs::path& folder) : folder_(folder), is_new_(make_folder(folder)) {
@@ -143,11 +212,11 @@ WorkDirLock::WorkDirLock(const fs::path& folder) : folder_(folder), is_new_(make
         hold.user.words);
     return;
   }
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("{} is writing to this work folder; wait for its end, or give another "
-                          "{}",
-                          in_use_by(hold.user, "another training"), option_name("work_dir")),
-              {.path = folder.string(), .subject = ErrorSubject::destination});
+  throw error_at(folder, ErrorCode::invalid_argument,
+                 "{} is writing to this work folder; wait for its end, or give another "
+                 "{}",
+                 in_use_by(hold.user, "another training"), option_name("work_dir"))
+      .with_subject(ErrorSubject::destination);
 }
 
 WorkDirLock::~WorkDirLock() {
@@ -155,14 +224,14 @@ WorkDirLock::~WorkDirLock() {
   if (is_new_) ::rmdir(folder_.c_str());  // works on an empty folder alone
 }
 
-WorkDir WorkDir::create(const fs::path& folder) {
+WorkDir WorkDir::create(const fs::path& folder, bool may_have_metrics) {
   make_folder(folder);
-  if (!list_checkpoints(folder).empty() || fs::exists(folder / kMetricsName)) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format("the work folder holds a run already; continue it with {}, or give an empty {}",
-                    option_name("resume"), option_name("work_dir")),
-        {.path = folder.string(), .subject = ErrorSubject::destination});
+  if (!list_checkpoints(folder).empty() ||
+      (!may_have_metrics && fs::exists(folder / kMetricsName))) {
+    throw error_at(folder, ErrorCode::invalid_argument,
+                   "the work folder holds a run already; continue it with {}, or give an empty {}",
+                   option_name("resume"), option_name("work_dir"))
+        .with_subject(ErrorSubject::destination);
   }
   remove_unfinished_parts(folder);
   return WorkDir(folder);
@@ -176,27 +245,14 @@ WorkDir WorkDir::reopen(const fs::path& folder, const fs::path& checkpoint) {
   }
   const std::vector<CheckpointFile> files = list_checkpoints(folder);
   if (!files.empty() && !fs::equivalent(files.back().path, checkpoint, ignored)) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format("the work folder holds a later checkpoint, {}; resume from that, or give "
-                    "an empty {}",
-                    files.back().path.filename().string(), option_name("work_dir")),
-        {.path = folder.string(), .subject = ErrorSubject::destination});
+    throw error_at(folder, ErrorCode::invalid_argument,
+                   "the work folder holds a later checkpoint, {}; resume from that, or give "
+                   "an empty {}",
+                   files.back().path.filename().string(), option_name("work_dir"))
+        .with_subject(ErrorSubject::destination);
   }
   remove_unfinished_parts(folder);
   return WorkDir(folder);
-}
-
-void WorkDir::forget_metrics(const fs::path& folder) {
-  if (!list_checkpoints(folder).empty()) return;
-  std::error_code error;
-  fs::remove(folder / kMetricsName, error);
-  if (error) {
-    throw Error(ErrorCode::io, "cannot be removed",
-                {.path = (folder / kMetricsName).string(),
-                 .errno_value = error.value(),
-                 .subject = ErrorSubject::destination});
-  }
 }
 
 fs::path WorkDir::checkpoint_path(int64_t epoch, int64_t samples, bool in_parts) const {
@@ -223,9 +279,8 @@ void remove_checkpoint(const fs::path& path) {
   std::error_code error;
   fs::remove(path, error);
   if (!error) return;
-  throw Error(
-      ErrorCode::io, "cannot delete an old checkpoint",
-      {.path = path.string(), .errno_value = error.value(), .subject = ErrorSubject::destination});
+  throw io_error_at(path, "cannot delete an old checkpoint", error.value())
+      .with_subject(ErrorSubject::destination);
 }
 
 }  // namespace ffkit

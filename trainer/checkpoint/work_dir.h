@@ -17,9 +17,9 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
 #include <filesystem>
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,18 +34,37 @@ struct CheckpointFile {
   std::filesystem::path path;
 };
 
-// The checkpoints in `folder` by epoch; empty when there are none or no such folder.
+// The checkpoints in `folder` by epoch; empty when there are none or no such folder. Throws
+// Error(io).
 std::vector<CheckpointFile> list_checkpoints(const std::filesystem::path& folder);
 
 // `path` itself; "RUN/best" and "RUN/last" of a work folder RUN; or of a folder the newest
-// checkpoint in it, else weights_in_folder(). Throws Error(not_found) when
-// there is none.
+// checkpoint in it whose metadata can be read, else weights_in_folder(). Throws Error(not_found)
+// when there is none. To look at what a checkpoint says: what reads its tensors chooses it.
 std::filesystem::path resolve_checkpoint(const std::filesystem::path& path);
 
-// The newest checkpoint in `folder` that is whole, nothing when there is none. A damaged one is
-// renamed to *.damaged, so that it is not taken for the newest again; `say` gets a sentence on it.
-std::optional<std::filesystem::path> newest_whole_checkpoint(
-    const std::filesystem::path& folder, const std::function<void(const std::string&)>& say);
+// Gets a sentence for the user.
+using Say = std::function<void(const std::string&)>;
+// Prints it on a line of its own; null: as a warning on stderr, for a run that goes by another
+// checkpoint than it was given says so.
+Say say_on(std::FILE* lines);
+
+// The checkpoint that is read, whatever for. One whose contents are damaged is passed over for the
+// one before it, and `say` gets a sentence on it. All other errors, such as one of the disk or of a
+// newer version, are thrown.
+struct ChosenCheckpoint {
+  std::filesystem::path path;                       // empty: there is none
+  std::vector<std::filesystem::path> damaged = {};  // that were passed over
+
+  // Renames the damaged ones to *.damaged, so that they are not taken for the newest again. To be
+  // called when nothing can be refused any more; where it cannot be done, it is said.
+  void put_damaged_aside(const Say& say) const;
+};
+// The newest one in `folder` that is whole.
+ChosenCheckpoint newest_whole_checkpoint(const std::filesystem::path& folder, const Say& say);
+// As resolve_checkpoint(), but whole: of a work folder the newest one that is, else Error(corrupt).
+// "RUN/best" needs no other checkpoint to be.
+ChosenCheckpoint choose_checkpoint(const std::filesystem::path& path, const Say& say);
 
 // Removes a checkpoint, of one file or in parts. Throws Error(io).
 void remove_checkpoint(const std::filesystem::path& path);
@@ -78,15 +97,13 @@ class WorkDirLock {
 class WorkDir {
  public:
   // For a new run: makes the folder. Throws Error(invalid_argument) when it holds checkpoints or
-  // metrics, Error(io) when it cannot be made.
-  static WorkDir create(const std::filesystem::path& folder);
+  // metrics, Error(io) when it cannot be made. `may_have_metrics`: those of a run that was ended
+  // before its first checkpoint.
+  static WorkDir create(const std::filesystem::path& folder, bool may_have_metrics = false);
   // For a run that goes on from `checkpoint`. When that lies in `folder` it must be the newest
   // there (Error(invalid_argument)); otherwise as create().
   static WorkDir reopen(const std::filesystem::path& folder,
                         const std::filesystem::path& checkpoint);
-
-  // Removes the metrics of a run that left nothing else in `folder`.
-  static void forget_metrics(const std::filesystem::path& folder);
 
   const std::filesystem::path& path() const { return folder_; }
   // `samples` > 0: within the epoch after `epoch`. `in_parts`: a folder (checkpoint_parts.h).

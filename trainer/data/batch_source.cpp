@@ -7,11 +7,12 @@
 #include <filesystem>
 #include <numeric>
 #include <system_error>
+#include <utility>
 
 #include <ffkit/base/machine.h>
 #include <ffkit/base/option_names.h>
+#include <ffkit/launch/stop.h>
 #include <ffkit/trainer/batch_source.h>
-#include <ffkit/trainer/pinned_allocator.h>
 
 #include "base/make_error.h"
 #include "data/warning.h"
@@ -119,10 +120,10 @@ std::optional<DeviceBatch> LoaderSource::next() {
   const auto start = std::chrono::steady_clock::now();
   const Waiting waiting("waiting for data", Waiting::kPatience);
   std::optional<DeviceBatch> batch = prefetcher_.next();
-  wait_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  wait_seconds_ = std::exchange(waited_before_, 0) + seconds_since(start);
   if (!batch) return std::nullopt;
   ++num_returned_;
-  if (num_returned_ == num_batches()) report_replaced();
+  if (num_returned_ == num_batches()) report_bad();
   if (normalises_bytes_) {
     const std::string& image = loader_.options().image_field;
     batch->replace(image, batch->field(image).to(at::kFloat).mul_(scale_).add_(shift_));
@@ -130,15 +131,23 @@ std::optional<DeviceBatch> LoaderSource::next() {
   return batch;
 }
 
-void LoaderSource::report_replaced() {
-  const int64_t num_replaced = loader_.statistics().num_replaced;
-  const int64_t in_this_epoch = num_replaced - num_replaced_before_;
-  num_replaced_before_ = num_replaced;
-  if (in_this_epoch == 0) return;
-  warn_on_stderr(fmt::format("{}: {} bad {} of this epoch {} replaced by others",
-                             loader_.dataset().path().string(), in_this_epoch,
-                             in_this_epoch == 1 ? "sample" : "samples",
-                             in_this_epoch == 1 ? "was" : "were"));
+bool LoaderSource::wait_for_batch() {
+  const auto start = std::chrono::steady_clock::now();
+  while (num_returned_ < num_batches() && !prefetcher_.wait_for(std::chrono::milliseconds(100))) {
+    if (stop_signal() != 0) return false;
+  }
+  waited_before_ = seconds_since(start);
+  return true;
+}
+
+void LoaderSource::report_bad() {
+  const LoaderStatistics epoch = loader_.epoch_statistics();
+  const std::filesystem::path& data = loader_.dataset().path();
+  warn_of_left_out(data, epoch.num_left_out, epoch.num_samples + epoch.num_left_out);
+  if (epoch.num_replaced == 0) return;
+  warn_on_stderr(fmt::format("{}: {} bad {} of this epoch {} replaced by others", data.string(),
+                             epoch.num_replaced, epoch.num_replaced == 1 ? "sample" : "samples",
+                             epoch.num_replaced == 1 ? "was" : "were"));
 }
 
 void RepeatedBatch::start_epoch(int64_t epoch) {

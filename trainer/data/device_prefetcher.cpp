@@ -15,9 +15,7 @@
 
 #include <ffkit/base/error.h>
 #include <ffkit/loader/torch.h>
-#include <ffkit/trainer/device_batch.h>
 #include <ffkit/trainer/device_prefetcher.h>
-#include <ffkit/trainer/pinned_allocator.h>
 
 #include "base/make_error.h"
 
@@ -199,6 +197,10 @@ std::optional<DeviceBatch> DevicePrefetcher::next() {
   for (const DeviceField& field : copy->batch.fields) field.values.record_stream(current);
   if (impl_->loader.ready()) impl_->ahead = impl_->take();
   return std::move(copy->batch);
+}
+
+bool DevicePrefetcher::wait_for(std::chrono::nanoseconds limit) {
+  return impl_->ahead || impl_->loader.wait_for(limit);
 }
 
 LoaderState DevicePrefetcher::state() const {

@@ -1,6 +1,7 @@
 #include "data/picture_source.h"
 
 #include <ATen/ops/empty.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -17,28 +18,48 @@
 #include "base/file/file.h"
 #include "base/make_error.h"
 #include "data/warning.h"
+#include "launch/waiting.h"
 
 namespace ffkit {
 namespace {
 
 namespace fs = std::filesystem;
 
-bool is_picture_name(const fs::path& path) {
+constexpr std::array<std::string_view, 11> kRead = {
+    ".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".webp", ".bmp", ".ppm", ".pgm", ".pbm", ".pnm"};
+constexpr std::array<std::string_view, 9> kNotRead = {".gif", ".tif", ".tiff", ".avif", ".heic",
+                                                      ".jp2", ".jxl", ".svg",  ".ico"};
+
+template <size_t n>
+bool ends_with_one_of(const std::array<std::string_view, n>& endings, const fs::path& path) {
   std::string ending = path.extension().string();
   std::ranges::transform(ending, ending.begin(), [](unsigned char c) { return std::tolower(c); });
-  constexpr std::array<std::string_view, 9> kEndings = {".jpg",  ".jpeg", ".jpe", ".jfif", ".png",
-                                                        ".webp", ".bmp",  ".gif", ".ppm"};
-  return std::ranges::find(kEndings, ending) != kEndings.end();
+  return std::ranges::find(endings, ending) != endings.end();
 }
 
 }  // namespace
 
+std::string PictureFiles::left_out() const {
+  std::string text;
+  if (num_not_read > 0) {
+    text = fmt::format(
+        "{} pictures are left out of kinds that are not read, such as {}; save them as PNG or JPEG",
+        num_not_read, not_read);
+  }
+  if (num_others == 0) return text;
+  return fmt::format("{}{}{} files are left out whose names are no pictures', such as {}", text,
+                     text.empty() ? "" : "; ", num_others, other);
+}
+
 PictureFiles list_pictures(const fs::path& folder) {
   std::error_code error;
+  if (fs::is_regular_file(folder, error)) {
+    return {.folder = folder.parent_path(), .names = {folder.filename().string()}};
+  }
   if (!fs::is_directory(folder, error)) {
     throw error_at(folder, ErrorCode::not_found, "is no folder, of pictures or of a data set");
   }
-  PictureFiles out;
+  PictureFiles out{.folder = folder};
   fs::recursive_directory_iterator it(folder, fs::directory_options::follow_directory_symlink,
                                       error);
   for (const fs::recursive_directory_iterator end; !error && it != end; it.increment(error)) {
@@ -48,8 +69,10 @@ PictureFiles list_pictures(const fs::path& folder) {
     }
     if (!it->is_regular_file()) continue;
     const std::string name = it->path().lexically_relative(folder).generic_string();
-    if (is_picture_name(it->path())) {
+    if (ends_with_one_of(kRead, it->path())) {
       out.names.push_back(name);
+    } else if (ends_with_one_of(kNotRead, it->path())) {
+      if (out.num_not_read++ == 0) out.not_read = name;
     } else if (out.num_others++ == 0) {
       out.other = name;
     }
@@ -89,7 +112,7 @@ int64_t PictureSource::num_batches() const {
 void PictureSource::start_epoch(int64_t epoch) {
   if (ahead_.valid()) ahead_.wait();
   ahead_ = {};
-  next_ = 0;
+  next_ = num_bad_ = 0;
   state_.epoch = epoch;
 }
 
@@ -117,11 +140,7 @@ DeviceBatch PictureSource::read(int64_t begin) {
         const std::vector<std::byte> bytes = read_whole_file(path);
         pipeline.run(bytes, SampleKey{.record_index = own_[begin + i]}, pixels + i * stride, times);
       } catch (const Error& error) {
-        ErrorContext context = error.context();
-        if (context.path.empty()) context.path = path.string();
-        std::string message = error.what();
-        if (!error.context().path.empty()) message.erase(0, error.context().path.size() + 2);
-        errors[i] = std::make_exception_ptr(Error(error.code(), message, context));
+        errors[i] = std::make_exception_ptr(error.within({.path = path.string()}));
       } catch (...) {
         errors[i] = std::current_exception();
       }
@@ -140,6 +159,7 @@ DeviceBatch PictureSource::read(int64_t begin) {
         std::rethrow_exception(errors[i]);
       } catch (const Error& error) {
         warn_on_stderr(std::string(error.what()) + "; it is left out");
+        ++num_bad_;
       }
       continue;
     }
@@ -156,16 +176,14 @@ DeviceBatch PictureSource::read(int64_t begin) {
 
 std::optional<DeviceBatch> PictureSource::next() {
   const auto start = std::chrono::steady_clock::now();
-  for (;;) {
-    if (!ahead_.valid()) read_ahead();
-    if (!ahead_.valid()) return std::nullopt;
-    DeviceBatch batch = ahead_.get();
-    read_ahead();
-    if (batch.size == 0) continue;  // all of them were bad
-    batch.fields.front().values = batch.fields.front().values.to(device_);
-    wait_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    return batch;
-  }
+  if (!ahead_.valid()) read_ahead();
+  if (!ahead_.valid()) return std::nullopt;
+  DeviceBatch batch = ahead_.get();
+  read_ahead();
+  if (!ahead_.valid()) warn_of_left_out(folder_, num_bad_, std::ssize(own_));
+  batch.fields.front().values = batch.fields.front().values.to(device_);
+  wait_seconds_ = seconds_since(start);
+  return batch;
 }
 
 }  // namespace ffkit

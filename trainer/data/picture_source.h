@@ -16,19 +16,25 @@
 namespace ffkit {
 
 struct PictureFiles {
+  std::filesystem::path folder;
   std::vector<std::string> names;  // relative to the folder, with '/', in order
   int64_t num_others = 0;          // files that are no pictures by the ending of their names
   std::string other;               // one of them
+  int64_t num_not_read = 0;        // pictures, by the ending, that cannot be decoded here
+  std::string not_read;            // one of them
+
+  // A sentence on what is left out, without its full stop; empty where nothing is.
+  std::string left_out() const;
 };
 
-// Looks through the folder and all folders in it; what begins with a dot is left out. Throws
-// Error(not_found), Error(io).
+// Looks through the folder and all folders in it; what begins with a dot is left out. Of a picture
+// that is named itself, that one. Throws Error(not_found), Error(io).
 PictureFiles list_pictures(const std::filesystem::path& folder);
 
 // The field "image" [N,3,H,W] f32 on the device; record_indices are numbers in `names`. Every
 // process has its share. With OnBadSample::skip a picture that cannot be decoded is left out, which
-// is said on stderr; otherwise it is an Error(corrupt) or Error(unsupported) with its path. Not
-// thread-safe.
+// is said on stderr; a batch may have none left. Otherwise it is an Error(corrupt) or
+// Error(unsupported) with its path. Not thread-safe.
 class PictureSource final : public BatchSource {
  public:
   PictureSource(std::filesystem::path folder, std::vector<std::string> names,
@@ -57,6 +63,7 @@ class PictureSource final : public BatchSource {
   c10::Device device_;
   std::vector<ImagePipeline> pipelines_;  // of the threads
   int64_t next_ = 0;
+  int64_t num_bad_ = 0;
   std::future<DeviceBatch> ahead_;
   LoaderState state_;
   double wait_seconds_ = 0;

@@ -11,6 +11,8 @@
 #include <ffkit/launch/launch.h>
 #include <ffkit/trainer/train_options.h>
 
+#include "cuda_module.h"
+
 namespace ffkit {
 
 // The device that options.device names: cpu, cuda (the local rank's GPU), cuda:N, or auto (cuda if
@@ -45,6 +47,11 @@ auto with_torch_errors(Body body) {
   } catch (const c10::Error& e) {
     std::string message = e.what_without_backtrace();
     message = message.substr(0, message.find('\n'));
+    if (message.find("can't allocate memory") != std::string::npos) {
+      throw Error(ErrorCode::io,
+                  "there is not enough memory for what libtorch computes; give smaller batches, or "
+                  "give the process more (ulimit -v, or its container)");
+    }
     const size_t no_kernel = message.find(" does not have a deterministic implementation");
     if (no_kernel != std::string::npos) {
       throw Error(ErrorCode::unsupported,

@@ -13,6 +13,11 @@ class BatchNormImpl : public torch::nn::BatchNorm2dImpl {
  public:
   using torch::nn::BatchNorm2dImpl::BatchNorm2dImpl;
 
+  // One that is frozen keeps its statistics, too.
+  void train(bool on = true) override {
+    torch::nn::BatchNorm2dImpl::train(on && (!weight.defined() || weight.requires_grad()));
+  }
+
   // In training, statistics are those of all processes from now on. All must then run the same
   // layers, forward and backward; the shares may have different sizes. `communicator` outlives the
   // module.

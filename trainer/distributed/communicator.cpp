@@ -11,7 +11,6 @@
 #include <cstdlib>
 #include <sstream>
 #include <type_traits>
-#include <vector>
 
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
@@ -24,7 +23,7 @@
 #include <ffkit/launch/stop.h>
 
 #include "base/make_error.h"
-#include "device/cuda_module.h"
+#include "device/device.h"
 #include "distributed/meeting.h"
 #include "launch/meeting_point.h"
 #include "launch/waiting.h"
@@ -57,8 +56,16 @@ c10::intrusive_ptr<c10d::ProcessGroupGloo::Options> gloo_options(const ProcessPl
   auto options = ProcessGroupGloo::Options::create(timeout_of(place));
   const char* names = std::getenv("GLOO_SOCKET_IFNAME");
   std::istringstream list(names == nullptr ? "" : names);
-  for (std::string name; std::getline(list, name, ',');)
-    options->devices.push_back(ProcessGroupGloo::createDeviceForInterface(name));
+  for (std::string name; std::getline(list, name, ',');) {
+    try {
+      options->devices.push_back(ProcessGroupGloo::createDeviceForInterface(name));
+    } catch (const std::exception&) {
+      throw error_of(ErrorCode::invalid_argument,
+                     "GLOO_SOCKET_IFNAME is '{}', but no network interface '{}' with an address is "
+                     "here; unset it, or give one that 'ip addr' shows",
+                     names, name);
+    }
+  }
   return options;
 }
 
@@ -76,6 +83,12 @@ void find_interface(const ProcessPlace& place, c10d::ProcessGroupGloo::Options& 
 
 Communicator::Communicator(const ProcessPlace& place, c10::Device device)
     : place_(place), device_(device), world_rank_(place.rank) {
+  if (place.backend == "mpi") {
+    throw error_of(ErrorCode::unsupported,
+                   "libtorch has no backend mpi here, as in all of its published builds; give {} "
+                   "for processes that mpirun started as well",
+                   option_set("dist_backend", device.is_cuda() ? "nccl" : "gloo"));
+  }
   if (!place.backend.empty() && place.backend != "gloo" && place.backend != "nccl") {
     throw error_of(ErrorCode::invalid_argument, "there is no {} '{}'; there are gloo and nccl",
                    option_name("dist_backend"), place.backend);
@@ -384,6 +397,7 @@ bool StopVote::is_stopped() {
   const bool is_asked = stop_signal() != 0;
   self.is_stopped = self.is_stopped || is_asked;
   if (self.communicator.is_alone()) return self.is_stopped;
+  const Waiting waiting(kWaitingForOthers, Waiting::kPatience);
   self.communicator.with_peers("asking whether to stop", [&] {
     c10d::Store& store = *self.communicator.impl().store;
     if (is_asked && !self.is_said) {

@@ -1,9 +1,11 @@
 #include "distributed/meeting.h"
 
 #include <c10/util/Exception.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <netdb.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -16,6 +18,8 @@
 #include <filesystem>
 #include <optional>
 #include <random>
+#include <span>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -25,6 +29,7 @@
 
 #include <ffkit/base/option_names.h>
 
+#include "base/file/file.h"
 #include "base/make_error.h"
 #include "launch/meeting_point.h"
 
@@ -123,6 +128,45 @@ StorePtr open_tcp_store(const ProcessPlace& place, const HostAndPort& tcp, const
   return c10::make_intrusive<c10d::TCPStore>(tcp.host, options);
 }
 
+// Whether libtorch's FileStore has written `text`: keys, which are never empty, and values, each
+// behind its length.
+bool is_store(std::string_view text) {
+  for (bool is_key = true; !text.empty() || !is_key; is_key = !is_key) {
+    uint32_t length = 0;
+    if (text.size() < sizeof(length)) return false;
+    std::memcpy(&length, text.data(), sizeof(length));
+    text.remove_prefix(sizeof(length));
+    if (length > text.size() || (is_key && length == 0)) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+// Makes `file` where there is none. In one that is no store, libtorch would wait for ever for the
+// rest of an entry, and keep the lock.
+void require_store(const ProcessPlace& place, const fs::path& file) {
+  const auto refuse = [&place](ErrorCode code, const std::string& why) {
+    throw error_of(code,
+                   "the processes cannot meet at {}: {}; give the name of a file that may be "
+                   "made",
+                   place.meeting_point, why);
+  };
+  const int fd = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (fd < 0)
+    refuse(ErrorCode::io, fmt::format("the file cannot be opened, {}", std::strerror(errno)));
+  const File opened = File::adopt(fd, file);
+  // What another process is writing at the moment is whole once it gives the lock back. A file
+  // system without locks is libtorch's to refuse.
+  while (::flock(fd, LOCK_SH) != 0 && errno == EINTR) {
+  }
+  std::string text(static_cast<size_t>(std::min(opened.size(), kMaxWholeFileBytes)), '\0');
+  opened.read_at(0, std::as_writable_bytes(std::span(text)));
+  if (!is_store(text)) {
+    refuse(ErrorCode::invalid_argument,
+           "the file holds something else, or half an entry of a process that was killed");
+  }
+}
+
 StorePtr open_file_store(const ProcessPlace& place, const fs::path& file, WaitedFor& waited_for) {
   // libtorch waits five minutes for a folder that is not there.
   std::error_code error;
@@ -141,6 +185,7 @@ StorePtr open_file_store(const ProcessPlace& place, const fs::path& file, Waited
   }
   waited_for.set(
       fmt::format("a lock of {}, which its file system or another process holds", file.string()));
+  require_store(place, file);
   return c10::make_intrusive<c10d::FileStore>(file.string(), place.world_size);
 }
 

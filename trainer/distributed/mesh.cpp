@@ -7,7 +7,6 @@
 #include <utility>
 
 #include <ffkit/base/error.h>
-#include <ffkit/trainer/task_registry.h>
 
 #include "base/make_error.h"
 
@@ -67,10 +66,10 @@ RunMesh::RunMesh(const TrainOptions& options, Communicator& world) : world_(worl
     return;
   }
   if (product < 1 || world.world_size() % product != 0) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("a network over {} needs a multiple of {} processes, but {} were "
-                            "started; start another number",
-                            fmt::join(sizes, " x "), product, world.world_size()));
+    throw error_of(ErrorCode::invalid_argument,
+                   "a network over {} needs a multiple of {} processes, but {} were "
+                   "started; start another number",
+                   fmt::join(sizes, " x "), product, world.world_size());
   }
   std::vector<MeshDimension> all = {{.name = "data", .size = world.world_size() / product}};
   all.insert(all.end(), dimensions_.begin(), dimensions_.end());

@@ -55,35 +55,27 @@ at::Tensor share_of_sum(const at::Tensor& tensor, int64_t dimension, Peers& peer
   return summed(tensor, peers).narrow(dimension, peers.rank() * count, count).contiguous();
 }
 
-struct GatheredFromPeers : autograd::Function<GatheredFromPeers> {
-  static at::Tensor forward(autograd::AutogradContext* context, const at::Tensor& tensor,
-                            int64_t dimension, Peers* peers) {
-    context->saved_data["dimension"] = dimension;
-    context->saved_data["peers"] = reinterpret_cast<int64_t>(peers);
-    return gathered(tensor, dimension, *peers);
-  }
-  static autograd::variable_list backward(autograd::AutogradContext* context,
-                                          const autograd::variable_list& gradients) {
-    auto* peers = reinterpret_cast<Peers*>(context->saved_data["peers"].toInt());
-    return {share_of_sum(gradients[0], context->saved_data["dimension"].toInt(), *peers),
-            at::Tensor(), at::Tensor()};
-  }
-};
+using AlongDimension = at::Tensor(const at::Tensor& tensor, int64_t dimension, Peers& peers);
 
-struct SumShareOfPeers : autograd::Function<SumShareOfPeers> {
+// Whose backward pass is another function of the kind.
+template <AlongDimension& kForward, AlongDimension& kBackward>
+struct OfPeers : autograd::Function<OfPeers<kForward, kBackward>> {
   static at::Tensor forward(autograd::AutogradContext* context, const at::Tensor& tensor,
                             int64_t dimension, Peers* peers) {
     context->saved_data["dimension"] = dimension;
     context->saved_data["peers"] = reinterpret_cast<int64_t>(peers);
-    return share_of_sum(tensor, dimension, *peers);
+    return kForward(tensor, dimension, *peers);
   }
   static autograd::variable_list backward(autograd::AutogradContext* context,
                                           const autograd::variable_list& gradients) {
     auto* peers = reinterpret_cast<Peers*>(context->saved_data["peers"].toInt());
-    return {gathered(gradients[0], context->saved_data["dimension"].toInt(), *peers), at::Tensor(),
+    return {kBackward(gradients[0], context->saved_data["dimension"].toInt(), *peers), at::Tensor(),
             at::Tensor()};
   }
 };
+
+using GatheredFromPeers = OfPeers<gathered, share_of_sum>;
+using SumShareOfPeers = OfPeers<share_of_sum, gathered>;
 
 [[noreturn]] void refuse_alone(int other) {
   throw error_of(ErrorCode::invalid_argument, "a process alone exchanges nothing with rank {}",

@@ -5,13 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <set>
-#include <string>
 #include <string_view>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
-#include "base/file/file.h"
 #include "base/make_error.h"
 #include "base/printable.h"
 #include "format/content_kind.h"
@@ -121,6 +119,15 @@ std::string remedy_of(ContentKind kind) {
 
 void refuse_foreign_weights(const File& file) {
   const fs::path& path = file.path();
+  // By its name one of ours, which nobody downloads.
+  const std::string name = path.filename().string();
+  if (path.parent_path().extension() == ".parts" ||
+      (name.starts_with("epoch-") && name.ends_with(".safetensors"))) {
+    throw error_at(
+        path, ErrorCode::corrupt,
+        "does not begin as a checkpoint does; it is damaged, as after a power failure or "
+        "on a full disk");
+  }
   std::array<std::byte, kContentHeadBytes> bytes{};
   const auto head = std::span(bytes).first(std::min(file.size(), std::ssize(bytes)));
   file.read_at(0, head);

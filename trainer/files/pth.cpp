@@ -11,9 +11,8 @@
 #include <exception>
 #include <map>
 
-#include "base/file/file.h"
+#include "files/safetensors.h"
 #include "files/torch_file.h"
-#include "files/torch_types.h"
 
 namespace ffkit {
 

@@ -5,10 +5,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
+#include <new>
 #include <optional>
-#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -16,13 +15,11 @@
 
 #include <ffkit/base/crc32c.h>
 
-#include "base/file/file.h"
 #include "base/json_text.h"
 #include "base/little_endian.h"
 #include "base/make_error.h"
 #include "base/printable.h"
 #include "files/foreign_weights.h"
-#include "files/torch_types.h"
 
 namespace ffkit {
 namespace {
@@ -193,6 +190,7 @@ at::Tensor make_tensor(const fs::path& path, const Entry& entry, at::DeviceType 
   try {
     return at::empty(entry.shape, at::TensorOptions(*entry.dtype).device(device));
   } catch (const c10::Error&) {
+    if (entry.end > entry.begin) throw std::bad_alloc();
     throw_impossible_shape(path, entry.name,
                            entry.shape);  // without numbers, but with extents whose product is none
   }

@@ -57,13 +57,6 @@ constexpr int kMostLevels = 4;         // of dicts in dicts
 constexpr int kMostModuleLevels = 64;  // of modules in modules
 constexpr size_t kMostTensors = 1'000'000, kMostModules = 100'000;
 
-[[noreturn]] void refuse_dict(const std::string& message) {
-  throw Error(ErrorCode::unsupported, message);
-}
-[[noreturn]] void throw_corrupt_tensor(const std::string& message) {
-  throw Error(ErrorCode::corrupt, message + "; the file is damaged");
-}
-
 std::string_view last_part(std::string_view name) {
   const size_t dot = name.rfind('.');
   return dot == std::string_view::npos ? name : name.substr(dot + 1);
@@ -127,7 +120,7 @@ class Describer {
 
   void add(std::string name, Ref value, StateDict& out) const {
     if (out.tensors.size() + out.unread.size() >= kMostTensors)
-      refuse_dict("holds more tensors than any model has");
+      refuse_tensors("holds more tensors than any model has");
     if (const StoredTensor* outside = find_outside(value)) {
       out.tensors.push_back(*outside);
       out.tensors.back().name = std::move(name);
@@ -179,7 +172,7 @@ class Describer {
       return;
     }
     if (arguments.size() < (has_type ? 7 : 4))
-      throw_corrupt_tensor(fmt::format("tensor '{}' is incomplete", printable(name)));
+      throw_corrupt_tensors(fmt::format("tensor '{}' is incomplete", printable(name)));
     StoredTensor tensor{.name = std::move(name)};
     tensor.offset = pickle_.integer(arguments[1], "an offset");
     tensor.sizes = integers(arguments[2]);
@@ -187,7 +180,7 @@ class Describer {
     std::string type = find_storage(arguments[0], tensor);
     if (has_type) type = pickle_.global_name(arguments[6]);
     const std::string_view last = last_part(type);
-    tensor.type = has_type ? find_type(last) : find_torch_storage(last);
+    tensor.type = has_type ? find_type(last) : find_torch_storage(type);
     if (tensor.type == nullptr || tensor.type->name == "untyped" ||
         tensor.type->name.starts_with('q')) {
       out.unread.push_back({tensor.name, fmt::format("is a {:.60}", type)});
@@ -199,7 +192,7 @@ class Describer {
   // Sets what a storage's identity says; returns its type.
   std::string find_storage(Ref ref, StoredTensor& tensor) const {
     const auto refuse = [&] {
-      throw_corrupt_tensor(fmt::format("tensor '{}' has no storage", printable(tensor.name)));
+      throw_corrupt_tensors(fmt::format("tensor '{}' has no storage", printable(tensor.name)));
     };
     if (pickle_.kind(ref) != Kind::persistent) refuse();
     const std::vector<Ref>& identity =
@@ -269,17 +262,6 @@ class Search {
   std::vector<Candidate> found_;
 };
 
-// "'a', 'b' and 3 more".
-std::string listed(const std::vector<std::string>& names) {
-  constexpr size_t kMost = 8;
-  std::vector<std::string> first;
-  for (size_t i = 0; i < std::min(kMost, names.size()); ++i)
-    first.push_back(fmt::format("'{}'", printable(names[i])));
-  std::string text = fmt::format("{}", fmt::join(first, ", "));
-  if (names.size() > kMost) text += fmt::format(" and {} more", names.size() - kMost);
-  return text;
-}
-
 std::vector<std::string> paths_of(const std::vector<Candidate>& all, const Candidate* without) {
   std::vector<std::string> paths;
   for (const Candidate& c : all) {
@@ -301,32 +283,32 @@ const Candidate* preferred(const std::vector<Candidate>& all) {
 
 [[noreturn]] void refuse_call(const Pickle& pickle, std::string_view name, Ref value) {
   const std::string function = called_function(pickle, value);
-  refuse_dict(fmt::format("'{}' would call {:.80}, and nothing but tensors is ever made here",
-                          printable(name),
-                          function.empty() ? "something without a name" : function));
+  refuse_tensors(fmt::format("'{}' would call {:.80}, and nothing but tensors is ever made here",
+                             printable(name),
+                             function.empty() ? "something without a name" : function));
 }
 
 [[noreturn]] void refuse_without_tensors(const Pickle& pickle, const Describer& describer) {
   const Ref root = pickle.root();
-  if (describer.is_tensor(root)) refuse_dict("holds a single tensor, not those of a model");
+  if (describer.is_tensor(root)) refuse_tensors("holds a single tensor, not those of a model");
   if (member(pickle, root, "param_groups"))
-    refuse_dict("holds the state of an optimizer, not weights");
+    refuse_tensors("holds the state of an optimizer, not weights");
   if (pickle.kind(root) == Kind::dict) {
     for (const auto& [key, value] : pickle.entries(root, "the state dict")) {
       const auto name = key_text(pickle, key);
       if (!name && describer.is_tensor(value))
-        refuse_dict("holds a dict whose keys are not names of tensors");
+        refuse_tensors("holds a dict whose keys are not names of tensors");
       if (name && is_call(pickle, value)) refuse_call(pickle, *name, value);
     }
-    refuse_dict("holds no tensors by their names");
+    refuse_tensors("holds no tensors by their names");
   }
   if (is_call(pickle, root)) {
-    refuse_dict(
+    refuse_tensors(
         fmt::format("holds what {:.80} makes, not a dict of tensors; save model.state_dict() in "
                     "Python",
                     called_function(pickle, root)));
   }
-  refuse_dict("holds no dict of tensors; save model.state_dict() in Python");
+  refuse_tensors("holds no dict of tensors; save model.state_dict() in Python");
 }
 
 // The candidate that is asked for, and what is left of the key.
@@ -347,13 +329,13 @@ std::pair<const Candidate*, std::string> choose(const std::vector<Candidate>& al
     }
   }
   if (chosen == nullptr && !key.empty()) {
-    refuse_dict(fmt::format("has nothing of the name '{}', which {} asks for, but {}",
-                            printable(key), option_name("weights_key"),
-                            listed(paths_of(all, nullptr))));
+    refuse_tensors(fmt::format("has nothing of the name '{}', which {} asks for, but {}",
+                               printable(key), option_name("weights_key"),
+                               listed(paths_of(all, nullptr))));
   }
   if (chosen == nullptr) {
-    refuse_dict(fmt::format("holds several sets of tensors: {}; say which by {}",
-                            listed(paths_of(all, nullptr)), option_name("weights_key")));
+    refuse_tensors(fmt::format("holds several sets of tensors: {}; say which by {}",
+                               listed(paths_of(all, nullptr)), option_name("weights_key")));
   }
   return {chosen, key};
 }
@@ -366,7 +348,7 @@ class Module {
   // As Module.state_dict() does.
   void collect(Ref module, const std::string& prefix, int level) {
     if (level > kMostModuleLevels || ++num_modules_ > kMostModules)
-      refuse_dict("holds modules in modules without an end");
+      refuse_tensors("holds modules in modules without an end");
     const std::optional<Ref> state = module_state(pickle_, module);
     if (!state) return;
     std::set<std::string, std::less<>> passing;
@@ -416,13 +398,16 @@ void collect_dict(const Pickle& pickle, const Describer& describer, Ref dict, St
   std::vector<std::string> left_out;
   for (const auto& [key, value] : pickle.entries(dict, "the state dict")) {
     const auto name = key_text(pickle, key);
-    if (!name) refuse_dict("holds a dict whose keys are not names of tensors");
+    if (!name) refuse_tensors("holds a dict whose keys are not names of tensors");
     if (describer.is_tensor(value)) {
       describer.add(std::string(*name), value, out);
     } else if (last_part(*name) == "_extra_state") {
       continue;  // what a module keeps beside its tensors
     } else if (is_call(pickle, value) && !module_state(pickle, value)) {
-      refuse_call(pickle, *name, value);
+      const std::string function = called_function(pickle, value);
+      if (!function.starts_with("torch.") && !function.starts_with("numpy."))
+        refuse_call(pickle, *name, value);
+      out.unread.push_back({std::string(*name), fmt::format("is made by {:.80}", function)});
     } else {
       left_out.emplace_back(*name);
     }
@@ -433,7 +418,25 @@ void collect_dict(const Pickle& pickle, const Describer& describer, Ref dict, St
 
 }  // namespace
 
-const TorchType* find_torch_storage(std::string_view storage) {
+std::string listed(const std::vector<std::string>& names, size_t most) {
+  std::vector<std::string> first;
+  for (size_t i = 0; i < std::min(most, names.size()); ++i)
+    first.push_back(fmt::format("'{}'", printable(names[i])));
+  const std::string rest =
+      names.size() > most ? fmt::format(" and {} more", names.size() - most) : "";
+  return fmt::format("{}{}", fmt::join(first, ", "), rest);
+}
+
+void refuse_tensors(const std::string& message) {
+  throw Error(ErrorCode::unsupported, message);
+}
+
+void throw_corrupt_tensors(const std::string& message) {
+  throw Error(ErrorCode::corrupt, message + "; the file is damaged");
+}
+
+const TorchType* find_torch_storage(std::string_view type) {
+  const std::string_view storage = last_part(type);
   const auto* found = std::ranges::find(kTorchTypes, storage, &TorchType::storage);
   return storage.empty() || found == kTorchTypes.end() ? nullptr : found;
 }

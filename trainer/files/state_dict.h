@@ -20,8 +20,14 @@ struct TorchType {
   int64_t num_bytes = 0;     // of an element
   int64_t word_bytes = 0;    // what a big-endian file has the wrong way round
 };
-// Null when there is none.
-const TorchType* find_torch_storage(std::string_view storage);
+// "'a', 'b' and 3 more", for messages.
+std::string listed(const std::vector<std::string>& names, size_t most = 8);
+
+// `type`: "torch.FloatStorage". Null when there is none.
+const TorchType* find_torch_storage(std::string_view type);
+// What is read is no file of tensors, or a damaged one.
+[[noreturn]] void refuse_tensors(const std::string& message);
+[[noreturn]] void throw_corrupt_tensors(const std::string& message);
 
 struct StoredTensor {
   std::string name;

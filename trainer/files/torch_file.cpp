@@ -1,10 +1,14 @@
 #include "files/torch_file.h"
 
+#include <archive.h>
+#include <archive_entry.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -14,22 +18,108 @@
 #include "base/little_endian.h"
 #include "base/make_error.h"
 #include "base/printable.h"
-#include "files/archive_reader.h"
 #include "format/content_kind.h"
 
 namespace ffkit {
 namespace {
 
+// --- archives: the files in a zip or a tar, as far as the weights of PyTorch need it
+
+enum class ArchiveForm { zip, tar };
+
+class ArchiveReader {
+ public:
+  ArchiveReader(const File& file, ArchiveForm form)
+      : file_(file), form_(form), archive_(archive_read_new(), archive_read_free) {}
+
+  // Reads the files in the archive one after the other. `target(name, num_bytes)` gives the memory
+  // for the contents of each: exactly num_bytes, or an empty span to leave the file out. All files
+  // together claim no more bytes than the archive itself has, or than deflate can make of it, so
+  // what is allocated for them is bounded. The CRC-32 of a file in a zip is compared unless it is
+  // 0, which stands for none (torch.serialization.set_crc32_options). Throws Error(io), and
+  // Error(corrupt) for a file that is no such archive, is cut off or holds contents of another
+  // length or CRC-32 than it says.
+  void read(const std::function<std::span<std::byte>(const std::string&, int64_t)>& target) {
+    if (form_ == ArchiveForm::tar) {
+      archive_read_support_format_tar(archive_.get());
+    } else {
+      // Not the streaming reader: it takes a file without its directory, that is, a cut one.
+      archive_read_support_format_zip_seekable(archive_.get());
+    }
+    ::lseek(file_.fd(), 0, SEEK_SET);  // where the archive before it has left it
+    if (archive_read_open_fd(archive_.get(), file_.fd(), 1 << 20) != ARCHIVE_OK) fail();
+    constexpr int64_t kMostDeflated = 1032;  // bytes that deflate makes of one
+    int64_t num_left = file_.size();
+    for (bool may_be_deflated = false;;) {
+      archive_entry* entry = nullptr;
+      const int result = archive_read_next_header(archive_.get(), &entry);
+      if (result == ARCHIVE_EOF) return;
+      if (result != ARCHIVE_OK) fail();
+      if (!may_be_deflated && is_deflated()) {
+        may_be_deflated = true;
+        if (__builtin_mul_overflow(num_left, kMostDeflated, &num_left)) num_left = INT64_MAX;
+      }
+      const char* name = archive_entry_pathname(entry);
+      const int64_t num_bytes = archive_entry_size(entry);
+      if (name == nullptr || num_bytes < 0) fail("a file in it lacks its name or length");
+      if (num_bytes > num_left) {
+        fail(fmt::format("'{}' is said to have {} bytes, more than there can be", name, num_bytes));
+      }
+      num_left -= num_bytes;
+      const std::span<std::byte> out = target(name, num_bytes);
+      if (!out.empty()) read_contents(out);
+    }
+  }
+
+ private:
+  // Without a reason: libarchive's.
+  [[noreturn]] void fail(const std::string& reason = {}) const {
+    const char* own = archive_error_string(archive_.get());
+    throw error_at(file_.path(), ErrorCode::corrupt,
+                   "cannot be read as a {}: {}; the file is damaged or cut off",
+                   form_ == ArchiveForm::zip ? "zip" : "tar",
+                   !reason.empty()  ? reason
+                   : own != nullptr ? own
+                                    : "its structure is broken");
+  }
+  // Whether the warning is about a CRC-32 that was never written. What was read is right then, as
+  // far as anybody can tell.
+  bool lacks_crc() const {
+    const char* reason = archive_error_string(archive_.get());
+    const std::string_view text = reason != nullptr ? reason : "";
+    return text.starts_with("ZIP bad CRC") && text.ends_with("should be 0x0");
+  }
+  // As archive_read_data(), past such a warning.
+  la_ssize_t read_some(void* out, size_t size) {
+    la_ssize_t n = archive_read_data(archive_.get(), out, size);
+    if (n == ARCHIVE_WARN && lacks_crc()) n = archive_read_data(archive_.get(), out, size);
+    if (n < 0) fail();
+    return n;
+  }
+  void read_contents(std::span<std::byte> out) {
+    while (!out.empty()) {
+      const la_ssize_t n = read_some(out.data(), out.size());
+      if (n == 0) fail(fmt::format("a file in it ends {} bytes early", out.size()));
+      out = out.subspan(n);
+    }
+    // The CRC-32 is compared at the end of the contents.
+    std::byte none{};
+    if (read_some(&none, 1) > 0) fail("a file in it is longer than it says");
+  }
+  bool is_deflated() const {
+    const char* format = archive_format_name(archive_.get());
+    return format != nullptr &&
+           std::string_view(format).find("deflation") != std::string_view::npos;
+  }
+
+  const File& file_;
+  const ArchiveForm form_;
+  const std::unique_ptr<archive, int (*)(archive*)> archive_;
+};
+
 constexpr auto kValues = Pickle::Objects::as_values;
 // LONG1 of 10 bytes: 0x1950a86a20f9469cfc6c, then the end of its pickle.
 constexpr std::string_view kMagic = "\x8A\x0A\x6C\xFC\x9C\x46\xF9\x20\x6A\xA8\x50\x19.";
-
-[[noreturn]] void throw_corrupt_torch(const std::string& message) {
-  throw Error(ErrorCode::corrupt, message + "; the file is damaged");
-}
-[[noreturn]] void refuse_torch(const std::string& message) {
-  throw Error(ErrorCode::unsupported, message);
-}
 
 // Of each storage that a tensor of the dict needs: its bytes in memory.
 using Storages = std::map<std::string, std::span<std::byte>>;
@@ -38,7 +128,7 @@ using Storages = std::map<std::string, std::span<std::byte>>;
 void check_place(const StoredTensor& t, const Storages& storages) {
   const auto storage = storages.find(t.storage);
   if (storage == storages.end())
-    throw_corrupt_torch(fmt::format("the numbers of tensor '{}' are missing", printable(t.name)));
+    throw_corrupt_tensors(fmt::format("the numbers of tensor '{}' are missing", printable(t.name)));
   const bool is_empty = std::ranges::find(t.sizes, 0) != t.sizes.end();
   int64_t last = t.offset, room = t.type->num_bytes, end = 0;
   bool is_right = t.sizes.size() == t.strides.size() && t.sizes.size() <= 64 && t.offset >= 0;
@@ -53,7 +143,8 @@ void check_place(const StoredTensor& t, const Storages& storages) {
   is_right = is_right && !__builtin_add_overflow(last, 1, &end) &&
              !__builtin_mul_overflow(end, t.type->num_bytes, &end);
   if (!is_right || (!is_empty && end > std::ssize(storage->second))) {
-    throw_corrupt_torch(fmt::format("tensor '{}' lies outside of its numbers", printable(t.name)));
+    throw_corrupt_tensors(
+        fmt::format("tensor '{}' lies outside of its numbers", printable(t.name)));
   }
 }
 
@@ -100,33 +191,32 @@ PickleEntry read_pickle_entry(const File& file) {
   std::optional<PickleEntry> found;
   std::array<std::byte, 3> byte_order{};
   ZipContents contents;
-  read_archive(file, ArchiveForm::zip,
-               [&](const std::string& name, int64_t num_bytes) -> std::span<std::byte> {
-                 contents.look_at(name);
-                 const size_t slash = name.rfind('/');
-                 const std::string folder =
-                     slash == std::string::npos ? "" : name.substr(0, slash + 1);
-                 const std::string last = name.substr(folder.size());
-                 if (last == kOrder && num_bytes == std::ssize(byte_order)) return byte_order;
-                 if (last != kName || found) return {};
-                 found = PickleEntry{folder, std::vector<std::byte>(num_bytes)};
-                 return found->bytes;
-               });
+  ArchiveReader(file, ArchiveForm::zip)
+      .read([&](const std::string& name, int64_t num_bytes) -> std::span<std::byte> {
+        contents.look_at(name);
+        const size_t slash = name.rfind('/');
+        const std::string folder = slash == std::string::npos ? "" : name.substr(0, slash + 1);
+        const std::string last = name.substr(folder.size());
+        if (last == kOrder && num_bytes == std::ssize(byte_order)) return byte_order;
+        if (last != kName || found) return {};
+        found = PickleEntry{folder, std::vector<std::byte>(num_bytes)};
+        return found->bytes;
+      });
   if (contents.has_program) {
-    refuse_torch(
+    refuse_tensors(
         "is a TorchScript program; save its weights in Python: "
         "torch.save(torch.jit.load(OLD).state_dict(), NEW)");
   }
   if (!found && contents.has_arrays) {
-    refuse_torch(
+    refuse_tensors(
         "is an archive of NumPy arrays (.npz); save them in Python: torch.save({k: "
         "torch.from_numpy(v) for k, v in numpy.load(OLD).items()}, NEW)");
   }
   if (!found && contents.has_keras)
-    refuse_torch("is a model of Keras; weights are read from .safetensors and .pth files");
+    refuse_tensors("is a model of Keras; weights are read from .safetensors and .pth files");
   if (!found && !contents.weights.empty())
-    refuse_torch(fmt::format("is a zip that holds '{}'; unpack it", printable(contents.weights)));
-  if (!found) refuse_torch("is a zip, but not one that torch.save wrote: it has no data.pkl");
+    refuse_tensors(fmt::format("is a zip that holds '{}'; unpack it", printable(contents.weights)));
+  if (!found) refuse_tensors("is a zip, but not one that torch.save wrote: it has no data.pkl");
   found->is_big_endian = std::memcmp(byte_order.data(), "big", byte_order.size()) == 0;
   return std::move(*found);
 }
@@ -140,13 +230,13 @@ StateDict read_zip_form(const File& file, const std::string& key, const StorageT
   for (const StoredTensor& t : dict.tensors) wanted.insert(t.storage);
   const std::string folder = entry.folder + "data/";
   Storages storages;
-  read_archive(file, ArchiveForm::zip,
-               [&](const std::string& name, int64_t num_bytes) -> std::span<std::byte> {
-                 if (!name.starts_with(folder)) return {};
-                 const std::string storage = name.substr(folder.size());
-                 if (!wanted.contains(storage) || storages.contains(storage)) return {};
-                 return storages[storage] = target(storage, num_bytes);
-               });
+  ArchiveReader(file, ArchiveForm::zip)
+      .read([&](const std::string& name, int64_t num_bytes) -> std::span<std::byte> {
+        if (!name.starts_with(folder)) return {};
+        const std::string storage = name.substr(folder.size());
+        if (!wanted.contains(storage) || storages.contains(storage)) return {};
+        return storages[storage] = target(storage, num_bytes);
+      });
   for (const StoredTensor& t : dict.tensors) check_place(t, storages);
   if (entry.is_big_endian) swap_all(dict, storages);
   return dict;
@@ -213,7 +303,7 @@ class PickleStream {
   }
   void require(int64_t num_bytes) const {
     if (num_bytes < 0 || num_bytes > in_.size - at_)
-      throw_corrupt_torch("it ends within its numbers");
+      throw_corrupt_tensors("it ends within its numbers");
   }
 
  private:
@@ -225,21 +315,15 @@ class PickleStream {
   Pickle pickle_;
 };
 
-// "torch.FloatStorage".
-std::string_view class_of(std::string_view type) {
-  const size_t dot = type.rfind('.');
-  return dot == std::string_view::npos ? type : type.substr(dot + 1);
-}
-
 // Length and numbers of one storage; the numbers go to `target` where they are wanted.
 void read_numbers(PickleStream& stream, const std::string& key, std::string_view type,
                   bool is_wanted, const StorageTarget& target, Storages& storages) {
-  const TorchType* known = find_torch_storage(class_of(type));
+  const TorchType* known = find_torch_storage(type);
   if (known == nullptr)
-    refuse_torch(fmt::format("has numbers in a {:.60}, which is not known here", type));
+    refuse_tensors(fmt::format("has numbers in a {:.60}, which is not known here", type));
   int64_t num_bytes = 0;
   if (__builtin_mul_overflow(stream.read_number<int64_t>(), known->num_bytes, &num_bytes))
-    throw_corrupt_torch("it ends within its numbers");
+    throw_corrupt_tensors("it ends within its numbers");
   stream.require(num_bytes);
   if (!is_wanted || storages.contains(key)) return stream.skip(num_bytes);
   stream.read(storages[key] = target(key, num_bytes));
@@ -266,7 +350,7 @@ StateDict read_pickles_form(const File& file, const std::string& key, const Stor
   Storages storages;
   for (const std::string& storage : keys) {
     const auto type = types.find(storage);
-    if (type == types.end()) throw_corrupt_torch("it has numbers of nothing");
+    if (type == types.end()) throw_corrupt_tensors("it has numbers of nothing");
     read_numbers(stream, storage, type->second, wanted.contains(storage), target, storages);
   }
   for (const StoredTensor& t : dict.tensors) check_place(t, storages);
@@ -283,20 +367,20 @@ TarEntries read_tar_entries(const File& file) {
   TarEntries entries;
   std::set<std::string> found;
   std::string first;
-  read_archive(file, ArchiveForm::tar,
-               [&](const std::string& name, int64_t num_bytes) -> std::span<std::byte> {
-                 if (first.empty()) first = name;
-                 for (const auto& [wanted, bytes] : {std::pair("pickle", &entries.pickle),
-                                                     std::pair("storages", &entries.storages),
-                                                     std::pair("tensors", &entries.tensors)}) {
-                   if (name != wanted || !found.insert(name).second) continue;
-                   bytes->resize(num_bytes);
-                   return *bytes;
-                 }
-                 return {};
-               });
+  ArchiveReader(file, ArchiveForm::tar)
+      .read([&](const std::string& name, int64_t num_bytes) -> std::span<std::byte> {
+        if (first.empty()) first = name;
+        for (const auto& [wanted, bytes] :
+             {std::pair("pickle", &entries.pickle), std::pair("storages", &entries.storages),
+              std::pair("tensors", &entries.tensors)}) {
+          if (name != wanted || !found.insert(name).second) continue;
+          bytes->resize(num_bytes);
+          return *bytes;
+        }
+        return {};
+      });
   if (found.size() != 3) {
-    refuse_torch(fmt::format(
+    refuse_tensors(fmt::format(
         "is a tar archive{}; unpack it and give the weights in it",
         first.empty() ? std::string()
                       : fmt::format(", of which '{}' is the first file", printable(first))));
@@ -311,7 +395,7 @@ struct TarItem {
   static TarItem next(PickleStream& stream) {
     const Pickle& pickle = stream.next();
     const std::vector<Pickle::Ref>& parts = pickle.items(pickle.root(), "what is before numbers");
-    if (parts.size() < 3) throw_corrupt_torch("what is before numbers is incomplete");
+    if (parts.size() < 3) throw_corrupt_tensors("what is before numbers is incomplete");
     const bool has_storage = pickle.kind(parts[1]) == Pickle::Kind::integer;
     return {std::to_string(pickle.integer(parts[0], "a key")),
             has_storage ? std::to_string(pickle.integer(parts[1], "a storage")) : "",
@@ -334,13 +418,13 @@ StateDict read_tar_form(const File& file, const std::string& key, const StorageT
     PickleStream stream(bytes_of_memory(entries.storages));
     for (int64_t n = stream.next_integer(); n > 0; --n) {
       const TarItem item = TarItem::next(stream);
-      types[item.key] = find_torch_storage(class_of(item.type));
+      types[item.key] = find_torch_storage(item.type);
       read_numbers(stream, item.key, item.type, wanted.contains(item.key), target, storages);
     }
     const Pickle& list = stream.next();
     for (const Pickle::Ref view : list.items(list.root(), "the views")) {
       const std::vector<Pickle::Ref>& parts = list.items(view, "a view");
-      if (parts.size() < 3) throw_corrupt_torch("a view is incomplete");
+      if (parts.size() < 3) throw_corrupt_tensors("a view is incomplete");
       views[std::to_string(list.integer(parts[0], "a view"))] = {
           std::to_string(list.integer(parts[1], "a view")), list.integer(parts[2], "a view")};
     }
@@ -362,11 +446,11 @@ StateDict read_tar_form(const File& file, const std::string& key, const StorageT
     if (const auto view = views.find(tensor.storage); view != views.end()) {
       tensor.storage = view->second.root;
       if (__builtin_add_overflow(tensor.offset, view->second.offset, &tensor.offset))
-        throw_corrupt_torch("a view lies outside of its numbers");
+        throw_corrupt_tensors("a view lies outside of its numbers");
     }
     const auto type = types.find(tensor.storage);
     if (type == types.end())
-      throw_corrupt_torch(fmt::format("the numbers of tensor {} are missing", item.key));
+      throw_corrupt_tensors(fmt::format("the numbers of tensor {} are missing", item.key));
     tensor.type = type->second;
     tensors.emplace(item.key, std::move(tensor));
   }
@@ -407,7 +491,7 @@ StateDict read_torch_file(const File& file, const std::string& key, const Storag
       case TorchForm::none:
         break;
     }
-    refuse_torch("is no file of torch.save()");
+    refuse_tensors("is no file of torch.save()");
   } catch (const Error& e) {
     throw e.within({.path = file.path().string()});
   }

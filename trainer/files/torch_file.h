@@ -31,7 +31,7 @@ using StorageTarget =
 // The state dict that `key` names (find_state_dict). The numbers of each storage that one of its
 // tensors needs are read into what `target` gives, once and in this machine's byte order. Every
 // tensor lies within its storage. What is claimed of `target` is no more than the file can hold
-// (read_archive). Throws Error(io), Error(corrupt), and Error(unsupported) for what is no state
+// (ArchiveReader). Throws Error(io), Error(corrupt), and Error(unsupported) for what is no state
 // dict.
 StateDict read_torch_file(const File& file, const std::string& key, const StorageTarget& target);
 

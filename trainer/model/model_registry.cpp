@@ -1,12 +1,12 @@
 #include "model/model_registry.h"
 
+#include <fmt/args.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <regex.h>
 
 #include <algorithm>
 #include <array>
-#include <functional>
-#include <regex>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -31,25 +31,46 @@ std::vector<std::string> ModelRegistry::names() const {
 
 namespace {
 
-using Match = std::smatch;
+// What a pattern found: the whole, and its groups.
+using Match = std::vector<std::string>;
 
 struct Rule {
-  std::regex pattern;  // of the beginning of a name
+  const char* pattern;  // of the beginning of a name; POSIX, for <regex> takes seconds to compile
   std::function<std::string(const Match&)> name;
 };
 using Rules = std::vector<Rule>;
 
+// `name` with the groups in place of its {1} and {2}.
 Rule rule(const char* pattern, const char* name) {
-  return {std::regex(pattern), [name](const Match& m) { return m.format(name); }};
+  return {pattern, [name](const Match& m) {
+            fmt::dynamic_format_arg_store<fmt::format_context> groups;
+            for (const std::string& group : m) groups.push_back(group);
+            return fmt::vformat(name, groups);
+          }};
 }
 template <typename Name>
 Rule rule(const char* pattern, Name name) {
-  return {std::regex(pattern), name};
+  return {pattern, name};
+}
+
+// Empty where `name` does not begin with the pattern.
+Match match_of(const char* pattern, const std::string& name) {
+  regex_t compiled;
+  Match match;
+  if (::regcomp(&compiled, pattern, REG_EXTENDED) != 0) return match;
+  std::vector<regmatch_t> groups(compiled.re_nsub + 1);
+  if (::regexec(&compiled, name.c_str(), groups.size(), groups.data(), 0) == 0) {
+    for (const regmatch_t& g : groups) {
+      match.push_back(g.rm_so < 0 ? "" : name.substr(g.rm_so, g.rm_eo - g.rm_so));
+    }
+  }
+  ::regfree(&compiled);
+  return match;
 }
 
 // The number in the group, and how far it is above `base`.
 int number(const Match& m, size_t group, int base = 0) {
-  return std::stoi(m[group].str()) - base;
+  return std::stoi(m[group]) - base;
 }
 
 bool is_resnet(const std::string& model) {
@@ -60,15 +81,15 @@ Rules resnet_of_transformers() {
   return {rule("^conv1\\.", "resnet.embedder.embedder.convolution."),
           rule("^bn1\\.", "resnet.embedder.embedder.normalization."),
           rule("^fc\\.", "classifier.1."),
-          rule("^layer(\\d)\\.(\\d+)\\.(conv|bn)(\\d)\\.",
+          rule("^layer([0-9])\\.([0-9]+)\\.(conv|bn)([0-9])\\.",
                [](const Match& m) {
                  return fmt::format("resnet.encoder.stages.{}.layers.{}.layer.{}.{}.",
-                                    number(m, 1, 1), m[2].str(), number(m, 4, 1),
+                                    number(m, 1, 1), m[2], number(m, 4, 1),
                                     m[3] == "conv" ? "convolution" : "normalization");
                }),
-          rule("^layer(\\d)\\.(\\d+)\\.downsample\\.(\\d)\\.", [](const Match& m) {
+          rule("^layer([0-9])\\.([0-9]+)\\.downsample\\.([0-9])\\.", [](const Match& m) {
             return fmt::format("resnet.encoder.stages.{}.layers.{}.shortcut.{}.", number(m, 1, 1),
-                               m[2].str(), m[3] == "0" ? "convolution" : "normalization");
+                               m[2], m[3] == "0" ? "convolution" : "normalization");
           })};
 }
 
@@ -78,13 +99,13 @@ Rules vit_of_timm() {
           rule("^encoder\\.pos_embedding", "pos_embed"),
           rule("^encoder\\.ln\\.", "norm."),
           rule("^heads\\.head\\.", "head."),
-          rule("^encoder\\.layers\\.encoder_layer_(\\d+)\\.ln_(\\d)\\.", "blocks.$1.norm$2."),
-          rule("^encoder\\.layers\\.encoder_layer_(\\d+)\\.self_attention\\.in_proj_",
-               "blocks.$1.attn.qkv."),
-          rule("^encoder\\.layers\\.encoder_layer_(\\d+)\\.self_attention\\.out_proj\\.",
-               "blocks.$1.attn.proj."),
-          rule("^encoder\\.layers\\.encoder_layer_(\\d+)\\.mlp\\.0\\.", "blocks.$1.mlp.fc1."),
-          rule("^encoder\\.layers\\.encoder_layer_(\\d+)\\.mlp\\.3\\.", "blocks.$1.mlp.fc2.")};
+          rule("^encoder\\.layers\\.encoder_layer_([0-9]+)\\.ln_([0-9])\\.", "blocks.{1}.norm{2}."),
+          rule("^encoder\\.layers\\.encoder_layer_([0-9]+)\\.self_attention\\.in_proj_",
+               "blocks.{1}.attn.qkv."),
+          rule("^encoder\\.layers\\.encoder_layer_([0-9]+)\\.self_attention\\.out_proj\\.",
+               "blocks.{1}.attn.proj."),
+          rule("^encoder\\.layers\\.encoder_layer_([0-9]+)\\.mlp\\.0\\.", "blocks.{1}.mlp.fc1."),
+          rule("^encoder\\.layers\\.encoder_layer_([0-9]+)\\.mlp\\.3\\.", "blocks.{1}.mlp.fc2.")};
 }
 
 // As the hub's files have them, which all versions of transformers read.
@@ -94,18 +115,18 @@ Rules vit_of_transformers() {
           rule("^encoder\\.pos_embedding", "vit.embeddings.position_embeddings"),
           rule("^encoder\\.ln\\.", "vit.layernorm."),
           rule("^heads\\.head\\.", "classifier."),
-          rule("^encoder\\.layers\\.encoder_layer_(\\d+)\\.ln_1\\.",
-               "vit.encoder.layer.$1.layernorm_before."),
-          rule("^encoder\\.layers\\.encoder_layer_(\\d+)\\.ln_2\\.",
-               "vit.encoder.layer.$1.layernorm_after."),
-          rule("^encoder\\.layers\\.encoder_layer_(\\d+)\\.self_attention\\.(query|key|value)\\.",
-               "vit.encoder.layer.$1.attention.attention.$2."),
-          rule("^encoder\\.layers\\.encoder_layer_(\\d+)\\.self_attention\\.out_proj\\.",
-               "vit.encoder.layer.$1.attention.output.dense."),
-          rule("^encoder\\.layers\\.encoder_layer_(\\d+)\\.mlp\\.0\\.",
-               "vit.encoder.layer.$1.intermediate.dense."),
-          rule("^encoder\\.layers\\.encoder_layer_(\\d+)\\.mlp\\.3\\.",
-               "vit.encoder.layer.$1.output.dense.")};
+          rule("^encoder\\.layers\\.encoder_layer_([0-9]+)\\.ln_1\\.",
+               "vit.encoder.layer.{1}.layernorm_before."),
+          rule("^encoder\\.layers\\.encoder_layer_([0-9]+)\\.ln_2\\.",
+               "vit.encoder.layer.{1}.layernorm_after."),
+          rule("^encoder\\.layers\\.encoder_layer_([0-9]+)\\.self_attention\\.(query|key|value)\\.",
+               "vit.encoder.layer.{1}.attention.attention.{2}."),
+          rule("^encoder\\.layers\\.encoder_layer_([0-9]+)\\.self_attention\\.out_proj\\.",
+               "vit.encoder.layer.{1}.attention.output.dense."),
+          rule("^encoder\\.layers\\.encoder_layer_([0-9]+)\\.mlp\\.0\\.",
+               "vit.encoder.layer.{1}.intermediate.dense."),
+          rule("^encoder\\.layers\\.encoder_layer_([0-9]+)\\.mlp\\.3\\.",
+               "vit.encoder.layer.{1}.output.dense.")};
 }
 
 // Words of a library for the parts of a ConvNeXt.
@@ -121,22 +142,21 @@ struct ConvNextWords {
 };
 
 Rules convnext_rules(const ConvNextWords& w) {
-  return {rule("^features\\.0\\.(\\d)\\.",
+  return {rule("^features\\.0\\.([0-9])\\.",
                [w](const Match& m) {
                  return fmt::format("{}{}.", w.stem, w.stem_parts.at(number(m, 1)));
                }),
-          rule("^features\\.([1357])\\.(\\d+)\\.(block\\.([0235])\\.|layer_scale)",
+          rule("^features\\.([1357])\\.([0-9]+)\\.(block\\.([0235])\\.|layer_scale)",
                [w](const Match& m) {
                  constexpr std::array<size_t, 6> kPart = {0, 0, 1, 2, 0, 3};
                  const bool is_scale = m[3] == "layer_scale";
                  const size_t part = is_scale ? 4 : kPart.at(number(m, 4));
-                 return fmt::format("{}{}.{}{}.{}{}", w.stage, number(m, 1) / 2, w.block,
-                                    m[2].str(), w.parts.at(part), is_scale ? "" : ".");
+                 return fmt::format("{}{}.{}{}.{}{}", w.stage, number(m, 1) / 2, w.block, m[2],
+                                    w.parts.at(part), is_scale ? "" : ".");
                }),
-          rule("^features\\.([246])\\.(\\d)\\.",
+          rule("^features\\.([246])\\.([0-9])\\.",
                [w](const Match& m) {
-                 return fmt::format("{}{}.{}{}.", w.stage, number(m, 1) / 2, w.downsampling,
-                                    m[2].str());
+                 return fmt::format("{}{}.{}{}.", w.stage, number(m, 1) / 2, w.downsampling, m[2]);
                }),
           rule("^classifier\\.0\\.", w.norm), rule("^classifier\\.2\\.", w.head)};
 }
@@ -172,16 +192,16 @@ Rules efficientnet_of_timm() {
           rule("^features\\.8\\.0\\.", "conv_head."),
           rule("^features\\.8\\.1\\.", "bn2."),
           rule("^classifier\\.1\\.", "classifier."),
-          rule("^features\\.(\\d)\\.(\\d+)\\.block\\.\\d\\.fc(\\d)\\.",
+          rule("^features\\.([0-9])\\.([0-9]+)\\.block\\.[0-9]\\.fc([0-9])\\.",
                [](const Match& m) {
-                 return fmt::format("blocks.{}.{}.se.{}.", number(m, 1, 1), m[2].str(),
+                 return fmt::format("blocks.{}.{}.se.{}.", number(m, 1, 1), m[2],
                                     m[3] == "1" ? "conv_reduce" : "conv_expand");
                }),
-          rule("^features\\.(\\d)\\.(\\d+)\\.block\\.(\\d)\\.(\\d)\\.", [](const Match& m) {
+          rule("^features\\.([0-9])\\.([0-9]+)\\.block\\.([0-9])\\.([0-9])\\.", [](const Match& m) {
             const bool expands = number(m, 1) > 1;
             const int squeeze = expands ? 2 : 1;  // the step of the squeeze, which is named above
             const int step = number(m, 3) - (number(m, 3) > squeeze ? 1 : 0);
-            return fmt::format("blocks.{}.{}.{}.", number(m, 1, 1), m[2].str(),
+            return fmt::format("blocks.{}.{}.{}.", number(m, 1, 1), m[2],
                                timm_part(expands, step, m[4] == "1"));
           })};
 }
@@ -196,13 +216,13 @@ Rules mobilenet_v2_of_timm() {
   return {rule("^features\\.0\\.0\\.", "conv_stem."), rule("^features\\.0\\.1\\.", "bn1."),
           rule("^features\\.18\\.0\\.", "conv_head."), rule("^features\\.18\\.1\\.", "bn2."),
           rule("^classifier\\.1\\.", "classifier."),
-          rule("^features\\.(\\d+)\\.conv\\.(\\d)\\.(\\d)\\.",
+          rule("^features\\.([0-9]+)\\.conv\\.([0-9])\\.([0-9])\\.",
                [place](const Match& m) {
                  return fmt::format("{}{}.", place(number(m, 1)),
                                     timm_part(number(m, 1) > 1, number(m, 2), m[3] == "1"));
                }),
           // The projection is no block of its own.
-          rule("^features\\.(\\d+)\\.conv\\.(\\d)\\.", [place](const Match& m) {
+          rule("^features\\.([0-9]+)\\.conv\\.([0-9])\\.", [place](const Match& m) {
             const bool expands = number(m, 1) > 1;
             const int first = expands ? 2 : 1;
             return fmt::format("{}{}.", place(number(m, 1)),
@@ -235,15 +255,11 @@ Rules rules_of(const std::string& library, const std::string& model) {
     if (model == "convnext_tiny") return convnext_rules(kTransformersConvNext);
     refuse_library(library, model, "ResNets, vit_b_16 and convnext_tiny");
   }
-  throw error_of(ErrorCode::invalid_argument, "there is no library '{}'; there are {}", library,
-                 fmt::join(library_names(), ", "));
+  throw error_of(ErrorCode::invalid_argument,
+                 "there is no library '{}'; there are torchvision, timm, transformers", library);
 }
 
 }  // namespace
-
-std::vector<std::string> library_names() {
-  return {"torchvision", "timm", "transformers"};
-}
 
 void use_names_of(const std::string& library, const std::string& model,
                   std::vector<NamedTensor>& tensors) {
@@ -269,9 +285,9 @@ void use_names_of(const std::string& library, const std::string& model,
   for (NamedTensor& t : out) {
     if (t.name.ends_with(".layer_scale")) t.tensor = t.tensor.flatten();
     for (const Rule& r : rules) {
-      Match match;
-      if (!std::regex_search(t.name, match, r.pattern)) continue;
-      t.name = r.name(match) + match.suffix().str();
+      const Match match = match_of(r.pattern, t.name);
+      if (match.empty()) continue;
+      t.name = r.name(match) + t.name.substr(match[0].size());
       break;
     }
   }

@@ -53,13 +53,8 @@ class ModelRegistry {
 };
 
 // The weights of torchvision's models under the names that timm and transformers have for the same
-// networks.
-
-// "torchvision", "timm", "transformers".
-std::vector<std::string> library_names();
-
-// Renames the tensors of `model`, a name of the registry. Throws Error(unsupported) where the
-// library has no model that computes the same, or none that is known here, and
+// networks: renames the tensors of `model`, a name of the registry. Throws Error(unsupported) where
+// the library has no model that computes the same, or none that is known here, and
 // Error(invalid_argument) for another library.
 void use_names_of(const std::string& library, const std::string& model,
                   std::vector<NamedTensor>& tensors);

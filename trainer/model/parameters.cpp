@@ -2,6 +2,7 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/_foreach_lerp.h>
 #include <ATen/ops/isfinite.h>
 #include <ATen/ops/isnan.h>
 #include <ATen/ops/stack.h>
@@ -10,9 +11,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <map>
-#include <regex>
-#include <string>
+#include <cstdio>
 #include <string_view>
 
 #include <ffkit/base/error.h>
@@ -143,12 +142,13 @@ std::map<std::string, double> lr_scales(const TuningRates& rates,
 }
 
 void zero_init_residual(const Model& model) {
-  static const std::regex pattern(R"((layer\d+\.\d+)\.bn(\d+)\.weight)");
   // By block; parameters are listed in order, so the last one stays.
   std::map<std::string, NamedTensor> last;
   for (const NamedTensor& p : model.parameters()) {
-    std::smatch match;
-    if (std::regex_match(p.name, match, pattern)) last.insert_or_assign(match[1].str(), p);
+    int length = 0;
+    std::sscanf(p.name.c_str(), "layer%*u.%*u.bn%*u.weight%n", &length);
+    if (length == std::ssize(p.name))
+      last.insert_or_assign(p.name.substr(0, p.name.find(".bn")), p);
   }
   if (last.empty()) {
     throw error_of(
@@ -178,6 +178,46 @@ std::string first_not_finite(const std::vector<NamedTensor>& tensors, NotFinite 
     if (wrong[i]) return checked[i]->name;
   }
   return {};
+}
+
+ModelAverage::ModelAverage(const Model& model, double decay) : decay_(decay) {
+  at::NoGradGuard no_grad;
+  for (const std::vector<NamedTensor>& list : {model.parameters(), model.buffers()}) {
+    for (const NamedTensor& t : list) {
+      values_.push_back(t.tensor);
+      averages_.push_back({t.name, t.tensor.detach().clone()});
+    }
+  }
+}
+
+void ModelAverage::update() {
+  at::NoGradGuard no_grad;
+  // All at once: a GPU would be busier with starting hundreds of kernels than with their work.
+  std::vector<at::Tensor> averages, values;
+  for (size_t i = 0; i < values_.size(); ++i) {
+    if (values_[i].is_floating_point()) {
+      averages.push_back(averages_[i].tensor);
+      values.push_back(values_[i]);
+    } else {
+      averages_[i].tensor.copy_(values_[i]);
+    }
+  }
+  if (!averages.empty()) at::_foreach_lerp_(averages, values, 1 - decay_);
+}
+
+void ModelAverage::reset() {
+  at::NoGradGuard no_grad;
+  for (size_t i = 0; i < values_.size(); ++i) averages_[i].tensor.copy_(values_[i]);
+}
+
+void ModelAverage::swap() {
+  at::NoGradGuard no_grad;
+  // By values: optimisers and gradient buckets keep handles of the tensors.
+  for (size_t i = 0; i < values_.size(); ++i) {
+    const at::Tensor value = values_[i].clone();
+    values_[i].copy_(averages_[i].tensor);
+    averages_[i].tensor.copy_(value);
+  }
 }
 
 }  // namespace ffkit

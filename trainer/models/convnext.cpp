@@ -11,7 +11,7 @@
 #include <array>
 
 #include "model/model_registry.h"
-#include "models/blocks/net.h"
+#include "models/blocks/layers.h"
 
 namespace ffkit {
 namespace {

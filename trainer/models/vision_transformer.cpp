@@ -16,7 +16,6 @@
 #include "base/make_error.h"
 #include "model/model_registry.h"
 #include "models/blocks/layers.h"
-#include "models/blocks/net.h"
 
 namespace ffkit {
 namespace {

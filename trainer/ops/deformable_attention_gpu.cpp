@@ -14,8 +14,7 @@
 #include <optional>
 
 #include "base/make_error.h"
-#include "device/cuda_module.h"
-#include "ops/deformable_attention_threads.h"
+#include "device/device.h"
 
 namespace ffkit {
 

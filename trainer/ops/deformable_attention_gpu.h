@@ -1,5 +1,5 @@
 // Deformable attention by kernels of our own on a GPU. They are in the module of
-// device/cuda_module.h, where it was built with nvcc.
+// device/device.h, where it was built with nvcc.
 #pragma once
 
 #include <ATen/core/Tensor.h>

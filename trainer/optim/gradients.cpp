@@ -31,18 +31,15 @@ at::Tensor gradient_norm(const std::vector<NamedTensor>& parameters) {
   return at::linalg_vector_norm(at::stack(at::_foreach_norm(gradients, 2)), 2);
 }
 
-void scale_gradients(const std::vector<NamedTensor>& parameters, const at::Tensor& norm,
-                     double max_norm) {
+void multiply_gradients(const std::vector<NamedTensor>& parameters, const at::Tensor& factor) {
   at::NoGradGuard no_grad;
   const std::vector<at::Tensor> gradients = gradients_of(parameters);
-  if (gradients.empty()) return;
-  at::_foreach_mul_(gradients, norm.add(1e-6).reciprocal().mul(max_norm).clamp_max(1));
+  if (!gradients.empty()) at::_foreach_mul_(gradients, factor);
 }
 
-at::Tensor clip_gradient_norm(const std::vector<NamedTensor>& parameters, double max_norm) {
-  const at::Tensor norm = gradient_norm(parameters);
-  scale_gradients(parameters, norm, max_norm);
-  return norm;
+void scale_gradients(const std::vector<NamedTensor>& parameters, const at::Tensor& norm,
+                     double max_norm) {
+  multiply_gradients(parameters, norm.add(1e-6).reciprocal().mul(max_norm).clamp_max(1));
 }
 
 namespace {
@@ -72,10 +69,7 @@ bool GradScaler::unscale(const std::vector<NamedTensor>& parameters,
                          const std::function<bool(bool own)>& agree) {
   if (!is_on_) return true;
   at::NoGradGuard no_grad;
-  std::vector<at::Tensor> gradients;
-  for (const NamedTensor& p : parameters) {
-    if (p.tensor.grad().defined()) gradients.push_back(p.tensor.grad());
-  }
+  const std::vector<at::Tensor> gradients = gradients_of(parameters);
   found_inf_.zero_();
   if (!gradients.empty())
     at::_amp_foreach_non_finite_check_and_unscale_(gradients, found_inf_, scale_.reciprocal());

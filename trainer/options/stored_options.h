@@ -19,12 +19,19 @@ TrainOptions options_from_json(const std::string& text, const std::string& path,
 // Whether `names` has the option `name`.
 bool is_given(const std::vector<std::string>& names, const std::string& name);
 
-// The options of a run that goes on: those of `options` whose names are `given`, and those of `run`
-// in all else. What concerns one machine (Option::is_local) and the work folder are those of
-// `options`, but for the data where `options` name none. Options of another task, which is given,
-// stay as they are.
+enum class TakenFor {
+  going_on,
+  evaluation,  // or a prediction
+};
+
+// The one rule of what is taken over from a stored run. The options are those of `options` whose
+// names are `given`, also where that is the default, and those of `run` in all else that
+// Option::is_of_training, is_of_data and yields_to leave. What concerns one machine
+// (Option::is_local) and the work folder are those of `options`, but for the data where `options`
+// name none. Options of another task, which is given, stay as they are.
 TrainOptions with_given(const TrainOptions& run, const TrainOptions& options,
-                        const std::vector<std::string>& given, const TaskRegistry& tasks);
+                        const std::vector<std::string>& given, const TaskRegistry& tasks,
+                        TakenFor purpose = TakenFor::going_on);
 
 // The differences of `now` from `run`, "lr 0.01 instead of 0.05" each; nothing of the work folder.
 // Relative and absolute paths of one folder are the same. Both are of one task.

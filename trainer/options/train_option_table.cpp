@@ -23,7 +23,8 @@ void add_data_options(OptionTable& t, TrainOptions& o, const TaskRegistry& tasks
   t.add("task", o.task, "What is trained; default: the task that the data's schema fits")
       .set_type_name("NAME")
       .set_stored(o.task_name() != kFirstTask)
-      .set_choices(tasks.names());
+      .set_choices(tasks.names())
+      .set_left_out("task");
   t.add_paths(
        "data", [&o] { return o.data.words(); },
        [&o](const std::vector<std::string>& words) { o.data = DataFolders::parse(words); },
@@ -71,12 +72,14 @@ void add_batch_options(OptionTable& t, TrainOptions& o) {
   t.add("steps", o.steps,
         "Steps of the whole run, instead of --epochs; the last epoch may be cut; 0: --epochs")
       .set_stored(o.steps != 0)
+      .set_yields_to({"epochs"})
       .require(o.steps >= 0 && o.steps <= kMostCounted, "1 to 1000000000, or 0 for none");
   t.add("batch-size", o.batch_size, "Samples in a batch, which one process computes")
       .require(o.batch_size >= 1 && o.batch_size <= kMostCounted, "1 to 1000000000");
   t.add("global-batch-size", o.global_batch_size,
         "Samples in one step of all processes; replaces --batch-size; 0: batch size * "
         "accumulate * processes")
+      .set_yields_to({"batch-size", "accumulate"})
       .require(o.global_batch_size >= 0 && o.global_batch_size <= kMostCounted,
                "1 to 1000000000, or 0 for none");
   t.add("accumulate", o.accumulate,
@@ -107,6 +110,7 @@ void add_schedule_options(OptionTable& t, TrainOptions& o) {
   t.add("warmup-steps", o.warmup_steps,
         "Warm-up in steps, instead of --warmup-epochs; 0: --warmup-epochs")
       .set_stored(o.warmup_steps != 0)
+      .set_yields_to({"warmup-epochs"})
       .require(o.warmup_steps >= 0 && (o.steps == 0 || o.warmup_steps <= o.steps),
                o.steps == 0 ? "0 or more" : fmt::format("0 to the number of steps, {}", o.steps))
       .require(o.warmup_steps == 0 || o.lr_schedule != LrSchedule::onecycle,
@@ -119,6 +123,7 @@ void add_schedule_options(OptionTable& t, TrainOptions& o) {
         "Schedule step: training steps between two steps, instead of --lr-step-epochs; 0: "
         "--lr-step-epochs")
       .set_stored(o.lr_step_steps != 0)
+      .set_yields_to({"lr-step-epochs"})
       .require(o.lr_step_steps >= 0, "0 or more");
   t.add("lr-gamma", o.lr_gamma, "Schedule step: factor of each step")
       .require(o.lr_gamma > 0 && o.lr_gamma <= 1, "more than 0 and at most 1");
@@ -199,7 +204,8 @@ void add_machine_options(OptionTable& t, TrainOptions& o) {
       .set_size();
   t.add_choice("bad-samples", o.bad_samples, parse_on_bad_sample, {"fail", "skip"},
                "What happens at a record that cannot be read or decoded. fail: the run ends; skip: "
-               "another record takes its place, which is named and counted on stderr")
+               "another record takes its place, or, where each record counts once (validation, "
+               "evaluation, prediction), it is left out; it is named and counted on stderr")
       .set_stored(o.bad_samples != OnBadSample::fail)
       .require(o.bad_samples == OnBadSample::fail || o.task_name() != "gpt2",
                "fail with the task gpt2, whose samples are cut from many records");
@@ -265,9 +271,11 @@ void add_run_options(OptionTable& t, TrainOptions& o) {
   t.add("limit-batches", o.limit_batches,
         "For a quick try: at most this many batches in each training and validation "
         "epoch; 0: all")
+      .set_of_training()
       .require(o.limit_batches >= 0, "0 or more");
   t.add("dummy", o.dummy,
-        "Train on one batch of noise instead of --data, to measure the model alone");
+        "Train on one batch of noise instead of --data, to measure the model alone")
+      .set_of_training();
   t.group("Run");
   t.add("work-dir", o.work_dir, "Folder for checkpoints and metrics; without it nothing is kept")
       .set_type_name("FOLDER")

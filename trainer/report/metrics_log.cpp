@@ -1,27 +1,135 @@
 #include "report/metrics_log.h"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <bit>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <fstream>
-#include <memory>
+#include <span>
 #include <utility>
-#include <vector>
 
 #include <nlohmann/json.hpp>
 
+#include <ffkit/base/crc32c.h>
+
 #include "base/file/file.h"
 #include "base/json_text.h"
+#include "base/little_endian.h"
 #include "base/make_error.h"
 #include "report/json_number.h"
 
 namespace ffkit {
 namespace {
 
-using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
-// The lines of `path` up to `last_step`; nothing when there is no such file.
-std::string read_lines(const fs::path& path, int64_t last_step) {
+double now_seconds() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+// A name that is not taken; viewers read the files of a folder in the order of their names.
+fs::path new_path(const fs::path& folder) {
+  char host[256] = "host";
+  static_cast<void>(gethostname(host, sizeof(host) - 1));
+  for (int n = 0;; ++n) {
+    fs::path path = folder / fmt::format("events.out.tfevents.{:010}.{}.{}.{}",
+                                         static_cast<int64_t>(now_seconds()), host, getpid(), n);
+    if (!fs::exists(path)) return path;
+  }
+}
+
+template <typename T>
+void put_fixed(std::string& out, T value) {
+  std::byte bytes[sizeof(T)];
+  store_le(bytes, value);
+  out.append(reinterpret_cast<const char*>(bytes), sizeof(T));
+}
+
+// Protobuf's wire format: a field is its number and wire type, then its value.
+enum WireType : uint8_t { kVarint = 0, kFixed64 = 1, kLengthDelimited = 2, kFixed32 = 5 };
+
+void put_varint(std::string& out, uint64_t value) {
+  for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>(value | 0x80));
+  out.push_back(static_cast<char>(value));
+}
+
+void put_key(std::string& out, int field, WireType type) {
+  put_varint(out, static_cast<uint64_t>(field) << 3 | type);
+}
+
+void put_text(std::string& out, int field, std::string_view text) {
+  put_key(out, field, kLengthDelimited);
+  put_varint(out, text.size());
+  out.append(text);
+}
+
+std::string begin_event(int64_t step) {
+  std::string event;
+  put_key(event, 1, kFixed64);
+  put_fixed(event, std::bit_cast<uint64_t>(now_seconds()));
+  put_key(event, 2, kVarint);
+  put_varint(event, step);
+  return event;
+}
+
+uint32_t masked_crc(std::string_view bytes) {
+  const uint32_t crc = crc32c(std::as_bytes(std::span(bytes)));
+  return ((crc >> 15) | (crc << 17)) + 0xa282ead8U;
+}
+
+}  // namespace
+
+TensorboardWriter::TensorboardWriter(const fs::path& folder, int64_t first_step)
+    : file_(std::make_unique<File>(File::create(new_path(folder)))) {
+  std::string version = begin_event(0);
+  put_text(version, 3, "brain.Event:2");
+  append(version);
+  std::string start = begin_event(first_step);
+  put_text(start, 7, "\x08\x01");  // status = START
+  append(start);
+}
+
+TensorboardWriter::~TensorboardWriter() = default;
+TensorboardWriter::TensorboardWriter(TensorboardWriter&&) noexcept = default;
+TensorboardWriter& TensorboardWriter::operator=(TensorboardWriter&&) noexcept = default;
+
+const fs::path& TensorboardWriter::path() const {
+  return file_->path();
+}
+
+void TensorboardWriter::write(int64_t step, const std::vector<Scalar>& scalars) {
+  std::string summary;
+  for (const Scalar& scalar : scalars) {
+    std::string value;
+    put_text(value, 1, scalar.tag);
+    put_key(value, 2, kFixed32);
+    put_fixed(value, std::bit_cast<uint32_t>(static_cast<float>(scalar.value)));
+    put_text(summary, 1, value);
+  }
+  std::string event = begin_event(step);
+  put_text(event, 5, summary);
+  append(event);
+}
+
+void TensorboardWriter::append(const std::string& event) {
+  std::string record;
+  put_fixed<uint64_t>(record, event.size());
+  put_fixed(record, masked_crc(record));
+  record += event;
+  put_fixed(record, masked_crc(event));
+  file_->write(std::as_bytes(std::span(record)));
+}
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// The lines of `path` up to `last_step`, without that step's validation unless it `is_validated`;
+// nothing when there is no such file.
+std::string read_lines(const fs::path& path, int64_t last_step, bool is_validated) {
   std::ifstream in(path);
   std::string kept;
   std::string line;
@@ -30,15 +138,18 @@ std::string read_lines(const fs::path& path, int64_t last_step) {
     const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
     const auto step = json.is_object() ? json.find("step") : json.end();
     if (!json.is_object() || step == json.end() || !step->is_number_integer()) break;
-    if (step->get<int64_t>() > last_step) break;
+    if (*step > last_step) break;
+    const auto kind = json.find("kind");
+    const bool is_validation = kind != json.end() && *kind == "validation";
+    if (!is_validated && *step == last_step && is_validation) break;
     kept += line + "\n";
   }
   return kept;
 }
 
 // Under another name first: a run that is killed here keeps its log.
-fs::path cut(const fs::path& path, int64_t last_step) {
-  const std::string kept = read_lines(path, last_step);
+fs::path cut(const fs::path& path, int64_t last_step, bool is_validated) {
+  const std::string kept = read_lines(path, last_step, is_validated);
   write_durably(path, kept);
   return path;
 }
@@ -66,8 +177,9 @@ std::string metrics_line(const ValidationMetrics& m, const std::string& units) {
   return json_text(line);
 }
 
-MetricsLog::MetricsLog(const fs::path& work_dir, int64_t steps_done, std::string units)
-    : path_(cut(work_dir / kMetricsName, steps_done)),
+MetricsLog::MetricsLog(const fs::path& work_dir, int64_t steps_done, std::string units,
+                       bool is_validated)
+    : path_(cut(work_dir / kMetricsName, steps_done, is_validated)),
       tensorboard_(work_dir, steps_done + 1),
       units_(std::move(units)) {}
 
@@ -97,7 +209,8 @@ void MetricsLog::append(const std::string& line) {
   const std::string text = line + "\n";
   if (!file || std::fwrite(text.data(), 1, text.size(), file.get()) != text.size() ||
       std::fflush(file.get()) != 0) {
-    throw io_error_at(path_, "cannot append to the log", errno);
+    const int error = errno;
+    throw io_error_at(path_, "cannot append to the log", error).with_remedy(remedy_of_errno(error));
   }
 }
 

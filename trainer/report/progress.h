@@ -18,6 +18,7 @@ class ThroughputMeter {
   // A step over `num_units` (samples, tokens) took `seconds` in all, `wait_seconds` of them waiting
   // for data.
   void add_step(double num_units, double seconds, double wait_seconds);
+  void warm_up_again() { num_steps_ = 0; }
   double units_per_second() const;  // 0 before anything was measured
   double wait_share() const;        // 0 .. 1; 0 before anything was measured
 

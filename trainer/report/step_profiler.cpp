@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
 #include <map>
+#include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/file/file.h"
@@ -95,45 +97,73 @@ std::string operator_table(const std::map<std::string, OperatorTime>& times, int
 
 }  // namespace
 
-StepProfiler::StepProfiler(fs::path folder, int rank, bool has_gpu)
-    : folder_(std::move(folder)), rank_(rank), has_gpu_(has_gpu) {
-  if (folder_.empty()) return;
+StepProfiler::StepProfiler(fs::path folder, int rank, bool has_gpu, std::FILE* lines)
+    : folder_(std::move(folder)),
+      rank_(rank),
+      has_gpu_(has_gpu),
+      lines_(lines),
+      is_over_(folder_.empty()) {
+  if (is_over_) return;
   require_local(folder_);
   std::error_code error;
   fs::create_directories(folder_, error);
   require_done(error, folder_, "cannot make the folder of the profile");
 }
 
-void StepProfiler::after_step() {
-  if (folder_.empty()) return;
-  ++num_steps_;
-  if (num_steps_ == kFirst) start();
-  if (num_steps_ == kFirst + kCount) stop();
+StepProfiler::~StepProfiler() {
+  try {
+    finish();
+  } catch (const std::exception&) {
+    // The run ends with an error of its own.
+  }
 }
 
-void StepProfiler::start() const {
+void StepProfiler::before_step() {
+  if (is_over_) return;
+  if (is_running_ && num_steps_ == kFirst && begin_ < kFirst) {
+    profiler::disableProfiler();  // of steps that warm up
+    is_running_ = false;
+  }
+  if (!is_running_) start();
+}
+
+void StepProfiler::after_step() {
+  ++num_steps_;
+  if (num_steps_ == kFirst + kCount) finish();
+}
+
+void StepProfiler::start() {
   setenv("KINETO_LOG_LEVEL", "99",
          /*overwrite=*/0);  // it would report the GPU that a CPU machine lacks as an error
   profiler::prepareProfiler(profiler_config(), activities(has_gpu_));
   profiler::enableProfiler(
       profiler_config(), activities(has_gpu_),
       {at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION, at::RecordScope::USER_SCOPE});
+  is_running_ = true;
+  begin_ = num_steps_;
 }
 
-void StepProfiler::stop() {
-  const std::unique_ptr<profiler::ProfilerResult> result = profiler::disableProfiler();
-  const fs::path trace = folder_ / fmt::format("trace-rank{}.json", rank_);
-  const fs::path table = folder_ / fmt::format("operators-rank{}.txt", rank_);
-  result->save(trace.string());
-  std::ofstream file(table);
-  file << operator_table(operator_times(result->events()), kCount);
-  file.close();
-  if (!file || !fs::exists(trace)) {
-    throw error_at(folder_, ErrorCode::io, "the profile cannot be written");
+void StepProfiler::finish() {
+  if (std::exchange(is_over_, true)) return;
+  std::string report = "no profile: there was no step to look at";
+  if (std::exchange(is_running_, false)) {
+    const std::unique_ptr<profiler::ProfilerResult> result = profiler::disableProfiler();
+    const fs::path trace = folder_ / fmt::format("trace-rank{}.json", rank_);
+    const fs::path table = folder_ / fmt::format("operators-rank{}.txt", rank_);
+    write_durably(table, operator_table(operator_times(result->events()), num_steps_ - begin_));
+    result->save(trace.string());
+    if (!fs::exists(trace)) {
+      std::error_code ignored;
+      fs::remove(trace.string() + ".tmp", ignored);  // libtorch's
+      throw error_at(trace, ErrorCode::io,
+                     "cannot be written; free some space, or raise the limit on the size of files "
+                     "(ulimit -f)");
+    }
+    report =
+        fmt::format("profile of {} steps: {} (open it in chrome://tracing or ui.perfetto.dev), {}",
+                    num_steps_ - begin_, trace.string(), table.string());
   }
-  report_ =
-      fmt::format("profile of {} steps: {} (open it in chrome://tracing or ui.perfetto.dev), {}",
-                  kCount, trace.string(), table.string());
+  if (lines_ != nullptr) fmt::print(lines_, "{}\n", report);
 }
 
 }  // namespace ffkit

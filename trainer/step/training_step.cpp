@@ -1,18 +1,27 @@
 #include "step/training_step.h"
 
 #include <ATen/Context.h>
+#include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/where.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
+#include <fmt/format.h>
 
 #include <chrono>
+#include <utility>
 
+#include <ffkit/base/error.h>
+#include <ffkit/base/machine.h>
+#include <ffkit/base/option_names.h>
 #include <ffkit/image/random.h>
+#include <ffkit/trainer/task_registry.h>
 
+#include "base/make_error.h"
 #include "device/device.h"
 #include "launch/waiting.h"
 #include "model/parameters.h"
-#include "optim/gradients.h"
 
 namespace ffkit {
 
@@ -70,6 +79,7 @@ void TrainingStep::begin(int64_t step) {
     communicator_.broadcast(model_.buffers());
   }
   loss_sum_.reset();
+  weight_sum_.reset();
   num_batches_ = 0;
   parallel_.before_forward();
 }
@@ -93,6 +103,8 @@ void TrainingStep::add(const DeviceBatch& batch, bool is_last) {
         .backward();
   });
   loss_sum_ = loss_sum_.defined() ? loss_sum_ + loss.detach() : loss.detach();
+  const at::Tensor weight = task_.loss_weight(batch);
+  weight_sum_ = weight_sum_.defined() ? weight_sum_ + weight : weight;
   ++num_batches_;
 }
 
@@ -108,6 +120,16 @@ at::Tensor TrainingStep::end(double lr) {
     is_finite = scaler_.unscale(parameters, [&](bool own) { return task_.are_finite(own); });
   }
   // Gradients are the same in all processes, so all of them leave the same steps out.
+  at::Tensor loss = loss_sum_ / static_cast<double>(num_batches_);
+  if (weight_sum_.defined()) {
+    at::Tensor weight = weight_sum_.reshape({1});
+    communicator_.sum(weight);
+    weight = weight.squeeze(0).to(loss.options()) /
+             static_cast<double>(num_batches_ * communicator_.world_size());
+    const at::Tensor factor = at::where(weight > 0, weight.reciprocal(), 1);
+    multiply_gradients(parameters, factor);
+    loss = loss * factor;
+  }
   if (is_finite) {
     if (options_.clip_grad_norm > 0)
       scale_gradients(parameters, task_.gradient_norm(parameters), options_.clip_grad_norm);
@@ -116,7 +138,110 @@ at::Tensor TrainingStep::end(double lr) {
     ++num_skipped_;
   }
   scaler_.update();
-  return loss_sum_ / static_cast<double>(num_batches_);
+  return loss;
+}
+
+at::Tensor part_of(const at::Tensor& whole, const TensorCut& cut) {
+  if (cut.runs.empty()) return whole;
+  std::vector<at::Tensor> pieces;
+  for (const TensorCut::Run& run : cut.runs)
+    pieces.push_back(whole.narrow(cut.dimension, run.begin, run.count));
+  return pieces.size() == 1 ? pieces[0] : at::cat(pieces, cut.dimension);
+}
+
+void Evaluation::write_results(const std::filesystem::path& file) {
+  throw error_at(file, ErrorCode::unsupported, "the task writes no results");
+}
+
+std::string Evaluation::write_confusion(const std::filesystem::path& file) {
+  throw error_at(file, ErrorCode::unsupported, "the task has no classes");
+}
+
+std::unique_ptr<BatchSource> Task::prediction_batches() {
+  throw error_of(ErrorCode::unsupported,
+                 "the task predicts nothing but what it validates; {} with {} writes that",
+                 option_name("evaluate"), option_name("results"));
+}
+
+void Task::set_facts(const TaskFacts& /*facts*/) {}
+
+std::string Task::misfit(const TrainOptions& /*stored*/, const TaskFacts& stored_facts) const {
+  const TaskFacts own = facts();
+  for (const auto& [name, text] : own) {
+    const auto stored = stored_facts.find(name);
+    if (stored == stored_facts.end() || stored->second != text)
+      return fmt::format("its {} are not those of the data set {}", name, options().data.string());
+  }
+  return {};
+}
+
+TaskFacts Task::facts_of_weights(const std::vector<NamedTensor>& /*weights*/,
+                                 const std::filesystem::path& /*file*/) {
+  return facts();
+}
+
+at::Tensor Task::gradient_norm(const std::vector<NamedTensor>& parameters) {
+  return ffkit::gradient_norm(parameters);
+}
+
+std::unique_ptr<Task> make_task(const TrainOptions& options, const RunMesh& mesh) {
+  TaskSetting setting{.options = options,
+                      .place = mesh.data().place(),
+                      .device = mesh.world().device(),
+                      .peers = std::make_shared<CommunicatorPeers>(mesh.data())};
+  for (const MeshDimension& dimension : mesh.dimensions()) {
+    setting.peers_along.emplace(dimension.name,
+                                std::make_shared<CommunicatorPeers>(mesh.along(dimension.name)));
+  }
+  return TaskRegistry::instance().find(options.task_name()).make(std::move(setting));
+}
+
+Model& make_model(Task& task, const TrainOptions& options, const Communicator& communicator) {
+  at::set_num_threads(options.compute_threads > 0 ? options.compute_threads
+                                                  : core_share(communicator.local_world_size()));
+  at::manual_seed(options.seed);
+  Model& model = task.make_model();
+  if (!communicator.device().is_cpu()) model.to(communicator.device());
+  return model;
+}
+
+namespace {
+
+// What training changes is known before an optimiser and buckets of gradients are made for it.
+Model& freeze(Model& model, const Task& task, const TrainOptions& options) {
+  if (options.freeze.empty()) return model;
+  freeze_parameters(options.freeze, model, task.weight_rules().head);
+  model.set_training(true);  // of what is left
+  return model;
+}
+
+ParameterSettings parameter_settings(const Task& task, const Model& model,
+                                     const TrainOptions& options) {
+  std::vector<std::string> names;
+  if (task.parts() != nullptr) {
+    names = task.parts()->names();
+  } else {
+    for (const NamedTensor& p : model.parameters()) names.push_back(p.name);
+  }
+  return [&task,
+          scales = lr_scales(
+              {.lr = options.lr, .lr_head = options.lr_head, .layer_decay = options.layer_decay},
+              names, task.weight_rules().head)](const NamedTensor& p) {
+    ParameterSetting setting = task.parameter_setting(p);
+    const auto scale = scales.find(p.name);
+    if (scale != scales.end()) setting.lr_scale *= scale->second;
+    return setting;
+  };
+}
+
+}  // namespace
+
+TrainedModel::TrainedModel(Task& task, const TrainOptions& options, Communicator& communicator)
+    : model(freeze(make_model(task, options, communicator), task, options)),
+      optimizer(
+          make_optimizer(options, model, parameter_settings(task, model, options), &communicator)),
+      step(options, task, model, *optimizer, communicator) {
+  if (options.sync_bn) model.synchronise_batch_norm(communicator);
 }
 
 }  // namespace ffkit

@@ -11,6 +11,7 @@
 #include <ffkit/trainer/task.h>
 
 #include "distributed/communicator.h"
+#include "distributed/mesh.h"
 #include "optim/gradients.h"
 #include "optim/optimizer.h"
 
@@ -40,7 +41,9 @@ class TrainingStep {
                Communicator& communicator);
 
   struct Result {
-    HostScalar loss;  // mean over the batches of this process; its value is there when the step is
+    // Mean over the batches of this process, with the weights of all processes; its value is there
+    // when the step is.
+    HostScalar loss;
     double wait_seconds = 0;  // spent waiting for data
   };
   // Step number `step`, counted from 0, with the next batches of `source`. Nothing when these end
@@ -51,7 +54,8 @@ class TrainingStep {
   // `step` keys the random numbers that the model draws (dropout), so that a resumed run draws the
   // same ones.
   void begin(int64_t step);
-  // Forward and backward; after the last batch gradients are averages over all processes.
+  // Forward and backward; after the last batch gradients are averages over all processes, not yet
+  // divided by what the samples weigh (Task::loss_weight).
   void add(const DeviceBatch& batch, bool is_last);
   // Updates the weights. Returns the mean loss of this process' batches, [] f32 on the device:
   // reading it waits for the device.
@@ -70,8 +74,30 @@ class TrainingStep {
   DataParallel parallel_;
   GradScaler scaler_;
   at::Tensor loss_sum_;
+  at::Tensor weight_sum_;  // undefined: batches count alike
   int64_t num_batches_ = 0;
   int64_t num_skipped_ = 0;
+};
+
+// The task of a run on this process, and its model with what updates it.
+
+// `options`: resolved, with the name of the task. The task asks its peers by `mesh`, which must
+// outlive it. Throws Error(invalid_argument) for an unknown task, and what the task's constructor
+// throws.
+std::unique_ptr<Task> make_task(const TrainOptions& options, const RunMesh& mesh);
+
+// Sets the number of libtorch's threads and its seed, both for the whole process, then draws the
+// weights of the task's model and puts it onto the device of `communicator`.
+Model& make_model(Task& task, const TrainOptions& options, const Communicator& communicator);
+
+// TrainedModel: a task's model, on its device, with what updates it.
+struct TrainedModel {
+  // `options`: resolved. Keeps references to all of them.
+  TrainedModel(Task& task, const TrainOptions& options, Communicator& communicator);
+
+  Model& model;
+  std::unique_ptr<Optimizer> optimizer;
+  TrainingStep step;
 };
 
 }  // namespace ffkit

@@ -7,8 +7,7 @@
 #include <map>
 
 #include "checkpoint/checkpoint.h"
-#include "checkpoint/checkpoint_parts.h"
-#include "optim/divided_optimizer.h"
+#include "optim/optimizer.h"
 
 namespace ffkit {
 namespace {

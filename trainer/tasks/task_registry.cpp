@@ -5,9 +5,9 @@
 #include <utility>
 
 #include <ffkit/base/option_names.h>
-#include <ffkit/trainer/eval_result.h>
 #include <ffkit/trainer/task_registry.h>
 
+#include "base/left_out.h"
 #include "base/make_error.h"
 
 namespace ffkit {
@@ -77,6 +77,7 @@ const TaskEntry& TaskRegistry::find(std::string_view name) const {
   for (const auto& entry : entries_) {
     if (entry->name == name) return *entry;
   }
+  require_built("task", name);
   throw error_of(ErrorCode::invalid_argument, "there is no task '{}'; there are {}", name,
                  fmt::join(names(), ", "));
 }
@@ -95,8 +96,12 @@ const TaskEntry& TaskRegistry::find_for(const Schema& schema, const std::string&
   }
   if (fitting.size() == 1) return *found;
   if (fitting.empty()) {
-    throw error_at(path, ErrorCode::invalid_argument, "no task trains on such data ({})",
-                   fmt::join(reasons, "; "));
+    const Error error = error_at(path, ErrorCode::invalid_argument,
+                                 "no task trains on such data ({})", fmt::join(reasons, "; "));
+    const std::vector<std::string> left_out = left_out_names("task");
+    if (left_out.empty()) throw error;
+    throw LeftOutError(fmt::format("{}; the tasks {} are left out of this build", error.what(),
+                                   fmt::join(left_out, ", ")));
   }
   throw error_at(path, ErrorCode::invalid_argument,
                  "the tasks {} all train on such data; say with {} which one",

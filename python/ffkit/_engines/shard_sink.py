@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, TypeAlias
@@ -10,10 +11,11 @@ from typing import Any, TypeAlias
 from .. import _ffkit
 from .._convert_options import PictureOptions, Pixels, Unpack
 from .._errors import Error
-from .._samples import FieldSpec, FieldType, infer_schema, parse_schema, prepare_sample
+from .._samples import FieldSpec, FieldType, LeftOut, infer_schema, parse_schema, prepare_sample
+from .._stores import StorageOptions, placed
 from .._summary import SplitSummary
 from ..writer import writer_options
-from .tables import Table, fields_of_table, is_arrow, samples_of_table, straight_table
+from .tables import Table, fields_of_table, is_arrow, modes_of_table, samples_of_table, straight_table
 
 
 class ShardSink:
@@ -46,6 +48,7 @@ class ShardSink:
         zstd: int = 0,
         max_record: int | str = "256M",
         seed: int = 0,
+        storage_options: StorageOptions | None = None,
         **pictures: Unpack[PictureOptions],
     ) -> None:
         """Args: as ffkit.Writer's, but
@@ -54,7 +57,7 @@ class ShardSink:
 
         Raises: ValueError: an option or the schema cannot be.
         """
-        self._dst = os.fspath(dst)
+        self._dst = os.fspath(placed(dst, storage_options))
         self._split = split
         self._fields = None if schema is None else parse_schema(schema)
         self._options = writer_options(
@@ -183,15 +186,18 @@ class _Attempt:
         self._opener = opener
         self._writer: _ffkit.ShardTask | None = None
         self.description = ""
+        self._left_out = LeftOut()
 
     def write(self, sample: Mapping[str, object]) -> None:
         fields = self._fields if self._fields is not None else infer_schema(sample)
-        self._open(fields).write(prepare_sample(fields, sample))
+        self._open(fields).write(prepare_sample(fields, sample, self._left_out))
 
     def write_table(self, table: Table) -> None:
         if is_arrow(table):
             if table.num_rows == 0:
                 return  # nor does it tell the fields
+            if self._writer is None and (others := {name: mode for name, mode in modes_of_table(table).items() if mode != "L"}):
+                warnings.warn(f"pictures keep their bytes: Image(mode=) of Hugging Face is not applied: {others}", stacklevel=2)
             writer = self._open(self._fields if self._fields is not None else fields_of_table(table))
             if (straight := straight_table(table)) is not None and writer.write_table(*straight):
                 return
@@ -214,6 +220,8 @@ class _Attempt:
         try:
             if kind is None:
                 self.description = self._writer.finish()
+                if self._left_out.num_items > 0:
+                    warnings.warn(str(self._left_out), stacklevel=2)
         finally:
             if not self.description:
                 self._writer.abort()

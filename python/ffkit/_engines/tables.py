@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from .. import _ffkit
 from .._samples import FieldType, dtype_word, looks_like_picture
 
 Table: TypeAlias = Any
@@ -20,8 +22,9 @@ def samples_of_table(table: Table) -> Iterator[dict[str, object]]:
     """The rows as dicts, None for null. Raises TypeError for what is no table, ValueError for columns of different lengths."""
     if is_arrow(table):
         batches = table.to_batches(max_chunksize=_ROWS) if hasattr(table, "to_batches") else [table]
+        modes = modes_of_table(table)
         for batch in batches:
-            yield from _rows({name: _values_of_arrow(array) for name, array in zip(batch.schema.names, batch.columns)})
+            yield from _rows({name: _in_mode(_values_of_arrow(array), modes.get(name)) for name, array in zip(batch.schema.names, batch.columns)})
         return
     yield from _rows(_columns_of(table))
 
@@ -51,6 +54,26 @@ def straight_table(table: Table) -> tuple[Any, dict[str, list[int]]] | None:
 def fields_of_table(table: Table) -> list[FieldType]:
     """The schema that the types of a table of Arrow's columns tell. Raises TypeError for a type that no field holds."""
     return [_field_of_arrow(name, table.schema.field(name).type, table.column(name)) for name in table.schema.names]
+
+
+def modes_of_table(table: Table) -> dict[str, str]:
+    """Modes of Pillow's of the columns that Hugging Face's Image(mode=) says of a table of Arrow; without "RGB", which all pictures are decoded as."""
+    try:
+        features = json.loads((table.schema.metadata or {})[b"huggingface"])["info"]["features"]
+    except (KeyError, TypeError, ValueError):
+        return {}
+    features = {name: feature[0] if isinstance(feature, list) and feature else feature for name, feature in features.items()}
+    features = {name: feature.get("feature", feature) for name, feature in features.items() if isinstance(feature, dict)}
+    return {name: feature["mode"] for name, feature in features.items() if feature.get("_type") == "Image" and feature.get("mode") not in (None, "RGB")}
+
+
+def _in_mode(value: Any, mode: str | None) -> Any:
+    if mode is None:
+        return value
+    if isinstance(value, list):
+        return [_in_mode(item, mode) for item in value]
+    has_bytes = isinstance(value, dict) and value.get("bytes") is not None
+    return {**value, "bytes": _ffkit.picture_in_mode(value["bytes"], mode)} if has_bytes else value
 
 
 def _rows(columns: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, object]]:

@@ -155,6 +155,17 @@ def _require_free(out: pathlib.Path, stem: str) -> None:
         raise InvalidArgumentError(f"{there[0]}: is there already, and nothing is overwritten; give another folder, or another name")
 
 
+def _different(names: list[str]) -> list[str]:
+    """With the number of its class behind a name that an earlier class has."""
+    taken: set[str] = set()
+    for number, name in enumerate(names):
+        while name in taken:
+            name += f"-{number}"
+        taken.add(name)
+        names[number] = name
+    return names
+
+
 def _take_names(files: list[pathlib.Path], out: pathlib.Path, stem: str) -> list[pathlib.Path]:
     """Moves the finished files to their names, which say how many there are; of one that fails, all go."""
     _require_free(out, stem)
@@ -215,7 +226,9 @@ class _Files:
             return names
         if names:
             self.notes.append("classes are written by their identifiers, since some of their readable names are equal")
-        return identifiers
+        if len(set(identifiers)) < len(identifiers):
+            self.notes.append("of classes with equal names, all but the first have their number behind it, since Hugging Face's ClassLabel takes no name twice")
+        return _different(list(identifiers))
 
     def _num_dimensions(self, name: str) -> int:
         """Of the first array of the field."""

@@ -92,7 +92,7 @@ if hasattr(_pyspark, "__version__") and int(_pyspark.__version__.split(".")[0]) 
 
     class DataSource(_DataSource):
         """The format "ffkit". Options of a write: split, schema (JSON, as of ffkit.Writer), and those of ffkit.convert.ShardSink, as text: shard_size, zstd,
-        pixels, classes (JSON), ... Options of a read: split, fields (names with commas between them), batch_size. Others are refused."""
+        pixels, classes (JSON), ... Options of a read: split, fields (names with commas between them), batch_size, storage_options (JSON). Others are refused."""
 
         @classmethod
         def name(cls) -> str:
@@ -118,10 +118,11 @@ if hasattr(_pyspark, "__version__") and int(_pyspark.__version__.split(".")[0]) 
             split = options.pop("split", "train")
             fields = options.pop("fields", None)
             batch_size = int(options.pop("batch_size", "256"))
+            storage_options = json.loads(options.pop("storage_options", "{}"))
             if options:
-                raise ValueError(f"there is no option {', '.join(options)}; reading has split, fields and batch_size")
+                raise ValueError(f"there is no option {', '.join(options)}; reading has split, fields, batch_size and storage_options")
             names = None if fields is None else [name.strip() for name in fields.split(",")]
-            return Dataset(path, split), names, batch_size
+            return Dataset(path, split, storage_options=storage_options), names, batch_size
 
     class _SinkWriter(_Writer):
         def __init__(self, sink: ShardSink) -> None:

@@ -7,19 +7,89 @@ import os
 import sys
 from typing import Any, Optional
 
+import numpy
+
 from . import PackedFolder, __version__
 from ._dataset import MAX_RECORD_BYTES, Dataset
 from ._errors import CorruptError, Error, InvalidArgumentError, NotFoundError
 from ._manifest import Manifest
 from ._open import is_split_folder, require_local, splits
-from ._schema import describe, field_of, is_integer
-from ._text import counted, escaped, human_bytes, value_text, with_commas
+from ._pictures import picture_size
+from ._schema import Field, describe, field_of, is_integer
 from ._v1 import is_packed_folder
 from ._values import value_of
 from ._verify import check_splits
 
 _FACT_BYTES = 100
 _CLASSES_SHOWN = 3
+_MOST_VALUES = 16
+
+
+def with_commas(number: int) -> str:
+    return f"{number:,}"
+
+
+def counted(number: int, word: str) -> str:
+    return f"{with_commas(number)} {word}{'' if number == 1 else 's'}"
+
+
+def human_bytes(number: int) -> str:
+    value = float(number)
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if value < 999.95:
+            return f"{number} B" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.1f} PB"
+
+
+def escaped(text: str) -> str:
+    """One line, without what a terminal obeys."""
+    names = {"\t": "\\t", "\n": "\\n", "\r": "\\r", "\\": "\\\\"}
+    return "".join(names.get(c) or (f"\\x{ord(c):02x}" if ord(c) < 0x20 or c == "\x7f" else c) for c in text)
+
+
+def number_text(number: Any) -> str:
+    """The shortest decimal that is this number: a Python number, or one of numpy's."""
+    text = str(number)
+    return text[:-2] if text.endswith(".0") else text
+
+
+def _picture_text(data: bytes) -> str:
+    encoding, size = picture_size(data)
+    if size is None:
+        return f"{len(data)} bytes that are no {'known' if encoding == 'unknown' else 'readable'} image"
+    return f"{encoding} {size[0]} x {size[1]}, {len(data)} bytes"
+
+
+def _tensor_text(array: Any, dtype: str, values: bool) -> str:
+    text = f"{dtype} [{', '.join(map(str, array.shape))}]"
+    if not values or array.size > _MOST_VALUES:
+        return text
+    if dtype in ("f16", "bf16"):
+        array = array.astype(numpy.float32)
+    return f"{text}: {', '.join(number_text(number) for number in array.reshape(-1))}"
+
+
+def _content_text(kind: str, dtype: Any, value: Any, values: bool) -> str:
+    if kind == "string":
+        return escaped(value)
+    if kind == "image":
+        return _picture_text(value)
+    return _tensor_text(value, dtype, values) if kind == "tensor" else f"{len(value)} bytes"
+
+
+def value_text(field: Field, value: Any, values: bool) -> str:
+    """In one line. `values`: also those of small tensors and lists; pictures in the dct code are given as they are stored."""
+    if value is None:
+        return "null"
+    if field.type == "scalar":
+        return number_text(value if is_integer(field) or field.dtype == "f64" else numpy.float32(value))
+    if field.type != "list":
+        return _content_text(field.type, field.dtype, value, values)
+    text = f"{len(value)} item{'' if len(value) == 1 else 's'}"
+    if not values or not 0 < len(value) <= _MOST_VALUES:
+        return text
+    return f"{text}: {'; '.join(_content_text(str(field.item), field.dtype, item, values) for item in value)}"
 
 
 def _open_splits(data: str, split: str) -> list[Dataset]:

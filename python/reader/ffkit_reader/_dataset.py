@@ -106,7 +106,7 @@ class Dataset(Sequence[dict[str, Any]]):
         return self._value(name, shard.field(i, list(self.schema).index(name), self._checksums), shard, i)
 
     def column(self, name: str) -> Any:
-        """All values of a field with a column, in record order: numpy.ndarray [len] i64 or f64, or a list of str. Reads no records.
+        """All values of a field with a column, in record order: numpy.ndarray [len] i64, f64 or of u64 fields u64, or a list of str. Reads no records.
 
         Raises:
             FieldNotFoundError: (a KeyError) the field is missing, or not kept as a column.
@@ -116,7 +116,7 @@ class Dataset(Sequence[dict[str, Any]]):
         if field.type == "string":
             texts = [text for part in parts for text in part]
             return texts if self._chosen is None else [texts[i] for i in self._chosen]
-        dtype = numpy.int64 if is_integer(field) else numpy.float64
+        dtype = numpy.uint64 if field.dtype == "u64" else numpy.int64 if is_integer(field) else numpy.float64
         numbers = numpy.concatenate([numpy.zeros(0, dtype), *(part.astype(dtype) for part in parts)])
         return numbers if self._chosen is None else numbers[numpy.array(self._chosen, numpy.int64)]
 

@@ -177,15 +177,15 @@ def _open_v1(files: list[str], max_record_bytes: int) -> OpenSplit:
     for shard in shards:
         if shard.version != 1:
             raise InvalidArgumentError("is an ffkit shard among FFRecord v1 files; open them apart", shard.path)
-    # One payload for all: ImageNet's only if every file that has records has it.
-    is_imagenet = any(shard.num_records for shard in shards) and all(shard.schema is _v1.IMAGENET for shard in shards if shard.num_records)
-    schema = _v1.IMAGENET if is_imagenet else _v1.RAW
+    # One payload for all: that of more than half of the files that have records.
+    found = [shard.schema for shard in shards if shard.num_records]
+    schema = next((one for one in (_v1.IMAGENET, _v1.PICTURES) if 2 * sum(other is one for other in found) > len(found)), _v1.RAW)
     for shard in shards:
         shard.schema = schema
     folder = os.path.dirname(os.path.abspath(files[0]))
     named = folder if folder.endswith(".ffr") or len(files) > 1 else files[0]
     manifest = Manifest(os.path.splitext(os.path.basename(named))[0], schema, source={"format": "FFRecord v1"})
-    meta = _meta_of(files[0]) if is_imagenet else None
+    meta = _meta_of(files[0]) if schema is _v1.IMAGENET else None
     if meta:
         manifest.classes = meta[0]
         labels = numpy.array(meta[1], numpy.int64) if _agrees(shards, meta[1]) else None

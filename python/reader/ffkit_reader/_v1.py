@@ -13,6 +13,7 @@ import numpy
 from ._errors import CorruptError, Error, UnsupportedError
 from ._files import read_at, size_of
 from ._pickle import plain_value
+from ._pictures import picture_size
 from ._schema import Field, Schema, column_of
 from ._shard import MAGIC
 
@@ -23,6 +24,7 @@ _PACKED = b"piouhjgbr"
 _AGAIN = "; copy or make the file again"
 
 RAW: Schema = {"data": Field("bytes")}
+PICTURES: Schema = {"image": Field("image")}
 IMAGENET: Schema = {"image": Field("image"), "label": Field("scalar", "i64", column=True)}
 
 
@@ -36,7 +38,7 @@ def looks_like_v1(path: str) -> bool:
 
 
 class V1File:
-    """A file of FFRecord v1, as Shard has it. `schema`: IMAGENET or RAW; None: what the first undamaged record shows."""
+    """A file of FFRecord v1, as Shard has it. `schema`: PICTURES, IMAGENET or RAW; None: what the first undamaged record shows. Pickles of other values are RAW."""
 
     version = 1
 
@@ -77,6 +79,8 @@ class V1File:
                 data = self.payload(i)
             except Error:  # a damaged one says nothing
                 continue
+            if _is_picture(data):
+                return PICTURES
             try:
                 _picture_and_label(data)
                 return IMAGENET
@@ -106,6 +110,10 @@ class V1File:
         data = self.payload(i, check or check_fields)
         if self.schema is RAW:
             return [data]
+        if self.schema is PICTURES:
+            if not _is_picture(data):
+                raise CorruptError("the record is no picture", self.path, i)
+            return [data]
         try:
             picture, label = _picture_and_label(data)
         except (CorruptError, UnsupportedError) as error:
@@ -129,6 +137,10 @@ class V1File:
 
 
 AnyShard = Any  # a Shard or a V1File, which have the same attributes
+
+
+def _is_picture(data: bytes) -> bool:
+    return picture_size(data)[0] not in ("unknown", "dct")
 
 
 def _picture_and_label(data: bytes) -> tuple[bytes, int]:

@@ -24,12 +24,9 @@
 #include <ffkit/sources/transcode.h>
 
 #include "bindings.h"
-#include "convert/python_source.h"
 #include "convert/sample_values.h"
-#include "convert/summaries.h"
-#include "convert/table_values.h"
 #include "convert/watched.h"
-#include "errors.h"
+#include "python_code.h"
 
 namespace nb = nanobind;
 

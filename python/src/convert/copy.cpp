@@ -11,8 +11,11 @@
 
 #include <ffkit/converter/copy.h>
 #include <ffkit/converter/leftovers.h>
+#include <ffkit/converter/remove.h>
 
+#include "base/printable.h"
 #include "bindings.h"
+#include "convert/sample_values.h"
 #include "convert/watched.h"
 #include "values.h"
 
@@ -69,12 +72,13 @@ nb::tuple leftovers_at(const fs::path& place) {
   }
   nb::list found;
   for (const Leftover& leftover : leftovers.found) {
-    found.append(nb::make_tuple(name_of(leftover.kind), text_to_python(leftover.path.native()),
-                                leftover.num_bytes, leftover.upload_id, leftover.since,
-                                leftover.is_in_use));
+    found.append(nb::make_tuple(
+        name_of(leftover.kind), text_to_python(without_marks(leftover.path.native())),
+        leftover.num_bytes, leftover.upload_id, leftover.since, leftover.is_in_use));
   }
   nb::list others;
-  for (const fs::path& other : leftovers.others) others.append(text_to_python(other.native()));
+  for (const fs::path& other : leftovers.others)
+    others.append(text_to_python(without_marks(other.native())));
   return nb::make_tuple(found, others, leftovers.num_in_manifests, leftovers.notes);
 }
 
@@ -86,12 +90,31 @@ nb::tuple remove_at(const fs::path& place, bool unfinished, nb::object on_note) 
   return nb::make_tuple(removed.num_removed, removed.num_bytes);
 }
 
+// (summaries of splits, number of records, ids that were not found).
+nb::tuple remove_ids(const fs::path& data, const fs::path& file, std::vector<std::string> ids,
+                     bool is_file, nb::object on_note) {
+  Watched watched(nb::none(), std::move(on_note));
+  RemoveOptions options{.cancel = watched.cancel(), .note = watched.note()};
+  if (is_file) {
+    options.ids_file = file;
+  } else {
+    options.ids = std::move(ids);
+  }
+  RemoveSummary summary;
+  watched.run([&] { summary = remove_records(data, options); });
+  nb::list splits;
+  for (const SplitSummary& split : summary.splits) splits.append(to_python(split));
+  return nb::make_tuple(splits, summary.num_removed, summary.not_found);
+}
+
 }  // namespace
 
 void bind_copy(nb::module_& module) {
   module.def("copy", &copy, nb::arg("source"), nb::arg("destination"), nb::arg("splits"),
              nb::arg("threads"), nb::arg("resume"), nb::arg("on_progress").none(),
              nb::arg("on_note").none());
+  module.def("remove_records", &remove_ids, nb::arg("data"), nb::arg("file"), nb::arg("ids"),
+             nb::arg("is_file"), nb::arg("on_note").none());
   module.def("find_leftovers", &leftovers_at, nb::arg("place"));
   module.def("remove_leftovers", &remove_at, nb::arg("place"), nb::arg("unfinished"),
              nb::arg("on_note").none());

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,6 +26,8 @@ using namespace nb::literals;
 namespace ffkit::python {
 namespace {
 
+constexpr int kOldestPyarrow = 14;
+
 // What Python has raised, with its GIL held. An error of the file's own bytes comes out as it is.
 [[noreturn]] void rethrow_pyarrow(const nb::python_error& error, ArrowFormat format,
                                   std::optional<Error>& of_input) {
@@ -32,14 +35,20 @@ namespace {
   if (error.matches(PyExc_MemoryError)) {
     throw Error(ErrorCode::io, "there is not enough memory");
   }
+  const auto said = nb::cast<std::string>(nb::str(error.value()));
+  const std::string reads = "pyarrow, which reads " + std::string(to_string(format));
   if (error.matches(PyExc_ImportError)) {
     throw Error(ErrorCode::unsupported,
-                "pyarrow, which reads " + std::string(to_string(format)) +
-                    ", cannot be imported; install it: pip install pyarrow");
+                reads + ", cannot be imported by " +
+                    nb::cast<std::string>(nb::module_::import_("sys").attr("executable")) + " (" +
+                    said + "); install it there: pip install pyarrow");
+  }
+  if (error.matches(PyExc_AttributeError)) {
+    throw Error(ErrorCode::unsupported, reads + ", is of another version than ffkit knows (" +
+                                            said + "); install one of 14 to 26");
   }
   const std::string what = format == ArrowFormat::parquet ? "a parquet file" : "an Arrow table";
-  throw Error(ErrorCode::corrupt,
-              "cannot be read as " + what + ": " + nb::cast<std::string>(nb::str(error.value())));
+  throw Error(ErrorCode::corrupt, "cannot be read as " + what + ": " + said);
 }
 
 // A file as Python's io has it.
@@ -89,7 +98,14 @@ class PyarrowFile : public ArrowFile {
     input_ = of_python.get();
     nb::object source = nb::cast(of_python.release(), nb::rv_policy::take_ownership);
     check([&] {
-      bytes_ = nb::module_::import_("pyarrow").attr("PythonFile")(source, "mode"_a = "r");
+      const nb::module_ pyarrow = nb::module_::import_("pyarrow");
+      const auto version = nb::cast<std::string>(pyarrow.attr("__version__"));
+      if (std::atoi(version.c_str()) < kOldestPyarrow) {
+        throw Error(ErrorCode::unsupported, "pyarrow " + version + " is too old to read " +
+                                                std::string(to_string(format)) +
+                                                "; install 14 or newer: pip install 'pyarrow>=14'");
+      }
+      bytes_ = pyarrow.attr("PythonFile")(source, "mode"_a = "r");
     });
   }
   ~PyarrowFile() override {
@@ -136,7 +152,8 @@ class PyarrowParquet final : public PyarrowFile {
     check([&] {
       nb::object file =
           nb::module_::import_("pyarrow.parquet")
-              .attr("ParquetFile")(bytes_, "buffer_size"_a = 1 << 20, "pre_buffer"_a = false);
+              .attr("ParquetFile")(bytes_, "buffer_size"_a = 1 << 20, "pre_buffer"_a = false,
+                                   "page_checksum_verification"_a = true);
       schema_ = file.attr("schema_arrow");
       file_ = std::move(file);
     });

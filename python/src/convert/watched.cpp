@@ -7,6 +7,10 @@
 
 #include <ffkit/base/option_names.h>
 
+#include "base/machine/wait_check.h"
+#include "base/printable.h"
+#include "converter/input/cancel.h"
+
 namespace nb = nanobind;
 
 namespace ffkit::python {
@@ -21,12 +25,15 @@ std::function<void(const ConvertProgress&)> Watched::progress() {
 std::function<void(const std::string&)> Watched::note() {
   return [this](const std::string& sentence) {
     const std::lock_guard lock(mutex_);
-    notes_.push_back(with_option_names(sentence, OptionStyle::python));
+    notes_.push_back(with_option_names(without_marks(sentence), OptionStyle::python));
   };
 }
 
 void Watched::run(const std::function<void()>& work) {
   std::exception_ptr failure;
+  const WaitCheck check([this](const Wait& wait) {
+    if (!wait.is_over && wait.waited >= kTimeToAnswer) throw_if_cancelled(&cancel_);
+  });
   std::thread thread([&] {
     try {
       work();

@@ -21,7 +21,7 @@
 
 #include "bindings.h"
 #include "convert/sample_values.h"
-#include "convert/summaries.h"
+#include "sources/arrow/picture_modes.h"
 
 namespace nb = nanobind;
 
@@ -177,6 +177,13 @@ class PythonWriter {
   std::unique_ptr<Writer> writer_;
 };
 
+nb::bytes picture_in_mode(nb::bytes picture, const std::string& mode) {
+  SampleBuffers buffers;
+  const auto* const data = static_cast<const std::byte*>(picture.data());
+  const std::span<const std::byte> stored = in_mode(mode, {data, picture.size()}, buffers);
+  return nb::bytes(stored.data(), stored.size());
+}
+
 // The driver's side of a ShardSink.
 class PythonShardSink {
  public:
@@ -215,6 +222,7 @@ class PythonShardSink {
 }  // namespace
 
 void bind_writer(nb::module_& module) {
+  module.def("picture_in_mode", &picture_in_mode, nb::arg("picture"), nb::arg("mode"));
   using WholeSplit = PythonWriter<SampleWriter>;
   nb::class_<WholeSplit>(module, "SampleWriter")
       .def(nb::init<const std::string&, const std::string&, nb::list, nb::dict>(),

@@ -1,8 +1,5 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <numeric>
-#include <utility>
 
 #include <ffkit/nuscenes/classes.h>
 
@@ -21,8 +18,7 @@ int32_t count_of(const JsonRow& row, const char* key) {
 
 class AnnotationReader {
  public:
-  AnnotationReader(const std::filesystem::path& folder, Tables& tables)
-      : folder_(folder), t_(tables) {}
+  AnnotationReader(const fs::path& folder, Tables& tables) : folder_(folder), t_(tables) {}
 
   void read() {
     read_categories();
@@ -197,7 +193,7 @@ class AnnotationReader {
     for (Row i = 0; i < all.size(); ++i) all.order[next[all.sample[i]]++] = i;
   }
 
-  const std::filesystem::path& folder_;
+  const fs::path& folder_;
   Tables& t_;
   Rows category_rows_;
   Rows instance_rows_;
@@ -208,7 +204,7 @@ class AnnotationReader {
 
 }  // namespace
 
-void read_annotation_tables(const std::filesystem::path& folder, Tables& tables) {
+void read_annotation_tables(const fs::path& folder, Tables& tables) {
   AnnotationReader(folder, tables).read();
 }
 

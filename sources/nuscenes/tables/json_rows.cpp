@@ -1,9 +1,6 @@
 #include "nuscenes/tables/json_rows.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 #include "base/make_error.h"
@@ -28,6 +25,33 @@ bool parse_half(std::string_view digits, uint64_t& out) {
     out = out << 4 | digit;
   }
   return true;
+}
+
+namespace dom = simdjson::dom;
+
+constexpr size_t kRowChunkBytes = 1 << 20;
+constexpr size_t kMaxRowBytes = 64 << 20;
+constexpr size_t kNotEnded = ~size_t{0};
+
+bool is_row_space(char c) {
+  return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+// Behind the object that begins at `begin`, or kNotEnded. Parsing finds what else is wrong with it.
+size_t end_of_object(const char* text, size_t begin, size_t end) {
+  int depth = 0;
+  for (size_t i = begin; i < end;) {
+    const char c = text[i++];
+    if (c == '"') {
+      while (i < end && text[i] != '"') i += text[i] == '\\' ? 2 : 1;
+      ++i;
+    } else if (c == '{' || c == '[') {
+      ++depth;
+    } else if ((c == '}' || c == ']') && --depth == 0) {
+      return i;
+    }
+  }
+  return kNotEnded;
 }
 
 }  // namespace
@@ -66,37 +90,6 @@ size_t TokenIndex::slot_of(const Token& token) const {
   while (slots_[slot] != kNoRow && tokens_[slots_[slot]] != token) slot = (slot + 1) & mask_;
   return slot;
 }
-
-namespace {
-
-namespace dom = simdjson::dom;
-
-constexpr size_t kRowChunkBytes = 1 << 20;
-constexpr size_t kMaxRowBytes = 64 << 20;
-constexpr size_t kNotEnded = ~size_t{0};
-
-bool is_row_space(char c) {
-  return c == ' ' || c == '\n' || c == '\r' || c == '\t';
-}
-
-// Behind the object that begins at `begin`, or kNotEnded. Parsing finds what else is wrong with it.
-size_t end_of_object(const char* text, size_t begin, size_t end) {
-  int depth = 0;
-  for (size_t i = begin; i < end;) {
-    const char c = text[i++];
-    if (c == '"') {
-      while (i < end && text[i] != '"') i += text[i] == '\\' ? 2 : 1;
-      ++i;
-    } else if (c == '{' || c == '[') {
-      ++depth;
-    } else if ((c == '}' || c == ']') && --depth == 0) {
-      return i;
-    }
-  }
-  return kNotEnded;
-}
-
-}  // namespace
 
 dom::element JsonRow::require(std::string_view key) const {
   dom::element value;

@@ -1,6 +1,7 @@
 // Rows of nuScenes' tables, as they are read from JSON, and the tokens that name them.
 #pragma once
 
+#include <fmt/format.h>
 #include <simdjson.h>
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/task_arena.h>
@@ -20,6 +21,7 @@
 
 #include "base/machine/parallel_pipeline.h"
 #include "converter/input/input_file.h"
+#include "numbers/json_tables.h"
 
 namespace ffkit::nuscenes {
 
@@ -147,10 +149,14 @@ void parse_row(simdjson::dom::parser& parser, const std::filesystem::path& path,
   const auto error =
       parser.parse(chunk.text.data() + where.first, where.second, false).get_object().get(object);
   if (error != simdjson::SUCCESS) {
-    throw Error(
-        ErrorCode::corrupt,
-        std::string("a row is no JSON: ") + simdjson::error_message(error) + "; " + kUnpackAgain,
-        context());
+    const std::string_view row(chunk.text.data() + where.first, where.second);
+    const std::string beyond = number_beyond_json(row);
+    throw Error(ErrorCode::corrupt,
+                beyond.empty() ? fmt::format("a row is no JSON: {}; {}",
+                                             simdjson::error_message(error), kUnpackAgain)
+                               : "a row has a value that is no number: " + beyond +
+                                     "; write the table again with a number there",
+                context());
   }
   try {
     use(JsonRow(object));

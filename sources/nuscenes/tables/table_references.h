@@ -1,8 +1,6 @@
 // References between tables: tokens to row numbers, and what can be wrong with them.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <string>
@@ -19,10 +17,9 @@ namespace ffkit::nuscenes {
 class TableFile {
  public:
   // `name`: "sample_data".
-  TableFile(const std::filesystem::path& folder, const std::string& name)
-      : path_(folder / (name + ".json")) {}
+  TableFile(const fs::path& folder, const std::string& name) : path_(folder / (name + ".json")) {}
 
-  const std::filesystem::path& path() const { return path_; }
+  const fs::path& path() const { return path_; }
 
   [[noreturn]] void refuse(const Token& row, const std::string& what) const {
     throw source_error(path_, ErrorCode::corrupt, "row {}: {}; {}", to_string(row), what,
@@ -31,9 +28,9 @@ class TableFile {
 
   // Files are looked for in the data set's folder only.
   void require_inside(const Token& row, std::string_view filename) const {
-    const std::filesystem::path file(filename);
+    const fs::path file(filename);
     const bool goes_up =
-        std::ranges::any_of(file, [](const std::filesystem::path& part) { return part == ".."; });
+        std::ranges::any_of(file, [](const fs::path& part) { return part == ".."; });
     if (filename.empty() || file.is_absolute() || goes_up) {
       refuse(row, fmt::format("'filename' is '{}', which is no file in the data set", filename));
     }
@@ -113,12 +110,12 @@ class TableFile {
     }
   }
 
-  std::filesystem::path path_;
+  fs::path path_;
 };
 
 // What nuScenes' tables say of boxes: category, instance, attribute, sample_annotation.
 
 // Reads them into `tables`, whose samples must be there. Throws as read_tables().
-void read_annotation_tables(const std::filesystem::path& folder, Tables& tables);
+void read_annotation_tables(const fs::path& folder, Tables& tables);
 
 }  // namespace ffkit::nuscenes

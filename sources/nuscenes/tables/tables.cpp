@@ -1,23 +1,16 @@
 #include "nuscenes/tables/tables.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <unordered_map>
-#include <utility>
 
 #include <ffkit/nuscenes/classes.h>
 
 #include "converter/input/source_error.h"
 #include "converter/places/place.h"
-#include "nuscenes/tables/json_rows.h"
 #include "nuscenes/tables/table_references.h"
 
 namespace ffkit::nuscenes {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr const char* kNeeded[] = {
     "attribute", "calibrated_sensor", "category",    "ego_pose", "instance", "log",       "map",

@@ -165,6 +165,7 @@ int open_file(const FfkitParquetBytes* bytes, int is_ipc, void** file, char* err
     // Columns of a group in pieces, not as a whole.
     properties.enable_buffered_stream();
     properties.set_buffer_size(1 << 20);
+    properties.set_page_checksum_verification(true);  // of pages that have one
     ARROW_RETURN_NOT_OK(builder.Open(std::make_shared<BytesFile>(*bytes), properties));
     parquet::ArrowReaderProperties arrow_properties;
     arrow_properties.set_use_threads(false);

@@ -110,6 +110,10 @@ void make_shards(const fs::path& folder) {
   add_filter(folder / "rich", "small in {1, 3..5, 7} and weight >= 0.5 and text != 'a te'");
   write_shard(folder / "zstd", schema, 9, {.level = 3});
   add_filter(folder / "zstd", "number not in {-3, -9..-5} and text < \"b\"");
+  write_shard(folder / "brackets", schema, 9);
+  add_filter(
+      folder / "brackets",
+      "not (small == 1 or \"weight\" in {nan, -inf..1e-3})and(text == 'it''s' or not number < 0)");
   const auto samples = make_records(schema, 300);
   write_shard(folder / "dictionary", schema, 9,
               {.level = 3, .dictionary = train_dictionary(samples, 1024)});

@@ -211,6 +211,13 @@ void make_store_answers(const fs::path& folder) {
       "<CommonPrefixes><Prefix>d/</Prefix></CommonPrefixes><!-- - --></ListBucketResult>";
   write_file(folder / "xml", "0" + listing);
   write_file(folder / "listing", "1" + listing);
+  write_file(folder / "blobs",
+             "A<EnumerationResults><Blobs><Blob><Name>a</Name><Properties><Etag>0x8</Etag>"
+             "<Content-Length>3</Content-Length></Properties></Blob><BlobPrefix><Name>b/</Name>"
+             "</BlobPrefix></Blobs><NextMarker>c</NextMarker></EnumerationResults>");
+  write_file(folder / "connection",
+             ";AccountName=a;AccountKey=YQ==;BlobEndpoint=http://h:1/a/?b=c");
+  write_file(folder / "az", "4abfss://box@a.dfs.core.windows.net/b");
   write_file(folder / "refusal",
              "2<Error><Code>AccessDenied</Code><Message>no</Message><Region>r</Region></Error>");
   write_file(folder / "profiles",
@@ -225,12 +232,25 @@ void make_store_answers(const fs::path& folder) {
   write_file(folder / "query", "7a=b&c=%20+d&e");
 }
 
+void make_picture_labels(const fs::path& folder) {
+  fs::create_directories(folder);
+  write_file(folder / "data",
+             "path: ../x\ntrain: [a, 'b']\nnames:\n  0: \"c\"  # one\nkpt_shape: [2, 3]\n");
+  write_file(folder / "boxes", "0 0.5 0.5 0.25 1\n1 0 0 1 0 1 1.0\n0 .5 .5 .1 .1 .1 .2 2 0 0 0\n");
+  write_file(
+      folder / "voc",
+      "<annotation><size><width>9</width><height>8</height></size><object><name>a&amp;b</name>"
+      "<pose>Left</pose><difficult>1</difficult><bndbox><xmin>1</xmin><ymin>2</ymin>"
+      "<xmax>3.5</xmax><ymax>4</ymax></bndbox><part/></object></annotation>");
+}
+
 }  // namespace
 
 void make_source_seeds(const fs::path& folder) {
   make_npys(folder / "fuzz_npy");
   make_cocos(folder / "fuzz_coco");
   make_segmentations(folder / "fuzz_coco_masks");
+  make_picture_labels(folder / "fuzz_picture_labels");
   make_json_lines(folder / "fuzz_json_fields");
   make_tokenizers(folder / "fuzz_tokenizer");
   make_json_documents(folder / "fuzz_json_documents");

@@ -1,4 +1,7 @@
 """Tables of Arrow written the straight way, by Arrow's C interface, and by rows: the same records."""
+import io
+import json
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -163,6 +166,29 @@ def test_pictures(tmp_path, monkeypatch, spied, pictures):
     paths = pa.table({"image": pa.array([{"bytes": None, "path": str(tmp_path / "a.jpg")}, files[0]], kind)})
     data = both(tmp_path / "paths", monkeypatch, [paths], {"image": "image"})
     assert spied.went == [False] and data[0]["image"] == pictures[3]
+
+
+def test_modes_of_hugging_face(tmp_path, monkeypatch, spied):
+    """Image(mode="L") is one channel, the straight way and by rows; what is not applied is said."""
+    from PIL import Image
+
+    colours = np.random.default_rng(3).integers(0, 256, (4, 5, 3), np.uint8)
+    file = io.BytesIO()
+    Image.fromarray(colours).save(file, "PNG")
+    kind = pa.struct({"bytes": pa.binary(), "path": pa.string()})
+    rows = [{"bytes": file.getvalue(), "path": None}, None]
+    features = {"image": {"mode": "L", "_type": "Image"}, "images": {"feature": {"mode": "L", "_type": "Image"}, "_type": "Sequence"}}
+    table = pa.table({"image": pa.array(rows, kind), "images": pa.array([[rows[0]], []], pa.list_(kind))})
+    table = table.replace_schema_metadata({"huggingface": json.dumps({"info": {"features": features}})})
+    data = both(tmp_path, monkeypatch, [table])
+    grey = np.asarray(Image.fromarray(colours).convert("L"))
+    for stored in (data[0]["image"], data[0]["images"][0]):
+        picture = Image.open(io.BytesIO(stored))
+        assert picture.mode == "L" and (np.asarray(picture) == grey).all()
+    assert spied.went == [True] and data[1]["image"] is None
+    features["image"]["mode"] = "CMYK"
+    with pytest.warns(UserWarning, match="CMYK"):
+        written(tmp_path / "cmyk", [table.replace_schema_metadata({"huggingface": json.dumps({"info": {"features": features}})})])
 
 
 def test_fields_without_a_column_are_null_and_their_order_is_free(tmp_path, monkeypatch, spied):

@@ -62,7 +62,7 @@ def command(source, destination, order, *options):
 def run(*arguments):
     done = subprocess.run(command(*arguments), capture_output=True, text=True)
     if "libffkit_parquet.so is not here" in done.stderr:
-        pytest.skip("ffconvert was built without -DFFKIT_PARQUET=ON")
+        pytest.skip("ffconvert was built without Arrow (tools/setup --parquet)")
     assert done.returncode == 0, done.stderr
     return done.stderr
 

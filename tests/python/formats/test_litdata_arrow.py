@@ -85,7 +85,7 @@ def convert(src, dst, *options):
         return conversion.convert("litdata", src, dst, *options)
     except Refused as error:
         if "libffkit_parquet.so is not here" in str(error):
-            pytest.skip("ffconvert was built without -DFFKIT_PARQUET=ON")
+            pytest.skip("ffconvert was built without Arrow (tools/setup --parquet)")
         raise
 
 
@@ -254,15 +254,20 @@ def test_without_pyarrow_python_says_what_to_install(tmp_path):
     code = f"import sys; sys.modules['pyarrow'] = None; import ffkit; ffkit.convert.litdata({str(tmp_path / 'chunks')!r}, {str(tmp_path / 'data')!r}, progress=False)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode != 0
-    assert "chunk-0-0.bin: pyarrow, which reads Arrow tables, cannot be imported; install it: pip install pyarrow" in done.stderr
+    assert f"chunk-0-0.bin: pyarrow, which reads Arrow tables, cannot be imported by {sys.executable} (" in done.stderr
+    assert done.stderr.rstrip().endswith("install it there: pip install pyarrow")
 
 
-def test_without_the_module_the_program_says_what_to_build(tmp_path):
+@pytest.mark.parametrize("module, expected", [(None, "is not here"), (b"no library", "cannot be opened: ")])
+def test_without_the_module_the_program_says_what_to_build(tmp_path, module, expected):
     put(tmp_path / "chunks", ROWS, table_of(ROWS))
     alone = tmp_path / "bin" / "ffconvert"
     alone.parent.mkdir()
     os.link(os.environ["FFKIT_FFCONVERT"], alone) if os.stat(os.environ["FFKIT_FFCONVERT"]).st_dev == os.stat(tmp_path).st_dev else alone.write_bytes(pathlib.Path(os.environ["FFKIT_FFCONVERT"]).read_bytes())
     alone.chmod(0o755)
+    if module is not None:
+        alone.with_name("libffkit_parquet.so").write_bytes(module)
     done = subprocess.run([alone, "litdata", tmp_path / "chunks", tmp_path / "data"], capture_output=True, text=True)
     assert done.returncode == 1
-    assert "chunk-0-0.bin: Arrow tables are read by Arrow's library, and libffkit_parquet.so is not here; build it" in done.stderr
+    assert f"chunk-0-0.bin: Arrow tables are read by Arrow's library, and libffkit_parquet.so {expected}" in done.stderr
+    assert "; run 'tools/setup --no-torch --parquet' in ffkit's checkout" in done.stderr

@@ -83,7 +83,7 @@ def test_ssl_recipes(data, capsys):
     jitter = ffkit.Apply(0.8, ffkit.ColorJitter(strength, strength, strength, (-0.2, 0.2)))
     assert copies == 2 and replace(theirs, transform=replace(theirs.transform, scaled_decode=True)) == replace(ours, augment=(jitter, *ours.augment[1:]))
     moco = module.moco_v2()["views"][0]
-    assert moco.transform.scale == (0.2, 1.0) and moco.augment[2] == ffkit.Apply(0.5, ffkit.GaussianBlur((0.1, 2.0)))
+    assert moco.transform.scale == (0.2, 1.0) and moco.augment[2] == ffkit.Apply(0.5, ffkit.GaussianBlur(sigma=(0.1, 2.0)))
     dino = module.dino()
     assert [dino[name].augment[2].probability for name in ("global_1", "global_2")] == [1.0, 0.1] and dino["local"][0].augment[2].probability == 0.5
     assert dino["global_2"].augment[3] == ffkit.RandomSolarize(128, 0.2) and dino["local"][1] == 8
@@ -131,7 +131,7 @@ class Segmenter(torch.nn.Module):
 def test_segmentation(city):
     module = example("segmentation")
     num_ignored = 0
-    for batch in module.training_loader(city, 4, 40, ffkit.RandomCrop(40), normalize=False, num_threads=2):
+    for batch in module.training_loader(city, 4, 40, ffkit.RandomCrop(40, pad_if_needed=True, flip_probability=0.5), normalize=False, num_threads=2):
         red, mask = (255 * batch["image"][:, 0]).round().int(), batch["mask"].int()
         inside = mask != module.IGNORED
         assert torch.equal(red[inside], 10 * mask[inside]) and (red[~inside] == 0).all()  # aligned: crop, flip and padding

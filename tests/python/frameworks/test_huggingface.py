@@ -22,7 +22,7 @@ from pictures import data  # noqa: F401
 transformers.utils.logging.set_verbosity_error()
 transformers.utils.logging.disable_progress_bar()
 EXAMPLES = pathlib.Path(__file__).parents[3] / "examples" / "python"
-TRAIN, VAL = ffkit.ImageOptions(ffkit.RandomResizedCrop(24)), ffkit.ImageOptions(ffkit.Resize(24))
+TRAIN, VAL = ffkit.ImageOptions(ffkit.RandomResizedCrop(24, flip_probability=0.5)), ffkit.ImageOptions(ffkit.Resize((24, 24)))
 
 
 class Network(PreTrainedModel):

@@ -27,7 +27,7 @@ def dataset(data):
 
 
 def make_loader(dataset, **options):
-    return ffkit.Loader(dataset, 8, **({"image": ffkit.Resize(64), "layout": "nhwc", "num_threads": 1, "arrays": "numpy"} | options))
+    return ffkit.Loader(dataset, 8, **({"image": ffkit.Resize((64, 64)), "layout": "nhwc", "num_threads": 1, "arrays": "numpy"} | options))
 
 
 def test_trees(dataset):
@@ -144,7 +144,7 @@ def test_steps_that_run_behind_the_loop(dataset):
         return x.sum() + batch["image"].mean()
 
     def options(**more):
-        return make_loader(dataset, image=ffkit.Resize(96), **more)  # 880 kB a batch: no copy by itself
+        return make_loader(dataset, image=ffkit.Resize((96, 96)), **more)  # 880 kB a batch: no copy by itself
 
     slow(next(iter(options()))).block_until_ready()
     want = [float(slow(batch)) for batch in options(copy=True)]

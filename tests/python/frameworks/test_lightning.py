@@ -20,7 +20,7 @@ from pictures import data  # noqa: F401
 
 logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
 EXAMPLES = pathlib.Path(__file__).parents[3] / "examples" / "python"
-TRAIN, VAL = ffkit.RandomResizedCrop(24), ffkit.Resize(24)
+TRAIN, VAL = ffkit.RandomResizedCrop(24, flip_probability=0.5), ffkit.Resize((24, 24))
 QUIET = {"accelerator": "cpu", "logger": False, "enable_progress_bar": False, "enable_model_summary": False, "enable_checkpointing": False}
 
 

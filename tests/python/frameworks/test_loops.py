@@ -22,8 +22,8 @@ import networks
 import ranks
 from pictures import data  # noqa: F401
 
-TRAIN = ffkit.ImageOptions(ffkit.RandomResizedCrop(24))
-VAL = ffkit.ImageOptions(ffkit.Resize(24))
+TRAIN = ffkit.ImageOptions(ffkit.RandomResizedCrop(24, flip_probability=0.5))
+VAL = ffkit.ImageOptions(ffkit.Resize((24, 24)))
 
 
 def ours(data, split, batch_size=8, **options):
@@ -144,7 +144,7 @@ def stateful(request, data):
     def make():
         if request.param == "DataLoader":
             return ours(data, "train")
-        loader = ffkit.Loader(ffkit.Dataset(data, "train"), 8, image=ffkit.Resize(8), tail="exact", num_threads=1)
+        loader = ffkit.Loader(ffkit.Dataset(data, "train"), 8, image=ffkit.Resize((8, 8)), tail="exact", num_threads=1)
         return ffkit.torch.to_device(loader, "cpu") if request.param == "to_device" else loader
 
     return make
@@ -264,7 +264,7 @@ def test_set_epoch_of_a_loop_that_has_taken_nothing(stateful):
 
 @pytest.fixture
 def batch(data):
-    return next(iter(ffkit.Loader(ffkit.Dataset(data, "train"), 8, image=ffkit.Resize(24), num_threads=1)))
+    return next(iter(ffkit.Loader(ffkit.Dataset(data, "train"), 8, image=ffkit.Resize((24, 24)), num_threads=1)))
 
 
 def test_compile(batch):
@@ -317,7 +317,7 @@ def test_collate_and_scatter(batch, monkeypatch):
 
 def test_distributed_checkpoint(data, tmp_path):
     def make():
-        return ffkit.Loader(ffkit.Dataset(data, "train"), 8, image=ffkit.Resize(8), tail="exact", num_threads=1)
+        return ffkit.Loader(ffkit.Dataset(data, "train"), 8, image=ffkit.Resize((8, 8)), tail="exact", num_threads=1)
 
     loader = make()
     batches = iter(loader)

@@ -1,8 +1,11 @@
 """Parquet files as Hugging Face's datasets write and read them, beside what ffkit makes of them."""
 import io
 import os
+import pathlib
 import random
+import shutil
 import subprocess
+import sys
 
 import datasets
 import numpy
@@ -119,7 +122,16 @@ def test_the_program_reads_them_by_its_module(files, tmp_path, order):
     ffkit.convert.parquet(files, tmp_path / "set", order=order)
     done = subprocess.run([os.environ["FFKIT_FFCONVERT"], "parquet", files, tmp_path / "other", "--order", order], capture_output=True, text=True)
     if "libffkit_parquet.so is not here" in done.stderr:
-        pytest.skip("ffconvert was built without -DFFKIT_PARQUET=ON")
+        pytest.skip("ffconvert was built without Arrow (tools/setup --parquet)")
+    assert done.returncode == 0, done.stderr
+    for split in ("train", "val"):
+        assert ffkit.Dataset(tmp_path / "other", split=split).fingerprint == ffkit.Dataset(tmp_path / "set", split=split).fingerprint
+
+
+def test_the_program_of_the_package_reads_them_by_pyarrow(files, tmp_path):
+    ffkit.convert.parquet(files, tmp_path / "set")
+    script = shutil.copy(pathlib.Path(__file__).resolve().parents[3] / "python/scripts/program", tmp_path / "ffconvert")
+    done = subprocess.run([sys.executable, script, "parquet", files, tmp_path / "other"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     for split in ("train", "val"):
         assert ffkit.Dataset(tmp_path / "other", split=split).fingerprint == ffkit.Dataset(tmp_path / "set", split=split).fingerprint
@@ -326,6 +338,25 @@ def test_damaged_files_are_said(files, tmp_path):
             ffkit.convert.parquet(tmp_path / f"{name}.parquet", tmp_path / "set")
 
 
+@pytest.mark.parametrize("options", [{"compression": "NONE"}, {"data_page_version": "2.0", "use_dictionary": False}])
+def test_page_checksums_are_checked(tmp_path, options):
+    """Where a file has them: a changed byte of a value is no other value."""
+    table = pyarrow.table({"text": [f"text {i}" for i in range(100)], "number": list(range(100))})
+    file = tmp_path / "a.parquet"
+    pyarrow.parquet.write_table(table, file, write_page_checksum=True, **options)
+    ffkit.convert.parquet(file, tmp_path / "whole")
+    whole = bytearray(file.read_bytes())
+    for number in range(2):
+        column = pyarrow.parquet.ParquetFile(file).metadata.row_group(0).column(number)
+        first = column.dictionary_page_offset or column.data_page_offset
+        changed = whole.copy()
+        changed[first + column.total_compressed_size - 3] ^= 1
+        file.write_bytes(changed)
+        with pytest.raises(ffkit.Error, match="a.parquet.*CRC checksum"):
+            ffkit.convert.parquet(file, tmp_path / "set")
+        file.write_bytes(whole)
+
+
 def test_plain_columns(tmp_path):
     """Without Hugging Face's metadata: pictures by their bytes, texts behind dictionaries, times, and what is left out."""
     rows = pyarrow.table({
@@ -351,16 +382,6 @@ def test_plain_columns(tmp_path):
         assert bytes(record["fixed"]) == bytes([number] * 4)
         assert list(record["people/name"]) == [f"n{j}" for j in range(number % 3)]
         assert record["people/age"].tolist() == list(range(number % 3))
-
-
-def test_nulls_in_lists_are_bad_samples(tmp_path):
-    pyarrow.parquet.write_table(pyarrow.table({"x": [[1, 2], [3, None], None]}), tmp_path / "a.parquet")
-    with pytest.raises(ffkit.Error, match="a.parquet: 1: column 'x': a list has a null in it"):
-        ffkit.convert.parquet(tmp_path / "a.parquet", tmp_path / "set", order="source")
-    summary = ffkit.convert.parquet(tmp_path / "a.parquet", tmp_path / "set", order="source", on_error="skip")
-    assert summary.splits[0].num_skipped == 1
-    records = list(ffkit.Dataset(tmp_path / "set", split="train"))
-    assert records[0]["x"].tolist() == [1, 2] and records[1]["x"] is None
 
 
 def test_the_largest_sample_counts_lists(tmp_path):

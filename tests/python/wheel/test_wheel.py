@@ -21,7 +21,7 @@ import ffkit
 assert ffkit.__file__.startswith("/venv/"), ffkit.__file__
 ffkit.convert.demo("/tmp/demo", images=40, val_images=10, size=32, progress=False)
 ffkit.convert.transcode("/tmp/demo", "/tmp/dct", store="dct", progress=False)
-loader = ffkit.Loader(ffkit.Dataset("/tmp/dct", "train"), batch_size=8, image=ffkit.RandomResizedCrop(24))
+loader = ffkit.Loader(ffkit.Dataset("/tmp/dct", "train"), batch_size=8, image=ffkit.RandomResizedCrop(24, flip_probability=0.5))
 assert [batch["image"].shape for batch in loader] == [(8, 3, 24, 24)] * 5
 with ffkit.Writer("/tmp/mine", schema={"image": "image", "label": "i64"}) as writer:
     for i in range(5):

@@ -44,7 +44,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> ffkit.Dataset:
 
 
 def _fields(**options: Any) -> dict[str, Any]:
-    image = ffkit.ImageOptions(ffkit.RandomResizedCrop(SIZE, scaled_decode=False), dtype="u8")
+    image = ffkit.ImageOptions(ffkit.RandomResizedCrop(SIZE, scaled_decode=False, flip_probability=0.5), dtype="u8")
     return {"clip": ffkit.FramesField("frames", image=image, **options), "mask": ffkit.MaskField("masks"), "numbers": ffkit.FrameNumbersField()}
 
 
@@ -78,7 +78,7 @@ def test_all_frames_get_torchvisions_crop(data: ffkit.Dataset) -> None:
 
 def test_clips_are_the_same_for_any_number_of_threads_and_after_a_restore(data: ffkit.Dataset) -> None:
     fields = _fields(count=4, stride=2, if_short="loop")
-    fields["other"] = ffkit.FramesField("frames", 3, 0, if_short="repeat", image=ffkit.ImageOptions(ffkit.RandomResizedCrop(24), [ffkit.ColorJitter(0.4, 0.4, 0.4)]))
+    fields["other"] = ffkit.FramesField("frames", 3, 0, if_short="repeat", image=ffkit.ImageOptions(ffkit.RandomResizedCrop(24, flip_probability=0.5), [ffkit.ColorJitter(0.4, 0.4, 0.4)]))
     fields["mask"] = ffkit.MaskField("masks", view="clip")
     fields["numbers"] = ffkit.FrameNumbersField("other")
 

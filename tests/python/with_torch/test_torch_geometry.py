@@ -65,13 +65,13 @@ def test_rotations(data: ffkit.Dataset, angle: float, filter: str) -> None:
 
     # By 90 degrees, a mask with one odd side is asked for half pixels, and torchvision's f32
     # decides.
-    _check_all(data, [ffkit.RandomRotation((angle, angle), filter, FILL)], theirs, 0.04 if angle == 90 else 0.002)
+    _check_all(data, [ffkit.RandomRotation((angle, angle), filter, fill=FILL)], theirs, 0.04 if angle == 90 else 0.002)
 
 
 @pytest.mark.parametrize(("expand", "center"), [(True, None), (False, (10.5, 3.0)), (False, (-20.0, 70.0))])
 @pytest.mark.parametrize("angle", [30.0, -77.7, 90.0, 180.0, -270.0])
 def test_rotations_about_a_point_and_with_a_larger_canvas(data: ffkit.Dataset, angle: float, center: tuple[float, float] | None, expand: bool) -> None:
-    steps = [ffkit.RandomRotation((angle, angle), "bilinear", FILL, expand, center)]
+    steps = [ffkit.RandomRotation((angle, angle), "bilinear", expand, center, FILL)]
     batch = _batch(data, [*steps, ffkit.Resize(SIZE)])
     for i, sample in enumerate(samples()):
         options = {"expand": expand, "center": center and list(center)}
@@ -94,7 +94,7 @@ def test_affine_maps(data: ffkit.Dataset, angle: float, scale: float, shear: tup
     def theirs(one: object) -> object:
         return F.affine(one, angle, [0, 0], scale, list(shear), interpolation=mode, fill=_fills(one))
 
-    step = ffkit.RandomAffine((angle, angle), scale=(scale, scale), shear_x=(shear[0], shear[0]), shear_y=(shear[1], shear[1]), filter=filter, fill=FILL)
+    step = ffkit.RandomAffine((angle, angle), scale=(scale, scale), shear=(shear[0], shear[0], shear[1], shear[1]), interpolation=filter, fill=FILL)
     _check_all(data, [step], theirs, 0.002)
 
 
@@ -146,7 +146,7 @@ def test_flips_and_padding(data: ffkit.Dataset) -> None:
 
 
 def test_zooming_out(data: ffkit.Dataset) -> None:
-    batch = _batch(data, [ffkit.RandomZoomOut((1.2, 3.0), 1.0, FILL), ffkit.Resize(SIZE)])
+    batch = _batch(data, [ffkit.RandomZoomOut(FILL, (1.2, 3.0), 1.0), ffkit.Resize(SIZE)])
     for i, sample in enumerate(samples()):
         width, height = SIZES[i]
         matrix = batch.geometry()[i]
@@ -240,8 +240,8 @@ def _mask_in_centre(mask: tv_tensors.Mask) -> torch.Tensor:
 def test_several_steps_one_after_the_other(data: ffkit.Dataset) -> None:
     mode = F.InterpolationMode.BILINEAR
     steps = [
-        ffkit.Pad(5, FILL), ffkit.RandomRotation((25.0, 25.0), "bilinear", FILL), ffkit.CenterCrop(64), ffkit.RandomVerticalFlip(1.0),
-        ffkit.RandomAffine(0.0, shear_x=(12.0, 12.0), filter="bilinear", fill=FILL), ffkit.RandomHorizontalFlip(1.0),
+        ffkit.Pad(5, FILL), ffkit.RandomRotation((25.0, 25.0), "bilinear", fill=FILL), ffkit.CenterCrop(64), ffkit.RandomVerticalFlip(1.0),
+        ffkit.RandomAffine(0.0, shear=(12.0, 12.0), interpolation="bilinear", fill=FILL), ffkit.RandomHorizontalFlip(1.0),
     ]
 
     def theirs(one: object) -> object:
@@ -287,7 +287,7 @@ def test_masks_and_boxes_follow_augmentations_that_move_pixels(data: ffkit.Datas
 
 
 def test_a_compose_does_not_depend_on_threads_or_other_steps(data: ffkit.Dataset) -> None:
-    steps = [ffkit.RandomZoomOut(), ffkit.RandomIoUCrop(), ffkit.RandomRotation(20), ffkit.RandomResizedCrop(32), ffkit.RandomVerticalFlip(), ffkit.RandomPerspective()]
+    steps = [ffkit.RandomZoomOut(), ffkit.RandomIoUCrop(), ffkit.RandomRotation(20), ffkit.RandomResizedCrop(32, flip_probability=0.5), ffkit.RandomVerticalFlip(), ffkit.RandomPerspective()]
     views = {"a": ffkit.ImageOptions(ffkit.Compose(steps), augment=[ffkit.TrivialAugmentWide()])}
     fields = {"mask": ffkit.MaskField("mask"), "boxes": ffkit.BoxesField(), "labels": ffkit.BoxRowsField("labels")}
 
@@ -310,40 +310,40 @@ def test_what_cannot_be_is_refused(data: ffkit.Dataset) -> None:
     for steps, message in (
         ([], "number of steps of Compose is 0"),
         ([ffkit.RandomRotation(3)], "Compose makes pictures of different sizes"),
-        ([ffkit.Resize(32), ffkit.ScaleJitter()], "Compose makes pictures of different sizes"),
-        ([ffkit.Resize(32), ffkit.RandomRotation((10, 400))], "RandomRotation degrees is 10 to 400"),
-        ([ffkit.Resize(32), ffkit.RandomRotation(10, expand=True)], "Compose makes pictures of different sizes"),
-        ([ffkit.RandomRotation(10, expand=True, center=(3, 4)), ffkit.Resize(32)], "RandomRotation has a center, but with expand"),
-        ([ffkit.RandomAffine(10, center=(3, 1e9)), ffkit.Resize(32)], "RandomAffine center is 1e\\+09; expected -32768 to 32768"),
-        ([ffkit.Resize(32), ffkit.RandomAffine(shear_x=90)], "RandomAffine shear_x"),
-        ([ffkit.RandomShortestSize(()), ffkit.Resize(32)], "RandomShortestSize has no sizes"),
-        ([ffkit.Resize(8000), ffkit.Pad(200)], "Compose size is 8400"),
+        ([ffkit.Resize((32, 32)), ffkit.ScaleJitter()], "Compose makes pictures of different sizes"),
+        ([ffkit.Resize((32, 32)), ffkit.RandomRotation((10, 400))], "RandomRotation degrees is 10 to 400"),
+        ([ffkit.Resize((32, 32)), ffkit.RandomRotation(10, expand=True)], "Compose makes pictures of different sizes"),
+        ([ffkit.RandomRotation(10, expand=True, center=(3, 4)), ffkit.Resize((32, 32))], "RandomRotation has a center, but with expand"),
+        ([ffkit.RandomAffine(10, center=(3, 1e9)), ffkit.Resize((32, 32))], "RandomAffine center is 1e\\+09; expected -32768 to 32768"),
+        ([ffkit.Resize((32, 32)), ffkit.RandomAffine(shear=90)], "RandomAffine shear_x"),
+        ([ffkit.RandomShortestSize(()), ffkit.Resize((32, 32))], "RandomShortestSize has no sizes"),
+        ([ffkit.Resize((8000, 8000)), ffkit.Pad(200)], "Compose size is 8400"),
     ):
         with pytest.raises(ValueError, match=message):
             _batch(data, steps)
     for steps, message in (
         ([ffkit.ScalePad()], "is no step of a Compose"),
-        ([ffkit.RandomRotation(filter="lanczos"), ffkit.Resize(3)], "filter"),
+        ([ffkit.RandomRotation(interpolation="lanczos"), ffkit.Resize((3, 3))], "filter"),
     ):
         with pytest.raises((TypeError, ValueError), match=message):
             _batch(data, steps)
     with pytest.raises(TypeError, match="put it into a Compose"):
         ffkit.Loader(data, 2, image=ffkit.RandomRotation())
     with pytest.raises(ValueError, match="has a RandomIoUCrop, which needs boxes"):
-        _batch(data, [ffkit.RandomIoUCrop(), ffkit.Resize(32)], {})
+        _batch(data, [ffkit.RandomIoUCrop(), ffkit.Resize((32, 32))], {})
 
 
 def test_two_random_pictures_of_one_field_are_refused(data: ffkit.Dataset) -> None:
-    turned = ffkit.Compose([ffkit.RandomRotation(), ffkit.Resize(32)])
+    turned = ffkit.Compose([ffkit.RandomRotation(), ffkit.Resize((32, 32))])
     with pytest.raises(ValueError, match="would show the same crop"):
         ffkit.Loader(data, 2, image=turned, fields={"again": ffkit.ImageField("image", ffkit.ImageOptions(turned))})
-    with ffkit.Loader(data, 2, image=ffkit.Compose([ffkit.Pad(3), ffkit.Resize(32)]), fields={"again": ffkit.ImageField("image", ffkit.ImageOptions(turned))}) as loader:
+    with ffkit.Loader(data, 2, image=ffkit.Compose([ffkit.Pad(3), ffkit.Resize((32, 32))]), fields={"again": ffkit.ImageField("image", ffkit.ImageOptions(turned))}) as loader:
         assert next(iter(loader))["again"].shape == (2, 3, 32, 32)
 
 
 def test_a_further_picture_goes_where_its_view_goes(data: ffkit.Dataset) -> None:
     """The record's picture as a further picture is the view's, also where boxes decide, or an augmentation moves pixels."""
-    steps = [ffkit.RandomIoUCrop(), ffkit.RandomAffine(20, (0.1, 0.1), (0.8, 1.2), 10, filter="bilinear"), ffkit.RandomResizedCrop(40, scaled_decode=False)]
+    steps = [ffkit.RandomIoUCrop(), ffkit.RandomAffine(20, (0.1, 0.1), (0.8, 1.2), 10, "bilinear"), ffkit.RandomResizedCrop(40, scaled_decode=False, flip_probability=0.5)]
     fields = {"again": ffkit.PictureField("image", dtype="u8"), "boxes": ffkit.BoxesField()}
     for augment in ([], [ffkit.TrivialAugmentWide()]):
         seen = 0
@@ -360,20 +360,20 @@ def test_transforms_of_v2_become_a_compose() -> None:
     end = [v2.PILToTensor()]
     for theirs, ours in (
         ([v2.ScaleJitter((512, 640)), v2.RandomCrop((512, 640), pad_if_needed=True, fill=(1, 2, 3)), v2.RandomHorizontalFlip(0.3)],
-         ffkit.Compose([ffkit.ScaleJitter((512, 640), (0.1, 2.0)), ffkit.RandomCrop((512, 640), 0, (1, 2, 3), 0.0), ffkit.RandomHorizontalFlip(0.3)])),
+         ffkit.Compose([ffkit.ScaleJitter((512, 640), (0.1, 2.0)), ffkit.RandomCrop((512, 640), 0, True, (1, 2, 3)), ffkit.RandomHorizontalFlip(0.3)])),
         ([v2.RandomZoomOut(fill=(9, 8, 7)), v2.RandomIoUCrop(), v2.Resize((300, 300))],
-         ffkit.Compose([ffkit.RandomZoomOut(fill=(9, 8, 7)), ffkit.RandomIoUCrop(), ffkit.Resize(300)])),
+         ffkit.Compose([ffkit.RandomZoomOut(fill=(9, 8, 7)), ffkit.RandomIoUCrop(), ffkit.Resize((300, 300))])),
         ([v2.RandomRotation(10, expand=True), v2.RandomAffine(5, center=(3, 4)), v2.Resize((8, 8))],
-         ffkit.Compose([ffkit.RandomRotation((-10.0, 10.0), expand=True), ffkit.RandomAffine((-5.0, 5.0), shear_x=(0.0, 0.0), center=(3.0, 4.0)), ffkit.Resize(8)])),
+         ffkit.Compose([ffkit.RandomRotation((-10.0, 10.0), expand=True), ffkit.RandomAffine((-5.0, 5.0), shear=(0.0, 0.0), center=(3.0, 4.0)), ffkit.Resize((8, 8))])),
         ([v2.RandomRotation(10, interpolation=F.InterpolationMode.BILINEAR), v2.RandomAffine((5, 20), (0.1, 0.2), (0.8, 1.5), (1, 2, 3, 4)), v2.RandomResizedCrop(64)],
-         ffkit.Compose([ffkit.RandomRotation((-10.0, 10.0), "bilinear"), ffkit.RandomAffine((5.0, 20.0), (0.1, 0.2), (0.8, 1.5), (1.0, 2.0), (3.0, 4.0)),
+         ffkit.Compose([ffkit.RandomRotation((-10.0, 10.0), "bilinear"), ffkit.RandomAffine((5.0, 20.0), (0.1, 0.2), (0.8, 1.5), (1.0, 2.0, 3.0, 4.0)),
                         ffkit.RandomResizedCrop(64, flip_probability=0.0, scaled_decode=False)])),
         ([v2.Resize(256), v2.RandomCrop(224), v2.RandomVerticalFlip(0.2), v2.RandomPerspective(0.3, 0.4)],
          ffkit.Compose([ffkit.ResizeShortSide(256), ffkit.RandomCrop(224, flip_probability=0.0), ffkit.RandomVerticalFlip(0.2), ffkit.RandomPerspective(0.3, 0.4)])),
         ([v2.RandomShortestSize([480, 512], 800), v2.Pad((1, 2)), v2.CenterCrop(100)],
          ffkit.Compose([ffkit.RandomShortestSize((480, 512), 800), ffkit.Pad((1, 2, 1, 2)), ffkit.CenterCrop(100)])),
         ([v2.Resize(256), v2.CenterCrop(224)], ffkit.ResizeCenterCrop(256, 224)),
-        ([v2.RandomCrop(32, 4), v2.RandomHorizontalFlip()], ffkit.RandomCrop(32, 4)),
+        ([v2.RandomCrop(32, 4), v2.RandomHorizontalFlip()], ffkit.RandomCrop(32, 4, flip_probability=0.5)),
     ):  # fmt: skip
         assert ffkit.torch.image_options(v2.Compose(theirs + end)).transform == ours
     policy = v2.AutoAugment(v2.AutoAugmentPolicy.CIFAR10, fill=5)

@@ -100,7 +100,7 @@ def test_masks_follow_crops_as_torchvisions(coco: tuple[ffkit.Dataset, list[list
 
 def test_masks_of_dropped_boxes_are_dropped(coco: tuple[ffkit.Dataset, list[list[np.ndarray]]]) -> None:
     data, masks = coco
-    crop = ffkit.RandomResizedCrop(40, scale=(0.1, 0.4))
+    crop = ffkit.RandomResizedCrop(40, scale=(0.1, 0.4), flip_probability=0.5)
     every = next(iter(_loader(data, crop)))
     some = next(iter(_loader(data, crop, min_size=12)))
     dropped = 0
@@ -121,7 +121,7 @@ def test_masks_of_dropped_boxes_are_dropped(coco: tuple[ffkit.Dataset, list[list
 
 def test_each_copy_has_its_masks(coco: tuple[ffkit.Dataset, list[list[np.ndarray]]]) -> None:
     data, masks = coco
-    views = {"v": (ffkit.RandomResizedCrop((40, 50), scale=(0.1, 0.6), scaled_decode=False), 3)}
+    views = {"v": (ffkit.RandomResizedCrop((40, 50), scale=(0.1, 0.6), scaled_decode=False, flip_probability=0.5), 3)}
     ragged, padded = (next(iter(_loader(data, None, views=views, padded=padded))) for padded in (False, True))
     offsets = ragged.row_offsets("masks")
     assert offsets.shape == (13,) and (offsets == padded.row_offsets("masks")).all() and padded["masks"].shape == (4, 3, 8, 40, 50)
@@ -173,7 +173,7 @@ def test_masks_are_cut_with_padded_pictures(coco: tuple[ffkit.Dataset, list[list
 
 
 def test_masks_are_the_same_for_any_number_of_threads_and_after_a_restore(coco: tuple[ffkit.Dataset, list[list[np.ndarray]]]) -> None:
-    steps = ffkit.Compose([ffkit.RandomRotation(20), ffkit.RandomResizedCrop(48)])
+    steps = ffkit.Compose([ffkit.RandomRotation(20), ffkit.RandomResizedCrop(48, flip_probability=0.5)])
 
     def epoch(threads: int, copies: int, restored: bool = False) -> list[np.ndarray]:
         def make() -> ffkit.Loader:
@@ -206,6 +206,6 @@ def test_bad_masks_are_bad_samples(tmp_path: pathlib.Path) -> None:
         with ffkit.Writer(folder, schema={"image": "image", "boxes": "tensor[f32]", "masks": "list[tensor[u32]]"}) as writer:
             writer.write({"image": np.zeros((10, 10, 3), np.uint8), "boxes": np.array([[1, 1, 5, 5]] * 2, np.float32), "masks": masks})
         with pytest.raises(ffkit.CorruptError, match=message):
-            next(iter(_loader(ffkit.Dataset(folder, "train"), ffkit.Resize(10), batch_size=1)))
+            next(iter(_loader(ffkit.Dataset(folder, "train"), ffkit.Resize((10, 10)), batch_size=1)))
     with pytest.raises(ffkit.InvalidArgumentError, match="field 'image' is an image; expected a list of tensors of u32"):
-        ffkit.Loader(ffkit.Dataset(folder, "train"), 1, image=ffkit.Resize(10), label_field=None, fields={"boxes": ffkit.BoxesField(), "masks": ffkit.InstanceMasksField("image")})
+        ffkit.Loader(ffkit.Dataset(folder, "train"), 1, image=ffkit.Resize((10, 10)), label_field=None, fields={"boxes": ffkit.BoxesField(), "masks": ffkit.InstanceMasksField("image")})

@@ -148,7 +148,7 @@ def test_to_device_takes_a_data_loader(ds):
 
 
 def test_on_the_cpu_no_batch_is_held_for_nothing(ds):
-    loader = ffkit.Loader(ds, 8, image=ffkit.Resize(80), held_batches=1, num_threads=1)
+    loader = ffkit.Loader(ds, 8, image=ffkit.Resize((80, 80)), held_batches=1, num_threads=1)
     held = 0
     for batch in ffkit.torch.to_device(loader, "cpu"):
         held = max(held, loader._loader.num_held())
@@ -207,7 +207,7 @@ def test_ranks_of_torch_distributed(ds, monkeypatch):
 
 
 def test_a_batch_is_a_tree_of_torch(ds):
-    batch = next(iter(ffkit.Loader(ds, 8, image=ffkit.Resize(16))))
+    batch = next(iter(ffkit.Loader(ds, 8, image=ffkit.Resize((16, 16)))))
     doubled = _pytree.tree_map(lambda array: 2 * array, batch)
     assert type(doubled) is ffkit.Batch and torch.equal(doubled["label"], 2 * batch["label"]) and not hasattr(doubled, "epoch")
     leaves, tree = _pytree.tree_flatten(batch)

@@ -7,21 +7,9 @@ import torch
 
 import conftest
 import ffkit
+from pages import blocks
 
 PAGES = pathlib.Path(__file__).parents[3] / "docs"
-
-
-def blocks(page):
-    """(line, code) of each block that is not marked as not run."""
-    lines = (PAGES / f"{page}.md").read_text().split("\n")
-    begin = None
-    for i, line in enumerate(lines):
-        if line == "```python":
-            begin = i + 1
-        elif line == "```" and begin is not None:
-            if not lines[begin - 2].startswith("<!-- not run: "):
-                yield begin, "\n".join(lines[begin:i])
-            begin = None
 
 
 @pytest.fixture
@@ -46,6 +34,8 @@ class Run:
         torch.set_num_threads(1)
         found = list(blocks(page))
         assert found, f"docs/{page}.md has no block in Python that runs"
+        if page.startswith("coming-from-"):
+            found.insert(0, next(blocks("coming-from")))  # their blocks begin with its first one
         for line, code in found:
             # Few pictures make small batches. Others than the data set's folders stay as they are.
             code = re.sub(r"(?<=\)), 256,", ", 8,", re.sub(r"(?<![\w.$])/(fast|data|tmp)/", f"{fast}/", code))
@@ -58,29 +48,41 @@ class Run:
 
 
 def test_coming_from(fast):
-    whole = Run("coming-from", fast)
-    # ImageFolder's loop has two epochs of 60, and the one below it a third; the others drop the
-    # last four pictures of each.
-    assert whole.num_seen == 3 * 60 + 6 * 2 * 56
-    # Validation has each picture once.
-    assert whole.names["right"] == 21
-    again = Run("coming-from", fast)
-    # Each goes on where its last state was taken: behind the first step of the last epoch, or, of
+    # ImageFolder's loop has two epochs of 60; the others drop the last four pictures of each. Each
+    # goes on where its last state was taken: behind the first step of the last epoch, or, of
     # MosaicML's and DALI's, behind the last one.
-    assert again.num_seen == (60 - 8) + 60 + 4 * (56 - 8)
+    for page, num_first, num_again in (
+        ("coming-from", 2 * 60 + 2 * 56, (60 - 8) + (56 - 8)),
+        ("coming-from-shards", 2 * 2 * 56, 56 - 8),
+        ("coming-from-pipelines", 3 * 2 * 56, 2 * (56 - 8)),
+    ):
+        whole = Run(page, fast)
+        assert whole.num_seen == num_first
+        # Validation has each picture once.
+        assert whole.names["right"] == 21
+        assert Run(page, fast).num_seen == num_again
 
 
-@pytest.mark.parametrize("page", ["install", "slow", "troubleshooting"])
+@pytest.mark.parametrize("page", ["install", "slow", "faq", "keeping", "nuscenes"])
 def test_page(page, fast, capsys):
+    if page == "nuscenes":
+        conftest.convert("demo", fast / "nuscenes", "--kind", "nuscenes", "--scenes", 1, "--val-scenes", 1, "--frames", 4, "--quiet")
     run = Run(page, fast)
-    if page == "troubleshooting":
+    if page == "faq":
         assert len(run.names["both"]) == 8 + 8 + 8  # Monday's has Tuesday's
         assert set(ffkit.Dataset(fast / "two-classes", "train").column("label")) == {0, 1}
+    elif page == "keeping":
+        assert ffkit.Dataset(fast / "imagenet-2", "train").column("label")[0] == 1
+        assert len(run.names["free"]) == 1
+    elif page == "nuscenes":
+        batch = run.names["batch"]
+        assert batch["images"].shape[:3] == (4, 6, 3) and batch["boxes"].shape[1] == 9
     else:
         assert "-bound: " in capsys.readouterr().out
 
 
 def test_blocks_that_do_not_run_say_why():
     """Only the other projects' own loaders."""
-    marked = re.findall(r"<!-- not run: (.+) -->\n```python", (PAGES / "coming-from.md").read_text())
+    pages = "".join(path.read_text() for path in sorted(PAGES.glob("coming-from*.md")))
+    marked = re.findall(r"<!-- not run: (.+) -->\n```python", pages)
     assert len(marked) == 7 and all("own loader" in reason for reason in marked)

@@ -80,7 +80,7 @@ def host(monkeypatch):
 
 
 def make(ds, **options):
-    return ffkit.Loader(ds, **{"batch_size": 2, "image": ffkit.RandomResizedCrop(80), "num_threads": 2, "tail": "exact"} | options)
+    return ffkit.Loader(ds, **{"batch_size": 2, "image": ffkit.RandomResizedCrop(80, flip_probability=0.5), "num_threads": 2, "tail": "exact"} | options)
 
 
 def test_a_batch_lives_until_it_is_copied(ds, host):
@@ -222,7 +222,7 @@ def test_to_device_on_a_device_that_is_behind(ds, host, monkeypatch):
     for batch in moved:
         break
     assert batch.epoch == 1 and batch.step == 0
-    pairs = ffkit.torch.to_device(ffkit.torch.DataLoader(ds, 2, transform=ffkit.ImageOptions(ffkit.Resize(80)), num_workers=1), "cuda")
+    pairs = ffkit.torch.to_device(ffkit.torch.DataLoader(ds, 2, transform=ffkit.ImageOptions(ffkit.Resize((80, 80))), num_workers=1), "cuda")
     assert [len(images) for images, labels in pairs] == [2] * 30
 
 

@@ -30,7 +30,7 @@ def test_signatures_are_those_of_the_tables(name):
     options = {option["name"]: option for option in table["options"]}
     static = static_parameters(function)
     assert ("src" in static) == table["path"] or name in ("merge", "append")
-    assert set(static) - {"src", "dst", "sources", "dry_run", "progress", "on_note"} == set(options)
+    assert set(static) - {"src", "dst", "sources", "dry_run", "progress", "on_note", "storage_options", "source_storage_options"} == set(options)
     shown = inspect.signature(function).parameters
     text = inspect.getdoc(function)
     for option, facts in options.items():

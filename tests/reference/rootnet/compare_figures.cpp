@@ -9,7 +9,7 @@
 
 #include <ffkit/image/affine_crop.h>
 #include <ffkit/image/image_codec.h>
-#include <ffkit/pose/root_metrics.h>
+#include <ffkit/pose/root_truth.h>
 
 #include "compare.h"
 #include "tasks/rootnet/data/person_crop.h"

@@ -75,6 +75,11 @@ class FaultServer {
       pollfd stop{stop_, POLLIN, 0};
       ::poll(&stop, 1, static_cast<int>(std::ceil(seconds * 1000)));
     }
+    // Until `is_true`, or until the test ends.
+    void wait_until(const std::function<bool()>& is_true) {
+      pollfd stop{stop_, POLLIN, 0};
+      while (!is_true() && ::poll(&stop, 1, 1) == 0) continue;
+    }
     // Until the test ends or the client has closed the connection.
     void hang() {
       wait_for(POLLRDHUP, -1);

@@ -13,6 +13,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstddef>
+#include <cstdint>
 #include <ctime>
 
 struct io_uring;
@@ -48,6 +49,9 @@ extern const SystemCalls<Real> real_calls;
 using Calls = SystemCalls<Replaceable>;
 // What is called: the real ones, or those of a FaultInjection, unless a test replaces them.
 extern Calls calls;
+
+// std::chrono::steady_clock is so much further than it was: a test lets time pass without waiting.
+extern std::atomic<int64_t> passed_ns;
 
 template <auto Call>
 class Replaced {

@@ -1,5 +1,6 @@
 #include "message_record.h"
 
+#include <regex.h>
 #include <unistd.h>
 
 #include <cctype>
@@ -7,7 +8,6 @@
 #include <filesystem>
 #include <fstream>
 #include <mutex>
-#include <regex>
 #include <set>
 #include <string>
 #include <system_error>
@@ -35,37 +35,51 @@ void replace_path(std::string& text, const std::string& path, const std::string&
   }
 }
 
-// What differs from one run to the next, and what stands for it in the record.
+// What differs from one run to the next, as a POSIX expression (<regex> takes seconds to compile),
+// and what stands for it in the record; $1 is the group.
+constexpr std::pair<const char*, const char*> kChanging[] = {
+    // Folders of tests, /tmp/ffkit-test-a1B2c3, and of the demo; files in memory.
+    {"/[^ ':,;]*/ffkit-test-[A-Za-z0-9]{6}", "TMP"},
+    {"ffkit-demo-[A-Za-z0-9]{6}", "ffkit-demo-XXXXXX"},
+    {"/proc/self/fd/[0-9]+", "/proc/self/fd/FD"},
+    {"tfevents\\.[0-9]+\\.[^ ]+\\.[0-9]+\\.0", "tfevents.TIME.HOST.PID.0"},
+    {"0x[0-9a-f]{9,}", "0xADDRESS"},
+    // How much is read at once depends on the file system.
+    {"reading [0-9]+ bytes", "reading SOME bytes"},
+    // How far a conversion came when it was stopped depends on the threads.
+    {"[0-9]+ of ([0-9]+) shards are finished", "SOME of $1 shards are finished"},
+    // Models that some suites of the trainer add to its own.
+    {", test_resnet, test_resnet_deeper", ""},
+    // How Gloo, its store and the resolver say that nobody is there.
+    {": [^:;]*\\[127\\.0\\.0\\.1\\][^;]*;", ": GLOO'S WORDS;"},
+    {"after [0-9]+ms", "after SOME ms"},
+    // Servers of tests.
+    {"\\(127\\.0\\.0\\.1:[0-9]+\\)", "(127.0.0.1:PORT)"},
+    {"\\((Name or service not known|Temporary failure in name resolution)\\)",
+     "(THE RESOLVER'S WORDS)"},
+};
+
 std::string without_what_changes(std::string text) {
-  static const std::vector<std::pair<std::regex, const char*>> kChanging = [] {
-    std::vector<std::pair<std::regex, const char*>> made;
-    for (const auto& [pattern, stand_in] : std::vector<std::pair<const char*, const char*>>{
-             // Folders of tests, /tmp/ffkit-test-a1B2c3, and of the demo; files in memory.
-             {"/[^ ':,;]*/ffkit-test-[A-Za-z0-9]{6}", "TMP"},
-             {"ffkit-demo-[A-Za-z0-9]{6}", "ffkit-demo-XXXXXX"},
-             {"/proc/self/fd/[0-9]+", "/proc/self/fd/FD"},
-             {"tfevents\\.[0-9]+\\.[^ ]+\\.[0-9]+\\.0", "tfevents.TIME.HOST.PID.0"},
-             {"0x[0-9a-f]{9,}", "0xADDRESS"},
-             // How much is read at once depends on the file system.
-             {"reading [0-9]+ bytes", "reading SOME bytes"},
-             // How far a conversion came when it was stopped depends on the threads.
-             {"[0-9]+ of ([0-9]+) shards are finished", "SOME of $1 shards are finished"},
-             // Models that some suites of the trainer add to its own.
-             {", test_resnet, test_resnet_deeper", ""},
-             // How Gloo, its store and the resolver say that nobody is there.
-             {": [^:;]*\\[127\\.0\\.0\\.1\\][^;]*;", ": GLOO'S WORDS;"},
-             {"after [0-9]+ms", "after SOME ms"},
-             // Servers of tests.
-             {"\\(127\\.0\\.0\\.1:[0-9]+\\)", "(127.0.0.1:PORT)"},
-             {"\\((Name or service not known|Temporary failure in name resolution)\\)",
-              "(THE RESOLVER'S WORDS)"},
-         }) {
-      made.emplace_back(std::regex(pattern), stand_in);
+  // Never destroyed: what regcomp() allocated lasts as long as the process and stays reachable.
+  static const auto& patterns = *[] {
+    auto* compiled = new std::vector<regex_t>(std::size(kChanging));
+    for (size_t i = 0; i < compiled->size(); ++i) {
+      if (::regcomp(&(*compiled)[i], kChanging[i].first, REG_EXTENDED) != 0) std::abort();
     }
-    return made;
+    return compiled;
   }();
-  for (const auto& [pattern, stand_in] : kChanging) {
-    text = std::regex_replace(text, pattern, stand_in);
+  for (size_t i = 0; i < patterns.size(); ++i) {
+    regmatch_t found[2];
+    for (size_t from = 0; ::regexec(&patterns[i], &text[from], 2, found, 0) == 0;) {
+      const auto part = [&](const regmatch_t& m) {
+        return m.rm_so < 0 ? "" : text.substr(from + m.rm_so, m.rm_eo - m.rm_so);
+      };
+      std::string stand_in = kChanging[i].second;
+      replace_all(stand_in, "$1", part(found[1]));
+      from += found[0].rm_so;
+      text.replace(from, found[0].rm_eo - found[0].rm_so, stand_in);
+      from += stand_in.size();
+    }
   }
   return text;
 }

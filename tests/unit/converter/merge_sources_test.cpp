@@ -2,6 +2,8 @@
 // samples.
 #include <sys/file.h>
 
+#include <ffkit/converter/remove.h>
+#include <ffkit/format/content_sum.h>
 #include <ffkit/sources/transcode.h>
 
 #include "converter_prelude.h"
@@ -11,7 +13,7 @@ namespace {
 
 // A split "train" of which `bad` samples are named in the report.
 void make_set(const fs::path& folder, int64_t num_samples, const std::vector<int64_t>& bad = {}) {
-  convert(FakeSource(num_samples, bad), folder,
+  convert(FakeSource(num_samples, bad, /*salt=*/num_samples), folder,
           {.num_threads = 1, .order = RecordOrder::source, .on_error = OnError::skip});
 }
 
@@ -97,22 +99,73 @@ TEST_F(MergeSourcesTest, AreNotTakenTwiceInWhateverWayTheyAreStored) {
   convert(*source({}), dir_ / "plain", {});
   convert(*source({}), dir_ / "seed", {.seed = 5});
   convert(*source({.store = StoreAs::dct}), dir_ / "dct", {});
+  convert(*source({}), dir_ / "packed", {.zstd_level = 3, .zstd_dictionary_bytes = 1024});
   convert(*source({.max_resolution = 40}), dir_ / "small", {});
   convert(*open_transcoded(open_splits(dir_ / "plain"), {}), dir_ / "transcoded",
           {.order = RecordOrder::source});
-  fs::remove(dir_ / "src/train/cat/2.jpg");
-  convert(*source({}), dir_ / "fewer", {});
-  for (const char* copy : {"seed", "dct", "small", "transcoded"}) {
+  for (const char* copy : {"seed", "dct", "packed", "small", "transcoded"}) {
     EXPECT_ERROR(merge_datasets(dir_ / "out", {dir_ / "plain", dir_ / copy}, {}), invalid_argument);
     EXPECT_ERROR(append_datasets(dir_ / copy, {dir_ / "plain"}, {}), invalid_argument);
   }
-  // Not forgotten by what was joined.
-  merge_datasets(dir_ / "joined", {dir_ / "fewer", dir_ / "dct"}, {});
-  EXPECT_ERROR(append_datasets(dir_ / "joined", {dir_ / "small"}, {}), invalid_argument);
-  EXPECT_ERROR(append_datasets(dir_ / "small", {dir_ / "joined"}, {}), invalid_argument);
-  append_datasets(dir_ / "seed", {dir_ / "fewer"}, {});
-  EXPECT_ERROR(append_datasets(dir_ / "seed", {dir_ / "joined"}, {}), invalid_argument);
-  EXPECT_EQ(num_records(dir_ / "seed"), 5);
+  EXPECT_ERROR(append_datasets(dir_ / "small", {dir_ / "dct"}, {}), invalid_argument);
+  // Of the resized ones, the shards keep the sums, also through copies.
+  convert(*open_transcoded(open_splits(dir_ / "small"), {.store = StoreAs::dct}),
+          dir_ / "small-dct", {.order = RecordOrder::source});
+  EXPECT_ERROR(append_datasets(dir_ / "small-dct", {dir_ / "seed"}, {}), invalid_argument);
+  EXPECT_EQ(num_records(dir_ / "small-dct"), 3);
+}
+
+// Only what is changed is kept: the shards of others are what they were.
+TEST_F(MergeSourcesTest, KeepSumsOfChangedPicturesAlone) {
+  testing::write_file(dir_ / "src/train/cat/0.jpg", testing::jpeg_picture(0, 64));
+  const auto convert_to = [&](const char* name, const ImageStorage& images) {
+    convert(*open_image_folder(dir_ / "src", {.images = images}), dir_ / name, {});
+    return kept_contents(ShardReader(dir_ / name / "train/shard-00000.ffr"));
+  };
+  EXPECT_THAT(convert_to("plain", {}), ::testing::IsEmpty());
+  EXPECT_THAT(convert_to("large", {.max_resolution = 64}), ::testing::IsEmpty());
+  const std::vector<ContentSum> dct = convert_to("dct", {.store = StoreAs::dct});
+  ASSERT_EQ(dct.size(), 1U);
+  EXPECT_EQ(dct[0].num_bytes, fs::file_size(dir_ / "src/train/cat/0.jpg"));
+  EXPECT_EQ(convert_to("small", {.max_resolution = 40}), dct);
+  EXPECT_EQ(convert_to("raw", {.store = StoreAs::raw}), dct);
+  convert(*open_transcoded(open_splits(dir_ / "dct"), {.store = StoreAs::jpeg}), dir_ / "back",
+          {.order = RecordOrder::source});
+  EXPECT_THAT(kept_contents(ShardReader(dir_ / "back/train/shard-00000.ffr")),
+              ::testing::IsEmpty());
+}
+
+// Names, sizes and classes do not tell what a picture is: its bytes do.
+TEST_F(MergeSourcesTest, AreToldByTheBytesOfTheirFiles) {
+  const std::string picture = testing::jpeg_picture(1, 64);
+  std::string other = picture;
+  other[picture.size() - 3] ^= 1;  // of the scan
+  testing::write_file(dir_ / "one/train/cat/0.jpg", picture);
+  testing::write_file(dir_ / "two/train/cat/0.jpg", other);
+  testing::write_file(dir_ / "grown/train/cat/new.jpg", testing::jpeg_picture(2, 64));
+  testing::write_file(dir_ / "grown/train/cat/copy.jpg", picture);
+  for (const char* name : {"one", "two", "grown"}) {
+    convert(*open_image_folder(dir_ / name), dir_ / "sets" / name, {});
+  }
+  const fs::path sets = dir_ / "sets";
+  EXPECT_EQ(merge_datasets(sets / "both", {sets / "one", sets / "two"}, {}).num_records(), 2);
+  try {
+    append_datasets(sets / "one", {sets / "grown"}, {.duplicate_ids = dir_ / "ids"});
+    FAIL() << "was not refused";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("1 of its 2 records"));
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("'cat/copy.jpg', which is 'cat/0.jpg' there"));
+  }
+  EXPECT_EQ(testing::read_file(dir_ / "ids"), "cat/copy.jpg\n");
+  // Both ways round.
+  append_datasets(sets / "two", {sets / "grown"}, {});
+  EXPECT_EQ(num_records(sets / "two"), 3);
+  remove_records(sets / "grown", {.ids_file = dir_ / "ids"});
+  append_datasets(sets / "one", {sets / "grown"}, {});
+  EXPECT_EQ(num_records(sets / "one"), 2);
+  append_datasets(sets / "one", {sets / "two"}, {.duplicates = Duplicates::keep});
+  EXPECT_EQ(num_records(sets / "one"), 5);
 }
 
 TEST_F(MergeSourcesTest, BringTheirLinesOfTheReport) {

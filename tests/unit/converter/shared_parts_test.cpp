@@ -4,7 +4,7 @@
 #include "base/file/file_lock.h"
 #include "converter/output/store_claim.h"
 #include "converter_prelude.h"
-#include "plan/part_range.h"
+#include "plan/plan_fingerprint.h"
 
 namespace ffkit {
 namespace {

@@ -204,6 +204,7 @@ TEST_F(StoreDestinationTest, WatchesTheClaimOfAnotherMachine) {
     EXPECT_THAT(notes[0], HasSubstr("watching for 0.4 s whether it still does"));
   }
   put("set/.ffkit-in-use-1", claim_of(far, "a"));
+  StoreClaim::pace().patience = std::chrono::minutes(5);  // ends with the first beat
   std::atomic<bool> is_done{false};
   std::thread beat([&] {
     for (int i = 0; !is_done; ++i) {

@@ -76,7 +76,7 @@ TEST(Dataset, MissingThingsAreNamed) {
   const TempDir dir;
   EXPECT_ERROR(Dataset::open(dir / "none", "train"), not_found, .subject = dataset);
   EXPECT_ERROR(Dataset::open("s3:/bucket/set", "train"), invalid_argument);
-  EXPECT_ERROR(Dataset::open("az://container/set", "train"), unsupported);
+  EXPECT_ERROR(Dataset::open("wasb://container/set", "train"), unsupported);
   EXPECT_ERROR(Dataset::open(dir.path(), "train"), not_found, .subject = dataset);
   write_split(dir.path(), "val", 3);
   write_split(dir.path(), "test", 3);

@@ -63,16 +63,131 @@ TEST_F(FilterTest, ComparesFloatsAndTexts) {
   EXPECT_THAT(match("id != 'a/1' and label in {0..3} and meta/time < 0"), ElementsAre(1));
 }
 
+TEST_F(FilterTest, JoinsByAndOrNotAndBrackets) {
+  EXPECT_THAT(match("label == 1 or label == 3"), ElementsAre(1, 3));
+  EXPECT_THAT(match("label == 0 or label in {1..3} and id == 'b/1'"), ElementsAre(0, 2));
+  EXPECT_THAT(match("(label == 0 or label in {1..3}) and id == 'b/1'"), ElementsAre(2));
+  EXPECT_THAT(match("not label in {0..2}"), ElementsAre(3, 4, 5));
+  EXPECT_THAT(match("not(label == 0 or(id == b/1))and label < 9"), ElementsAre(1, 3, 4));
+  EXPECT_THAT(match("not not label == 3"), ElementsAre(3));
+  EXPECT_THAT(match("not (meta/time > 0 and label < 3)"), ElementsAre(1, 2, 3, 5));
+  EXPECT_THAT(match("((((label == 3))))"), ElementsAre(3));
+  EXPECT_THAT(match("id == a(1) or id in {x(2), 'it''s'}"), ElementsAre(4));
+  Filter opposite{.is_negated = true};
+  EXPECT_THAT(matching_records(*reader_, opposite), IsEmpty());
+  EXPECT_EQ(matching_records(*reader_, Filter()).size(), 6U);
+}
+
+TEST_F(FilterTest, FindsWhatIsNoNumber) {
+  EXPECT_THAT(match("meta/time == nan"), ElementsAre(2));
+  EXPECT_THAT(match("meta/time != nan and meta/time != 3"), ElementsAre(0, 1, 3, 5));
+  EXPECT_THAT(match("meta/time in {nan, 3..inf}"), ElementsAre(2, 3, 4, 5));
+  EXPECT_THAT(match("meta/time != 3"), ElementsAre(0, 1, 2, 3, 5));
+  EXPECT_THAT(match("not meta/time > 1"), ElementsAre(0, 1, 2));
+  EXPECT_THAT(match("meta/time > -inf and meta/time < inf"), ElementsAre(0, 1, 3, 4, 5));
+}
+
+// A field of each type with the values, as the bits that stand in a record.
+TEST(FilterOfTypes, ComparesNumbersAsTheyAre) {
+  const TempDir dir;
+  struct Case {
+    DType dtype;
+    std::vector<uint64_t> bits;
+    std::vector<std::pair<std::string, std::vector<int64_t>>> filters;
+  };
+  constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
+  const auto f32 = [](float value) { return uint64_t{std::bit_cast<uint32_t>(value)}; };
+  const Case cases[] = {
+      {DType::u64,
+       {0, 1, uint64_t{1} << 63, kMost},
+       {{"v > 100", {2, 3}},
+        {"v < 0", {}},
+        {"v > -1", {0, 1, 2, 3}},
+        {"v == -0", {0}},
+        {"v in {-5..1, 18446744073709551615}", {0, 1, 3}},
+        {"v == 9223372036854775808", {2}},
+        {"v not in {9223372036854775808..18446744073709551615}", {0, 1}}}},
+      {DType::i64,
+       {uint64_t{1} << 53, (uint64_t{1} << 53) + 1, kMost},
+       {{"v == 9007199254740993", {1}}, {"v > 9007199254740992", {1}}, {"v == -1", {2}}}},
+      {DType::f32,
+       {f32(0.1F), f32(0.2F), f32(std::numeric_limits<float>::infinity()), f32(1e-45F)},
+       {{"v == 0.1", {0}},
+        {"v > 0.1", {1, 2}},
+        {"v in {0.1..0.2}", {0, 1}},
+        {"v == inf", {2}},
+        {"v > 1e300", {2}},
+        {"v == 1e300", {}},
+        {"v == 1e-45", {3}}}},
+      {DType::f16,
+       {0x2E66 /* 0.1 */, 0x7C00 /* inf */, 0x7E00 /* nan */, 0x7BFF /* 65504 */, 0x0001},
+       {{"v == 0.1", {0}},
+        {"v == inf", {1}},
+        {"v == nan", {2}},
+        {"v > 70000", {1}},
+        {"v == 65504", {3}},
+        {"v == 6e-8", {4}}}},
+      {DType::bf16, {0x3DCD /* 0.1 */, 0xFF80 /* -inf */}, {{"v == 0.1", {0}}, {"v == -inf", {1}}}},
+  };
+  for (const Case& one : cases) {
+    const Schema schema{
+        {{.name = "v", .type = FieldType::scalar, .dtype = one.dtype, .column = true}}};
+    const auto path = dir / (std::string(to_string(one.dtype)) + ".ffr");
+    ShardWriter writer(path, schema);
+    for (const uint64_t bits : one.bits) {
+      RecordBuilder builder(schema);
+      builder.set_scalar_bits(0, one.dtype, bits);
+      writer.append(testing::encoded(builder));
+    }
+    writer.finish();
+    const ShardReader reader(path);
+    for (const auto& [text, found] : one.filters) {
+      EXPECT_EQ(matching_records(reader, parse_filter(text)), found)
+          << to_string(one.dtype) << ": " << text;
+    }
+    if (one.dtype == DType::u64) {
+      EXPECT_EQ(reader.uint_column("v"), one.bits);
+      EXPECT_ERROR(reader.int_column("v"), invalid_argument);
+    }
+  }
+}
+
+TEST(FilterWord, IsANameThatTheParserTakes) {
+  const TempDir dir;
+  const std::vector<std::string> names = {"a b",   "or",    "\"x\" and 'y'", "(a)", "a(b)",
+                                          "a/b.c", "größe", "not",           "in",  "x=1"};
+  Schema schema;
+  for (const std::string& name : names) {
+    schema.fields.push_back(
+        {.name = name, .type = FieldType::scalar, .dtype = DType::i32, .column = true});
+  }
+  ShardWriter writer(dir / "a.ffr", schema);
+  RecordBuilder builder(schema);
+  for (size_t i = 0; i < names.size(); ++i) builder.set_scalar<int32_t>(i, static_cast<int>(i));
+  writer.append(testing::encoded(builder));
+  writer.finish();
+  const ShardReader reader(dir / "a.ffr");
+  for (size_t i = 0; i < names.size(); ++i) {
+    const std::string text = filter_word(names[i]) + " == " + std::to_string(i);
+    EXPECT_THAT(matching_records(reader, parse_filter(text)), ElementsAre(0)) << text;
+  }
+  EXPECT_EQ(filter_word("a/b.c"), "a/b.c");
+}
+
 TEST_F(FilterTest, SaysWhatDoesNotFit) {
-  for (const char* text : {"", "label", "label ==", "label in", "label in {", "label in {}",
-                           "label in {1", "label in {1,}", "label == 1 or label == 2",
-                           "label not 3", "id == 'x", "label in {1..}", "== 3", "label == 1 and"}) {
+  for (const char* text :
+       {"", "label", "label ==", "label in", "label in {", "label in {}", "label in {1",
+        "label in {1,}", "label == 1 or", "(label == 1", "label == 1)", "not", "()", "label not 3",
+        "id == 'x", "label in {1..}", "== 3", "label == 1 and"}) {
     EXPECT_ERROR(parse_filter(text), invalid_argument) << text;
   }
   EXPECT_ERROR(match("label == one"), invalid_argument);
   EXPECT_ERROR(match("label == 1.5"), invalid_argument);
   EXPECT_ERROR(match("meta/time == x"), invalid_argument);
-  EXPECT_ERROR(match("meta/time in {1, nan}"), invalid_argument);
+  EXPECT_ERROR(match("meta/time < nan"), invalid_argument);
+  EXPECT_ERROR(match("meta/time in {1..nan}"), invalid_argument);
+  EXPECT_ERROR(match("label == nan"), invalid_argument);
+  EXPECT_ERROR(parse_filter(std::string(1000, '(') + "label == 1"), invalid_argument);
   EXPECT_ERROR(match("labels == 1"), not_found, .subject = field);
   for (const Filter& filter :
        {Filter{{{.field = "label", .op = FilterCondition::Op::less, .values = {{"2", "1"}}}}},
@@ -116,6 +231,8 @@ TEST_F(FilterTest, ClassesAreKnownByTheirIdentifiersAndNames) {
   EXPECT_THAT(labels("class in {'9..10', machine} and label < 3"), ElementsAre(2, 2));
   EXPECT_THAT(labels("class not in {n01, n02}"), ElementsAre(2, 3, 2, 3));
   EXPECT_THAT(labels("class != n01"), ElementsAre(1, 2, 3, 1, 2, 3));
+  EXPECT_THAT(labels("not (class == tench or class in {n02, n03}) or label == 0"),
+              ElementsAre(0, 3, 0, 3));
   EXPECT_ERROR(labels("class == crane"), invalid_argument);
   EXPECT_ERROR(labels("class == tenhc"), not_found);
   EXPECT_ERROR(labels("class < n02"), invalid_argument);

@@ -4,7 +4,7 @@
 #include "image_prelude.h"
 #include "pixels/pixel_ops.h"
 #include "random_numbers/random_streams.h"
-#include "transform/erasing.h"
+#include "transform/augmenter.h"
 
 namespace ffkit {
 namespace {
@@ -44,7 +44,8 @@ std::vector<ImageTransform> transforms() {
     list.push_back(RandomResizedCrop{.size = size, .interpolation = Interpolation::bicubic});
     list.push_back(ResizeCenterCrop{.resize = 20, .size = size});
     list.push_back(Resize{.size = size, .interpolation = Interpolation::bicubic});
-    list.push_back(RandomCrop{.size = size, .padding = 2, .fill = {1, 100, 200}});
+    list.push_back(
+        RandomCrop{.size = size, .padding = 2, .pad_if_needed = true, .fill = {1, 100, 200}});
   }
   return list;
 }
@@ -129,14 +130,14 @@ TEST(AugmentedPipeline, CropsDoNotDependOnAugmentationsNorErasing) {
 TEST(AugmentedPipeline, ErasesTheFinishedSample) {
   const auto image = encode_jpeg(make_picture(90, 70).view());
   for (const bool augment : {false, true}) {
-    ImageOptions options{.transform = RandomCrop{.size = {40, 30}}};
+    ImageOptions options{.transform = RandomCrop{.size = {40, 30}, .pad_if_needed = true}};
     if (augment) options.augmentations = {std::make_shared<const Inverting>()};
     for (int64_t i = 0; i < 10; ++i) {
       options.erasing = {};
       auto expected = run_augmented(options, image, {1, 2, i});
       options.erasing = RandomErasing{.probability = 1, .value = -7};
       CounterRandom random({1, 2, i}, kErasingStream);
-      erase(*options.erasing, options.output, {40, 30}, random, expected.data());
+      erase(*options.erasing, options.output, {40, 30}, {40, 30}, random, expected.data());
       ASSERT_EQ(run_augmented(options, image, {1, 2, i}), expected);
     }
   }
@@ -183,7 +184,8 @@ TEST(AugmentedPipeline, BrokenImagesAreRefusedWhereOnlyPaddingIsDrawn) {
   const auto image = encode_png(make_picture(40, 40).view());
   const std::vector<std::byte> cut(image.begin(), image.begin() + 60);
   // Nearly always nothing but padding.
-  ImageOptions options{.transform = RandomCrop{.size = 2, .padding = 1000}, .output = kU8Augmented};
+  ImageOptions options{.transform = RandomCrop{.size = 2, .padding = 1000, .pad_if_needed = true},
+                       .output = kU8Augmented};
   for (int64_t i = 0; i < 5; ++i) EXPECT_THROW(run_augmented(options, cut, {1, 2, i}), Error);
 }
 

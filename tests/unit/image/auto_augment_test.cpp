@@ -1,11 +1,8 @@
-#include "transform/auto_augment.h"
-
 #include "image_prelude.h"
 #include "pixels/pixel_ops.h"
 #include "random_numbers/random_streams.h"
 #include "reference_python.h"
 #include "transform/augmenter.h"
-#include "transform/auto_augment_policies.h"
 
 namespace ffkit {
 namespace {
@@ -262,7 +259,7 @@ TEST(ColorJitter, DrawsFactorsAndOrdersAlike) {
 // What one sample becomes.
 std::vector<uint8_t> augmented(const std::vector<Augmentation>& augmentations, int64_t record) {
   Picture picture = make_picture(24, 20);
-  Augmenter augmenter(augmentations, {20, 24});
+  Augmenter augmenter(augmentations);
   augmenter.run({picture.rgb.data(), 24, 20}, {1, 2, record});
   return picture.rgb;
 }

@@ -1,6 +1,6 @@
 #include "reference_python.h"
 #include "test_prelude.h"
-#include "transform/crop_plan.h"
+#include "transform/picture_scaler.h"
 
 namespace ffkit {
 namespace {
@@ -28,7 +28,7 @@ TEST(DrawCrop, StaysWithinTheImageAndItsRanges) {
 
 TEST(DrawCrop, AreaIsUniformAndRatioLogUniform) {
   // Small crops of a large square: no try is ever turned down, so nothing bends the distributions.
-  const RandomResizedCrop options{.scale_min = 0.05, .scale_max = 0.25};
+  const RandomResizedCrop options{.scale_min = 0.05, .scale_max = 0.25, .flip_probability = 0.5};
   constexpr int kDraws = 20000;
   int areas[4] = {};
   int ratios[4] = {};
@@ -78,7 +78,7 @@ TEST(DrawCrop, FlipProbabilityIsKept) {
 }
 
 TEST(DrawCrop, RandomCropReachesEveryPlaceOfThePaddedImageAlike) {
-  const RandomCrop options{.size = {4, 5}, .padding = {1, 2, 3, 0}};
+  const RandomCrop options{.size = {4, 5}, .padding = {1, 2, 3, 0}, .flip_probability = 0.5};
   constexpr int kDraws = 20000;
   // 8 + 1 + 3 - 5 + 1 columns, 6 + 2 + 0 - 4 + 1 rows
   std::map<int, int> columns;
@@ -107,7 +107,7 @@ TEST(DrawCrop, RandomCropReachesEveryPlaceOfThePaddedImageAlike) {
 
 TEST(DrawCrop, RandomCropPadsSmallImagesAsPadIfNeededDoes) {
   // A width of 3 + 1 + 1 lacks 5 of 10: padded by 6 on both sides, to 15.
-  const RandomCrop options{.size = {2, 10}, .padding = {1, 0, 1, 0}};
+  const RandomCrop options{.size = {2, 10}, .padding = {1, 0, 1, 0}, .pad_if_needed = true};
   std::set<int> columns;
   std::set<int> rows;
   for (int64_t i = 0; i < 2000; ++i) {
@@ -118,6 +118,13 @@ TEST(DrawCrop, RandomCropPadsSmallImagesAsPadIfNeededDoes) {
   }
   EXPECT_EQ(columns, (std::set<int>{-6, -5, -4, -3, -2, -1}));
   EXPECT_EQ(rows, std::set<int>{0});
+}
+
+TEST(DrawCrop, RandomCropRefusesASmallImageWithoutPadIfNeeded) {
+  CounterRandom random({3, 1, 0});
+  const RandomCrop options{.size = {2, 10}, .padding = {1, 0, 1, 0}};
+  EXPECT_ERROR(draw_crop(options, 3, 2, random), unsupported);
+  EXPECT_NO_THROW(draw_crop(options, 8, 2, random));
 }
 
 TEST(DrawCropReference, RandomCropTakesJustThePlacesThatTorchvisionTakes) {
@@ -157,7 +164,8 @@ TEST(DrawCropReference, RandomCropTakesJustThePlacesThatTorchvisionTakes) {
     for (int64_t i = 0; i < 1500; ++i) {
       CounterRandom random({3, 1, i});
       const Rect rect =
-          draw_crop(RandomCrop{.size = c.size, .padding = c.padding}, c.width, c.height, random)
+          draw_crop(RandomCrop{.size = c.size, .padding = c.padding, .pad_if_needed = true},
+                    c.width, c.height, random)
               .rect;
       places.insert({rect.x, rect.y});
     }

@@ -1,9 +1,8 @@
-#include "transform/erasing.h"
-
 #include "elements.h"
 #include "format/schema/element.h"
 #include "random_numbers/random_streams.h"
 #include "test_prelude.h"
+#include "transform/augmenter.h"
 
 namespace ffkit {
 namespace {
@@ -90,7 +89,7 @@ TEST_P(EraseAll, OverwritesJustTheRectangle) {
     std::vector<uint8_t> image(3 * 31 * 23 * size_of(dtype) + 8, 0x11);
     const auto untouched = elements(image, dtype);
     CounterRandom again({1, 0, i});
-    erase(options, output, size, again, image.data());
+    erase(options, output, size, size, again, image.data());
     const auto values = elements(image, dtype);
     int num_inside = 0;
     for (int y = 0; y < 31; ++y) {
@@ -128,7 +127,7 @@ TEST_P(EraseByNoise, IsStandardNormal) {
   std::vector<uint8_t> image(3 * 300 * 300 * size_of(dtype), 0x7E);
   const float untouched = elements(image, dtype)[0];
   CounterRandom random({1, 0, 1});
-  erase(options, output, size, random, image.data());
+  erase(options, output, size, size, random, image.data());
   std::vector<double> noise;
   for (const float value : elements(image, dtype)) {
     if (value != untouched) noise.push_back(value);

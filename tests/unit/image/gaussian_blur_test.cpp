@@ -1,7 +1,6 @@
-#include "pixels/gaussian_blur.h"
-
 #include "highway_targets.h"
 #include "image_prelude.h"
+#include "pixels/pixel_ops.h"
 #include "reference_python.h"
 
 namespace ffkit {

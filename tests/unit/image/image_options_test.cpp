@@ -53,7 +53,7 @@ TEST(ImageOptions, ValidateNamesTheFirstBadValue) {
   expect_augmentation_refused(std::shared_ptr<const PixelTransform>());
   const ImageOptions many{.augmentations = std::vector<Augmentation>(17, ColorJitter{})};
   EXPECT_ERROR(validate(many), invalid_argument);
-  EXPECT_ERROR(validate(ImageOptions{.transform = Resize{.size = 0}}), invalid_argument);
+  EXPECT_ERROR(validate(ImageOptions{.transform = Resize{.size = {0, 0}}}), invalid_argument);
 }
 
 TEST(ImageOptions, ValidateNamesBadOperations) {
@@ -146,7 +146,7 @@ TEST(Transform, OutputSizeIsTheTransforms) {
 
 TEST(Transform, SizesMayBeRectangles) {
   EXPECT_EQ(image_size(RandomCrop{.size = {20, 30}}), ImageSize(20, 30));
-  EXPECT_EQ(image_size(Resize{.size = 7}), ImageSize(7, 7));
+  EXPECT_EQ(image_size(Resize{.size = ImageSize(7)}), ImageSize(7, 7));
 }
 
 TEST(Transform, DefaultsAreValid) {

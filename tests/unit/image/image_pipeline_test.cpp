@@ -1,8 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "image_prelude.h"
-#include "resize/axis_filter.h"
-#include "transform/crop_plan.h"
+#include "resize/resample_passes.h"
 #include "transform/picture_scaler.h"
 
 namespace ffkit {
@@ -182,7 +181,8 @@ TEST(ImagePipeline, TruncatedImagesFailWhateverTheCrop) {
       EXPECT_THROW(run_transform(RandomResizedCrop{.size = 16}, cut, key), Error) << record;
       EXPECT_NO_THROW(run_transform(RandomResizedCrop{.size = 16}, image, key)) << record;
     }
-    EXPECT_THROW(run_transform(RandomCrop{.size = 8, .padding = 4}, cut), Error);
+    EXPECT_THROW(run_transform(RandomCrop{.size = 8, .padding = 4, .pad_if_needed = true}, cut),
+                 Error);
   }
 }
 
@@ -196,8 +196,10 @@ TEST(ImagePipeline, ThinImagesAreResizedAsFarAsIntegersReach) {
     }
     EXPECT_EQ(run_transform(ResizeCenterCrop{.resize = 2147, .size = 8}, image).rgb.size(), 192U);
     EXPECT_EQ(run_transform(RandomResizedCrop{.size = 8}, image).rgb.size(), 192U);
-    EXPECT_EQ(run_transform(Resize{.size = 8}, image).rgb.size(), 192U);
-    EXPECT_EQ(run_transform(RandomCrop{.size = 8, .padding = 8192}, image).rgb.size(), 192U);
+    EXPECT_EQ(run_transform(Resize{.size = {8, 8}}, image).rgb.size(), 192U);
+    EXPECT_EQ(run_transform(RandomCrop{.size = 8, .padding = 8192, .pad_if_needed = true}, image)
+                  .rgb.size(),
+              192U);
     EXPECT_EQ(
         run_transform(ResizeCrop{.size = 8, .factor_min = 16, .factor_max = 16}, image).rgb.size(),
         192U);
@@ -319,9 +321,10 @@ TEST(ImagePipeline, RandomCropTakesPixelsAsTheyAre) {
   for (const auto& [width, height] : {std::pair(32, 32), std::pair(1, 1), std::pair(70, 5)}) {
     const auto image = encode_png(make_picture(width, height).view());
     for (const RandomCrop& options :
-         {RandomCrop{.size = 32, .padding = 4, .fill = fill}, RandomCrop{.size = {9, 40}},
-          RandomCrop{.size = 1, .fill = fill},
-          RandomCrop{.size = 2, .padding = 50, .fill = fill}}) {
+         {RandomCrop{.size = 32, .padding = 4, .pad_if_needed = true, .fill = fill},
+          RandomCrop{.size = {9, 40}, .pad_if_needed = true},
+          RandomCrop{.size = 1, .pad_if_needed = true, .fill = fill},
+          RandomCrop{.size = 2, .padding = 50, .pad_if_needed = true, .fill = fill}}) {
       for (int64_t i = 0; i < 12; ++i) {
         const SampleKey key{1, 2, i};
         CounterRandom random(key);

@@ -1,6 +1,5 @@
 // Apply, OneOf and the operations without random numbers, as the Augmenter runs them.
 #include "image_prelude.h"
-#include "pixels/gaussian_blur.h"
 #include "pixels/pixel_ops.h"
 #include "random_numbers/random_streams.h"
 #include "transform/augmenter.h"
@@ -19,7 +18,7 @@ RgbImage pixels_of(Picture& picture) {
 std::vector<uint8_t> changed(const std::vector<Augmentation>& augmentations,
                              const SampleKey& key = {1, 2, 3}) {
   Picture picture = make_picture(kNestedWidth, kNestedHeight);
-  Augmenter augmenter(augmentations, {kNestedHeight, kNestedWidth});
+  Augmenter augmenter(augmentations);
   augmenter.run(pixels_of(picture), key);
   return picture.rgb;
 }

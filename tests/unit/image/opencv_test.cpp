@@ -11,7 +11,7 @@
 #include "expect_error.h"
 #include "random_numbers/random_streams.h"
 #include "test_images.h"
-#include "transform/crop_plan.h"
+#include "transform/picture_scaler.h"
 #include "views/picture_views.h"
 
 namespace ffkit {
@@ -118,7 +118,7 @@ TEST_F(OpencvPixels, AMatSharesThePixelsOfATransform) {
 TEST(OpencvPixels, AreRefusedInABuildWithoutOpencv) {
   EXPECT_ERROR_CODE(
       ffkit::validate(
-          ffkit::Resize{.size = 8, .interpolation = ffkit::Interpolation::opencv_bilinear},
+          ffkit::Resize{.size = {8, 8}, .interpolation = ffkit::Interpolation::opencv_bilinear},
           ffkit::ImageOutput{}),
       unsupported);
 }

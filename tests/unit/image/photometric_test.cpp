@@ -9,7 +9,7 @@
 #include "highway_targets.h"
 #include "image_prelude.h"
 #include "random_numbers/random_streams.h"
-#include "transform/float_scaler.h"
+#include "transform/picture_scaler.h"
 
 namespace ffkit {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "image_prelude.h"
 #include "reference_python.h"
-#include "resize/opencv_resize.h"
+#include "resize/resample_passes.h"
 
 namespace ffkit {
 namespace {
@@ -14,9 +14,14 @@ using testing::copy;
 
 std::vector<ImageTransform> transforms_of_all_kinds() {
   std::vector<ImageTransform> all = {
-      RandomCrop{.size = {20, 24}, .flip_probability = 1},  // inside of the picture
-      RandomCrop{.size = {90, 100}, .fill = {1, 2, 3}, .flip_probability = 1},  // around it
-      RandomCrop{.size = 2, .padding = Padding(500, 0, 0, 0)},                  // mostly beside it
+      RandomCrop{
+          .size = {20, 24}, .pad_if_needed = true, .flip_probability = 1},  // inside of the picture
+      RandomCrop{.size = {90, 100},
+                 .pad_if_needed = true,
+                 .fill = {1, 2, 3},
+                 .flip_probability = 1},  // around it
+      RandomCrop{
+          .size = 2, .padding = Padding(500, 0, 0, 0), .pad_if_needed = true},  // mostly beside it
       Resize{.size = {48, 64}},                                                 // its own size
   };
   for (const auto interpolation :
@@ -69,7 +74,8 @@ TEST(PictureScaler, PixelsAreTheSameInEveryLayoutAndType) {
 }
 
 TEST(CropPlan, WhereNothingIsTakenAllIsFilled) {
-  const RandomCrop beside{.size = 2, .padding = Padding(500, 0, 0, 0), .fill = {1, 2, 3}};
+  const RandomCrop beside{
+      .size = 2, .padding = Padding(500, 0, 0, 0), .pad_if_needed = true, .fill = {1, 2, 3}};
   const CropPlan plan = plan_crop(beside, 8, 8, {.seed = 3});
   EXPECT_EQ(plan.taken.width, 0);
   EXPECT_FALSE(plan.resizes());

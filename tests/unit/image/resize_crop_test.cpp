@@ -3,7 +3,7 @@
 #include <ffkit/image/image_resizer.h>
 
 #include "image_prelude.h"
-#include "transform/crop_plan.h"
+#include "transform/picture_scaler.h"
 
 namespace ffkit {
 namespace {

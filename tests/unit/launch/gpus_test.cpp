@@ -1,7 +1,7 @@
 #include "launch/gpus.h"
 
 #include "given_environment.h"
-#include "launch/variables.h"
+#include "launch/launchers.h"
 #include "test_prelude.h"
 
 namespace ffkit {

@@ -137,7 +137,7 @@ TEST(JobPlace, NothingIsAnErrorThatSaysWhatWasLookedFor) {
   EXPECT_ERROR(place({}), invalid_argument);
 }
 
-TEST(LoaderPlace, IsThatOfTheInnermostLauncherButRankComesFirst) {
+TEST(LoaderPlace, IsThatOfTheInnermostLauncher) {
   const auto found_by = [](const JobVariables& variables) {
     const std::optional<JobPlace> found = find_loader_place(testing::environment_of(variables));
     return found ? std::to_string(found->index) + " by " + found->found_by : "alone";
@@ -151,8 +151,8 @@ TEST(LoaderPlace, IsThatOfTheInnermostLauncherButRankComesFirst) {
   EXPECT_EQ(
       found_by(with(kTaskOfSrun, {{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"MPI_LOCALRANKID", "1"}})),
       "1 by PMI_RANK and PMI_SIZE");
-  EXPECT_EQ(found_by(with(kTaskOfSrun, {{"RANK", " 1 "}, {"WORLD_SIZE", "2"}})),
-            "1 by RANK and WORLD_SIZE");
+  EXPECT_EQ(found_by({{"RANK", " 1 "}, {"WORLD_SIZE", "2"}}), "1 by RANK and WORLD_SIZE");
+  EXPECT_ERROR(found_by(with(kTaskOfSrun, {{"RANK", "1"}, {"WORLD_SIZE", "2"}})), invalid_argument);
   EXPECT_ERROR(found_by({{"WORLD_SIZE", "2"}}), invalid_argument);
   EXPECT_ERROR(found_by({{"RANK", "one"}, {"WORLD_SIZE", "2"}}), invalid_argument);
   EXPECT_ERROR(found_by({{"RANK", "2"}, {"WORLD_SIZE", "2"}}), invalid_argument);

@@ -351,6 +351,22 @@ TEST(PlanLaunch, RefusesAProcessCountUnderALauncherThatStartsThem) {
                invalid_argument);
 }
 
+TEST(PlanLaunch, KnowsTheWordsOfOthers) {
+  EXPECT_EQ(parse_launcher("pytorch"), Launcher::torchrun);
+  EXPECT_EQ(to_string(Launcher::torchrun), "torchrun");
+  const GivenVariables two = {{"RANK", "1"},
+                              {"WORLD_SIZE", "2"},
+                              {"LOCAL_RANK", "1"},
+                              {"MASTER_ADDR", "h"},
+                              {"MASTER_PORT", "2000"}};
+  EXPECT_EQ(plan(two, {.init_method = "env://"}).place.meeting_point, "tcp://h:2000");
+  EXPECT_ERROR(plan(two, {.init_method = "slurm"}), invalid_argument);
+  const GivenVariables slurm = {{"SLURM_PROCID", "1"},        {"SLURM_NTASKS", "2"},
+                                {"SLURM_LOCALID", "1"},       {"SLURM_STEP_ID", "0"},
+                                {"SLURM_STEP_NODELIST", "a"}, {"SLURM_JOB_ID", "7"}};
+  EXPECT_EQ(plan(slurm, {.init_method = "slurm"}).place.meeting_point, "tcp://a:20049");
+}
+
 TEST(PlanLaunch, TakesTheMeetingPointThatIsGiven) {
   EXPECT_EQ(plan({}, {.num_processes = 2, .init_method = "file:///tmp/x"}).place.meeting_point,
             "file:///tmp/x");
@@ -387,7 +403,7 @@ class StopDeathTest : public ::testing::Test {
 };
 
 TEST_F(StopDeathTest, EndsAWaitThatHasNothingToLose) {
-  for (const int signal : {SIGTERM, SIGUSR1, SIGHUP}) {
+  for (const int signal : {SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGHUP}) {
     EXPECT_EXIT(
         {
           std::signal(SIGHUP, SIG_DFL);  // under nohup it is ignored

@@ -89,7 +89,7 @@ LoaderOptions checking(const IoOptions& io) {
   options.num_threads = 2;
   options.prefetch_batches = 1;
   options.image.transform = ResizeCenterCrop{.resize = 8, .size = 8};
-  options.sampler = {.order = Order::sequential, .tail = Tail::exact};
+  options.sampler = {.order = Order::sequential, .tail = Tail::even};
   options.on_warning = [](std::string_view) {};
   options.io = io;
   return options;

@@ -78,7 +78,8 @@ INSTANTIATE_TEST_SUITE_P(Engines, LoaderAllocationTest,
 TEST(ImagePipelineAllocation, NothingIsAllocatedPerAugmentedImage) {
   const auto image = encode_jpeg(testing::make_picture(60, 50).view());
   for (const ImageTransform& transform :
-       {ImageTransform(RandomResizedCrop{.size = 24}), ImageTransform(RandomCrop{.size = 40})}) {
+       {ImageTransform(RandomResizedCrop{.size = 24}),
+        ImageTransform(RandomCrop{.size = 40, .pad_if_needed = true})}) {
     ImagePipeline pipeline(
         {.transform = transform,
          .augmentations = {ColorJitter{0.4, 0.4, 0.4, 0.1}, RandAugment{}, TrivialAugmentWide{}},

@@ -161,7 +161,7 @@ TEST(LoaderDct, GivesTheBatchesOfTheJpegs) {
   for (const auto order : {Order::shuffle, Order::windowed}) {
     for (const auto& transform :
          std::vector<ImageTransform>{scaled, exact, ResizeCenterCrop{.resize = 64, .size = 56},
-                                     RandomCrop{.size = 64, .padding = 4}}) {
+                                     RandomCrop{.size = 64, .padding = 4, .pad_if_needed = true}}) {
       LoaderOptions options;
       options.batch_size = 8;
       options.num_threads = 2;

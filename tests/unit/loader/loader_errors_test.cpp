@@ -15,7 +15,7 @@ class LoaderErrorsTest : public ::testing::Test {
     options.num_threads = num_threads;
     options.image.transform = ResizeCenterCrop{.resize = 20, .size = 16};
     options.image.output = {.dtype = DType::u8, .normalize = false};
-    options.sampler = {.order = Order::sequential, .tail = Tail::exact, .seed = 1};
+    options.sampler = {.order = Order::sequential, .tail = Tail::even, .seed = 1};
     options.bad_samples = bad_samples;
     return options;
   }

@@ -168,7 +168,7 @@ TEST_P(LoaderLifetimeTest, EndingEarlyDropsWhatHasNotBegun) {
     std::vector<int64_t> shape() const override { return {}; }
     void decode(const RecordView&, const SampleKey&, Scratch*, void*) const override {
       ++num_decoded;
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));  // 200 of them: half a second
     }
     mutable std::atomic<int> num_decoded{0};
   };
@@ -263,7 +263,7 @@ TEST(LoaderFork, InheritedLoaderIsAnErrorAndAnotherOneWorks) {
   const std::optional<Batch> held = loader->next();
   const LoaderState state = loader->state();
   const auto child = [&] {
-    alarm(20);  // for what hangs
+    alarm(300);  // for what hangs
     expect(held->size() == 4, "batches can be read");
     expect(loader->ready(), "next() does not block");
     expect_refused([&] { loader->next(); });

@@ -14,7 +14,7 @@ TEST(LoaderMemory, TooLittleIsAnErrorThatNamesTheDataSetAndWhatToDo) {
   const testing::TempDir dir;
   const Dataset dataset = testing::make_dataset(dir / "train");
   const auto child = [&](auto change) {
-    alarm(20);
+    alarm(300);
     LoaderOptions options;
     options.num_threads = 1;
     options.batch_size = 4;
@@ -70,7 +70,7 @@ TEST(LoaderMemory, APictureThatIsTooLargeNamesItsRecordAndWhatToDo) {
     LoaderOptions options;
     options.num_threads = 1;
     options.batch_size = 1;
-    options.image.transform = Resize{.size = 8};
+    options.image.transform = Resize{.size = {8, 8}};
     options.sampler.tail = Tail::exact;
     options.bad_samples = BadSamples::skip;
     Loader(dataset, options).next();

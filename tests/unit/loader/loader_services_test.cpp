@@ -1,6 +1,6 @@
 // What a loader tells its user besides batches: whether one is there yet, what one epoch cost,
 // warnings, its state as text, and texts of samples.
-#include <ffkit/loader/loader_statistics.h>
+#include <ffkit/loader/loader_state.h>
 
 #include "loader_prelude.h"
 
@@ -16,7 +16,7 @@ class LoaderServices : public ::testing::Test {
     options.batch_size = 5;
     options.num_threads = 2;
     options.image.transform = ResizeCenterCrop{.resize = 8, .size = 8};
-    options.sampler = {.order = Order::sequential, .tail = Tail::exact, .seed = 1};
+    options.sampler = {.order = Order::sequential, .tail = Tail::even, .seed = 1};
     return options;
   }
 
@@ -209,7 +209,7 @@ TEST(LoaderStateText, GoesToTextAndBack) {
                           .order = "shuffle of the groups 00ff, 1281167 samples"};
   const std::string text = state.to_text();
   EXPECT_EQ(text,
-            "ffkit-loader-state-1 data=0123456789abcdef seed=18446744073709551615 epoch=2 "
+            "ffkit-loader-state-2 data=0123456789abcdef seed=18446744073709551615 epoch=2 "
             "position=300 order=shuffle of the groups 00ff, 1281167 samples");
   EXPECT_EQ(LoaderState::from_text(text), state);
   EXPECT_EQ(LoaderState::from_text(LoaderState().to_text()), LoaderState());
@@ -222,11 +222,11 @@ TEST(LoaderStateText, RefusesAnyOtherText) {
     EXPECT_ERROR_CODE(LoaderState::from_text(whole.substr(0, length)), invalid_argument);
   }
   for (const char* bad :
-       {"ffkit-loader-state-2 data=0 seed=1 epoch=0 position=0 order=x",
-        "ffkit-loader-state-1 data=0 seed=-1 epoch=0 position=0 order=x",
-        "ffkit-loader-state-1 data=0 seed=1 epoch=0x1 position=0 order=x",
-        "ffkit-loader-state-1 data=0 seed=1 epoch=9223372036854775808 position=0 order=x",
-        "ffkit-loader-state-1 data=0 epoch=0 seed=1 position=0 order=x"}) {
+       {"ffkit-loader-state-3 data=0 seed=1 epoch=0 position=0 order=x",
+        "ffkit-loader-state-2 data=0 seed=-1 epoch=0 position=0 order=x",
+        "ffkit-loader-state-2 data=0 seed=1 epoch=0x1 position=0 order=x",
+        "ffkit-loader-state-2 data=0 seed=1 epoch=9223372036854775808 position=0 order=x",
+        "ffkit-loader-state-2 data=0 epoch=0 seed=1 position=0 order=x"}) {
     EXPECT_ERROR(LoaderState::from_text(bad), invalid_argument);
   }
 }

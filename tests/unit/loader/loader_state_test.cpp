@@ -45,6 +45,39 @@ TEST_F(LoaderStateTest, RestoredLoaderGoesOnWithTheSameBytes) {
   }
 }
 
+// A state of when crops mirrored half of the pictures by default: its flips never go silently.
+TEST_F(LoaderStateTest, AStateOfBeforeWarnsOfCropsThatMirrorNothing) {
+  std::vector<std::string> warnings;
+  const auto num_warnings = [&](LoaderOptions options, std::string_view kind) {
+    warnings.clear();
+    options.on_warning = [&](std::string_view text) { warnings.emplace_back(text); };
+    Loader loader(dataset_, options);
+    std::string text = loader.state().to_text();
+    text.replace(0, text.find(' '), kind);
+    const LoaderState state = LoaderState::from_text(text);
+    EXPECT_EQ(state.to_text(), text);
+    loader.restore(state);
+    return std::ranges::count_if(warnings, [](const std::string& one) {
+      return one.find("give them flip_probability=0.5") != std::string::npos;
+    });
+  };
+  LoaderOptions options = make_options();
+  EXPECT_EQ(num_warnings(options, "ffkit-loader-state-1"), 1);
+  EXPECT_EQ(num_warnings(options, "ffkit-loader-state-2"), 0);
+  options.image.transform = RandomResizedCrop{.size = 16, .flip_probability = 0.5};
+  EXPECT_EQ(num_warnings(options, "ffkit-loader-state-1"), 0);
+  options.image.transform = Compose{{RandomCrop{.size = 8}}};
+  EXPECT_EQ(num_warnings(options, "ffkit-loader-state-1"), 1);
+  options.image.transform = ResizeCenterCrop{.resize = 16, .size = 16};
+  EXPECT_EQ(num_warnings(options, "ffkit-loader-state-1"), 0);
+  options.fields = {
+      {"other", decode_image(dataset_.schema(), "image", {.transform = RandomCrop{.size = 8}})}};
+  EXPECT_EQ(num_warnings(options, "ffkit-loader-state-1"), 1);
+  options.fields.clear();
+  options.views = {{"v", {.transform = RandomResizedCrop{.size = 8}}, 2}};
+  EXPECT_EQ(num_warnings(options, "ffkit-loader-state-1"), 1);
+}
+
 TEST_F(LoaderStateTest, GoesOnAtAnotherBatchSizeAndWorldSize) {
   LoaderOptions one = make_options(1);
   Loader straight(dataset_, one);

@@ -170,7 +170,7 @@ TEST_F(LoaderTest, FirstBatchesOfTheNextEpochAreReadBeforeItStarts) {
   options.read_ahead_epochs = true;
   Loader ahead(dataset_, options);
   collect_epoch(ahead, 0);
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(200);
   while (ahead.statistics().num_reads <= of_one_epoch &&
          std::chrono::steady_clock::now() < deadline) {
     std::this_thread::yield();

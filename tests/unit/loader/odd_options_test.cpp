@@ -33,8 +33,9 @@ TEST_F(OddOptions, EnumeratorsThatDoNotExistAreRefused) {
   expect_refused([](auto& o) { o.io.engine = IoEngine(3); });
   expect_refused([](auto& o) { o.io.direct = DirectIo(-1); });
   expect_refused([](auto& o) { o.image.output.layout = Layout(2); });
-  expect_refused(
-      [](auto& o) { o.image.transform = Resize{.size = 8, .interpolation = Interpolation(7)}; });
+  expect_refused([](auto& o) {
+    o.image.transform = Resize{.size = {8, 8}, .interpolation = Interpolation(7)};
+  });
 }
 
 TEST_F(OddOptions, PixelsThatWouldBeNoNumbersAreRefused) {

@@ -10,7 +10,7 @@ LoaderOptions replacing_options(const SamplerOptions& sampler) {
   options.num_threads = 2;
   options.image.transform = ResizeCenterCrop{.resize = 8, .size = 8};
   options.sampler = sampler;
-  options.sampler.tail = Tail::exact;
+  options.sampler.tail = Tail::even;
   options.bad_samples = BadSamples::skip;
   return options;
 }

@@ -73,7 +73,7 @@ class UserReadEngineTest : public ::testing::Test {
   static LoaderOptions options() {
     LoaderOptions out{.batch_size = 7};
     out.image.transform = ResizeCenterCrop{.resize = 20, .size = 16};
-    out.sampler = {.tail = Tail::exact, .seed = 3};
+    out.sampler = {.tail = Tail::even, .seed = 3};
     out.num_threads = 2;
     out.io = {.engine = IoEngine::pread, .direct = DirectIo::off, .queue_depth = 5};
     return out;

@@ -1,7 +1,6 @@
 // What data sets hold and how it is called: classes, fields, splits.
 #include <ffkit/nuscenes/classes.h>
 #include <ffkit/nuscenes/record.h>
-#include <ffkit/nuscenes/splits.h>
 
 #include "test_prelude.h"
 

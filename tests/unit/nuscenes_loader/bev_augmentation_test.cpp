@@ -1,4 +1,4 @@
-#include <ffkit/nuscenes/bev_augmentation.h>
+#include <ffkit/nuscenes/loading.h>
 
 #include "test_prelude.h"
 

@@ -354,8 +354,8 @@ TEST_F(KeyframeLoading, BadSweepMakesABadSample) {
   with.bad_samples = BadSamples::skip;
   Loader skipping(split_->keyframes, with);
   const auto batch = skipping.next();
-  ASSERT_EQ(batch->replacements().size(), 2U) << "all but the first keyframe have that sweep";
-  EXPECT_EQ(batch->replacements()[0].bad_record, 1);
+  ASSERT_EQ(batch->left_out().size(), 2U) << "all but the first keyframe have that sweep";
+  EXPECT_EQ(batch->left_out()[0].bad_record, 1);
 }
 
 // As ObjectRangeFilter of mmdetection3d, behind the augmentation and in f32.

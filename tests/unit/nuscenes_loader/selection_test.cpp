@@ -3,7 +3,7 @@
 #include <ffkit/format/dataset_writer.h>
 #include <ffkit/format/record.h>
 #include <ffkit/nuscenes/record.h>
-#include <ffkit/nuscenes/selection.h>
+#include <ffkit/nuscenes/windows.h>
 
 #include "test_prelude.h"
 

@@ -7,7 +7,7 @@
 #include "collect_epoch.h"
 #include "little_memory.h"
 #include "nuscenes/make_nuscenes.h"
-#include "sweep_announcer.h"
+#include "record_reader.h"
 #include "test_prelude.h"
 
 namespace ffkit::nuscenes {

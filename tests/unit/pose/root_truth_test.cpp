@@ -1,7 +1,6 @@
 // What splits say of the roots, one by one and chained.
 #include <ffkit/format/dataset_writer.h>
 #include <ffkit/pose/person_record.h>
-#include <ffkit/pose/root_metrics.h>
 #include <ffkit/pose/root_truth.h>
 
 #include "test_prelude.h"

@@ -12,7 +12,9 @@ constexpr PixelSize kSmall = {.width = 20, .height = 15};
 
 std::vector<PixelRun> runs_of_json(const std::string& json, PixelSize size = kSmall) {
   simdjson::dom::parser parser;
-  return runs_of_segmentation(parser.parse(json), size);
+  return runs_of_segmentation(parser.parse(json), size, [](const std::string& why) {
+    throw Error(ErrorCode::invalid_argument, why);
+  });
 }
 
 std::vector<PixelRun> runs_of_counts(const std::string& text) {
@@ -128,7 +130,7 @@ TEST_F(CocoMaskFieldsTest, PaintsCrowdsFirstThenTheOthersInTheirOrder) {
 }
 
 TEST_F(CocoMaskFieldsTest, RefusesIdsThatCannotBePixels) {
-  EXPECT_ERROR(open(kThree, "200", "0"), unsupported);
+  EXPECT_ERROR(open(kThree, "200", "-1"), unsupported);
   EXPECT_ERROR(open(kThree, "200", "65536"), unsupported);
   std::string bare = kThree;
   bare.replace(bare.find("\"categories\""), 12, "\"tables\"");
@@ -136,14 +138,42 @@ TEST_F(CocoMaskFieldsTest, RefusesIdsThatCannotBePixels) {
   EXPECT_EQ(open(kThree, "200", "0", false)->splits().size(), 1U);
 }
 
-TEST_F(CocoMaskFieldsTest, MakesBadSamplesOfWhatDoesNotFit) {
-  const auto read_with = [&](const std::string& what, const std::string& by) {
-    const auto source = open(kThree, what, by);
-    (void)record_of(*source, 0, 0);
-  };
-  EXPECT_ERROR(read_with("[0, 256]", "[0, 255]"), invalid_argument);
-  EXPECT_ERROR(read_with("[16, 16]", "[16, 15]"), invalid_argument);
-  EXPECT_ERROR(read_with(R"("width": 16)", R"("width": 20)"), invalid_argument);
+TEST_F(CocoMaskFieldsTest, MakesABadSampleOfAPictureOfAnotherSize) {
+  const auto source = open(kThree, R"("width": 16)", R"("width": 20)");
+  EXPECT_ERROR(record_of(*source, 0, 0), invalid_argument);
+}
+
+// The other polygons of the annotation stay, and the other annotations, with their numbers.
+TEST_F(CocoMaskFieldsTest, ABadPolygonCostsItself) {
+  const std::string square = "[2, 2, 8, 2, 8, 8, 2, 8]";
+  for (const char* bad :
+       {"[1, 2, 3, 4]", "[]", "[1, 2, 3, 4, 5, 6, 7]", "[1, 2, 3, 4, 5, null]",
+        "[1, 2, NaN, 4, 5, 6]", "[1, 2, 3, 4, 5, 1e7]", R"([1, 2, 3, 4, 5, "6"])"}) {
+    for (const std::string& both : {bad + (", " + square), square + ", " + bad}) {
+      const auto source = open(kThree, square, both);
+      std::vector<SampleProblem> problems;
+      const auto record = record_of(*source, 0, 0, &problems);
+      ASSERT_EQ(problems.size(), 2U) << both;
+      EXPECT_EQ(problems[0].action, kItemLeftOut);
+      EXPECT_THAT(problems[0].reason, HasSubstr("annotation 1: segmentation: "));
+      const auto whole = open(kThree);
+      EXPECT_EQ(record, record_of(*whole, 0, 0)) << both;
+    }
+  }
+  for (const auto& [what, bad] : std::vector<std::pair<std::string, std::string>>{
+           {"[" + square + "]", "{}"},
+           {"[" + square + "]", "[[]]"},
+           {"[" + square + "]", "7"},
+           {"[" + square + "]", square},
+           {"[0, 256]", "[0, 255]"},
+           {"[0, 256]", "\"abc\""},
+           {R"("size": [16, 16])", R"("size": [16, 15])"}}) {
+    const auto source = open(kThree, what, bad);
+    std::vector<SampleProblem> problems;
+    (void)record_of(*source, 0, 0, &problems);
+    ASSERT_EQ(problems.size(), 2U) << bad;
+    EXPECT_EQ(problems[0].action, kItemLeftOut);
+  }
 }
 
 }  // namespace

@@ -69,6 +69,22 @@ TEST_F(CocoPanopticTest, ReadsPngsWithTheirSegments) {
             static_cast<int64_t>(jpeg_picture(1).size() + panoptic_png().size()));
 }
 
+TEST_F(CocoPanopticTest, LeavesOutSegmentsWithoutPixels) {
+  const std::string whole = R"("bbox": [0, 0, 16, 8], "area": 128)";
+  for (const char* bad :
+       {R"("bbox": [0, 0, 16, 8], "area": 0)", R"("bbox": [0, 0, 0, 0], "area": 128)"}) {
+    const auto source = open(whole, bad);
+    const Schema schema = source->schema();
+    std::vector<SampleProblem> problems;
+    const auto record = record_of(*source, 0, 1, &problems);
+    EXPECT_THAT(
+        values_of<int64_t>(RecordView(schema, record).tensor(schema.require("segment_ids"))),
+        ElementsAre(65536));
+    ASSERT_EQ(problems.size(), 1U) << bad;
+    EXPECT_EQ(problems[0].action, kItemLeftOut);
+  }
+}
+
 TEST_F(CocoPanopticTest, TakesNamedFilesOfOneSplit) {
   (void)open();
   const auto source = open_coco(dir_.path(), {.annotations = "annotations/panoptic_val2017.json",

@@ -1,7 +1,7 @@
 // The made-up nuScenes root: its tables, its files, and the folder it is written into.
 #include <nlohmann/json.hpp>
 
-#include <ffkit/nuscenes/splits.h>
+#include <ffkit/nuscenes/classes.h>
 #include <ffkit/sources/demo.h>
 #include <ffkit/sources/nuscenes.h>
 #include <ffkit/sources/registry.h>

@@ -1,6 +1,6 @@
 #include <ffkit/sources/demo.h>
 
-#include "sources/demo/demo_painter.h"
+#include "sources/demo/demo_parts.h"
 #include "sources_prelude.h"
 
 namespace ffkit {

@@ -1,8 +1,6 @@
 // Which folders are splits, which are classes, and what is neither.
 #include "sources/folder/folder_layout.h"
 
-#include <initializer_list>
-
 #include <ffkit/sources/folder.h>
 
 #include "sources_prelude.h"
@@ -10,7 +8,7 @@
 namespace ffkit {
 namespace {
 
-void write_pictures(const TempDir& dir, std::initializer_list<const char*> files) {
+void write_pictures(const TempDir& dir, const std::vector<const char*>& files) {
   static const std::string jpeg = testing::jpeg_picture(1);
   for (const char* file : files) write_file(dir / file, jpeg);
 }
@@ -41,13 +39,13 @@ TEST(FolderLayout, LeavesOutFoldersWithoutPictures) {
 
 TEST(FolderLayout, TakesNoClassFromAFolderBesideTheSplits) {
   const TempDir dir;
-  write_pictures(dir, {"train/cat/1.jpg", "val/cat/2.jpg"});
+  write_pictures(dir, {"train/cat/1.jpg", "train/dog/1.jpg", "val/cat/2.jpg"});
   write_file(dir / "annotations/a/x.xml", "<x/>");
   const auto source = open_image_folder(dir.path());
-  EXPECT_THAT(source->classes(), ElementsAre("cat"));
-  EXPECT_THAT(all_samples(*source), ElementsAre("train/cat/1.jpg 0", "val/cat/2.jpg 0"));
+  EXPECT_THAT(all_samples(*source),
+              ElementsAre("train/cat/1.jpg 0", "train/dog/1.jpg 1", "val/cat/2.jpg 0"));
   EXPECT_THAT(source->notes(),
-              ElementsAre(HasSubstr("'annotations' holds no pictures and is no split")));
+              Contains(HasSubstr("'annotations' holds no pictures and is no split")));
 }
 
 TEST(FolderLayout, TrainSaysWhatTheClassesAre) {
@@ -83,7 +81,7 @@ TEST(FolderLayout, WalksSubFoldersOfClasses) {
 
 TEST(FolderLayout, SaysThatASplitAloneBecomesTrain) {
   const TempDir dir;
-  write_pictures(dir, {"train/cat/1.jpg", "valid/cat/2.jpg"});
+  write_pictures(dir, {"train/cat/1.jpg", "train/dog/1.jpg", "valid/cat/2.jpg", "valid/dog/1.jpg"});
   EXPECT_THAT(open_image_folder(dir / "train")->notes(), ElementsAre());
   EXPECT_THAT(open_image_folder(dir / "valid")->notes(),
               ElementsAre(HasSubstr("its pictures become the split 'train'; give the folder above "
@@ -101,14 +99,18 @@ TEST(FolderLayout, FoldersThatAreNamedAreSplits) {
 
 TEST(FolderLayout, NamesSplitsAsTheTrainerLooksForThem) {
   const TempDir dir;
-  write_pictures(dir, {"Train/cat/1.jpg", "valid/cat/2.jpg", "testing/cat/3.jpg"});
+  write_pictures(dir,
+                 {"Train/cat/1.jpg", "Train/dog/1.jpg", "valid/cat/2.jpg", "testing/cat/3.jpg"});
   const auto source = open_image_folder(dir.path());
-  EXPECT_THAT(all_samples(*source),
-              ElementsAre("train/cat/1.jpg 0", "test/cat/3.jpg 0", "val/cat/2.jpg 0"));
+  EXPECT_THAT(all_samples(*source), ElementsAre("train/cat/1.jpg 0", "train/dog/1.jpg 1",
+                                                "test/cat/3.jpg 0", "val/cat/2.jpg 0"));
   EXPECT_TRUE(source->splits()[0].is_training);
   EXPECT_THAT(source->notes(), Contains(HasSubstr("valid: is the split 'val'")));
   for (const char* name : {"val", "valid"}) {
-    EXPECT_EQ(open_image_folder(dir.path(), {.splits = {name}})->splits()[0].name, "val");
+    EXPECT_EQ(open_image_folder(dir.path(), {.splits = {name}, .classes_from_all = true})
+                  ->splits()[0]
+                  .name,
+              "val");
   }
   write_pictures(dir, {"validation/cat/2.jpg"});
   EXPECT_ERROR(open_image_folder(dir.path()), invalid_argument);
@@ -116,7 +118,8 @@ TEST(FolderLayout, NamesSplitsAsTheTrainerLooksForThem) {
 
 TEST(FolderLayout, RefusesAStrayPicture) {
   const TempDir dir;
-  write_pictures(dir, {"train/cat/1.jpg", "val/cat/2.jpg", "train/sheet.jpg", "val/sheet.jpg"});
+  write_pictures(dir, {"train/cat/1.jpg", "train/dog/1.jpg", "val/cat/2.jpg", "train/sheet.jpg",
+                       "val/sheet.jpg"});
   EXPECT_ERROR(open_image_folder(dir.path()), invalid_argument);
   EXPECT_ERROR(open_image_folder(dir / "train"), invalid_argument);
   fs::remove(dir / "train/sheet.jpg");
@@ -124,7 +127,7 @@ TEST(FolderLayout, RefusesAStrayPicture) {
   fs::remove(dir / "val/sheet.jpg");
   write_pictures(dir, {"sheet.jpg"});
   EXPECT_THAT(open_image_folder(dir.path())->notes(),
-              ElementsAre(HasSubstr("the pictures beside the splits are not read")));
+              Contains(HasSubstr("the pictures beside the splits are not read")));
 }
 
 TEST(FolderLayout, RefusesSplitsWithoutClasses) {
@@ -135,15 +138,18 @@ TEST(FolderLayout, RefusesSplitsWithoutClasses) {
   write_pictures(dir, {"bus/3.jpg"});
   EXPECT_ERROR(open_image_folder(dir.path()), invalid_argument);
   fs::remove_all(dir / "val");
-  EXPECT_THAT(all_samples(*open_image_folder(dir.path())),
+  EXPECT_ERROR(open_image_folder(dir.path(), {.refuses_other_layouts = true}), invalid_argument);
+  write_file(dir / "classes.txt", "bus\ntrain\n");
+  EXPECT_THAT(all_samples(*open_image_folder(dir.path(), {.classes = dir / "classes.txt"})),
               ElementsAre("train/bus/3.jpg 0", "train/train/1.jpg 1"));
 }
 
 TEST(FolderLayout, PicturesOfAFlatTestHaveNoLabels) {
   const TempDir dir;
-  write_pictures(dir, {"train/cat/1.jpg", "test/2.jpg"});
+  write_pictures(dir, {"train/cat/1.jpg", "train/dog/1.jpg", "test/2.jpg"});
   const auto source = open_image_folder(dir.path());
-  EXPECT_THAT(all_samples(*source), ElementsAre("test/2.jpg -1", "train/cat/1.jpg 0"));
+  EXPECT_THAT(all_samples(*source),
+              ElementsAre("test/2.jpg -1", "train/cat/1.jpg 0", "train/dog/1.jpg 1"));
   EXPECT_THAT(source->notes(), Contains(HasSubstr("test: its pictures are in no class folders")));
 }
 
@@ -185,13 +191,13 @@ TEST(FolderLayout, RefusesFoldersThatAreNoClasses) {
   {
     const TempDir dir;
     write_pictures(dir, {"train/images/1.jpg", "val/images/1.jpg"});
-    EXPECT_ERROR(open_image_folder(dir.path()), invalid_argument);
+    EXPECT_ERROR(open_image_folder(dir.path(), {.refuses_other_layouts = true}), invalid_argument);
   }
 }
 
 TEST(FolderLayout, NamesLinksToNothing) {
   const TempDir dir;
-  write_pictures(dir, {"train/cat/1.jpg", "val/cat/2.jpg"});
+  write_pictures(dir, {"train/cat/1.jpg", "train/cow/2.jpg", "val/cat/2.jpg"});
   const auto link = [&dir](const char* name) {
     fs::create_symlink(dir / "gone", dir / name);
     return dir / name;
@@ -209,8 +215,59 @@ TEST(FolderLayout, NamesLinksToNothing) {
   // A picture is one bad sample.
   link("train/cat/3.jpg");
   const auto source = open_image_folder(dir.path());
-  ASSERT_EQ(source->splits()[0].num_samples, 2);
+  ASSERT_EQ(source->splits()[0].num_samples, 3);
   EXPECT_ERROR(record_of(*source, 0, 1), unsupported);
+}
+
+TEST(FolderLayout, RefusesDataSetsThatAreNoClassFolders) {
+  struct Case {
+    std::vector<const char*> pictures;
+    std::vector<const char*> others;
+  };
+  const std::vector<Case> cases = {
+      {{"images/1.jpg", "annotations/trimaps/1.png"}, {}},              // Oxford Pets
+      {{"images/pie/1.jpg", "images/cake/1.jpg"}, {"meta/train.txt"}},  // Food-101
+      {{"jpg/1.jpg"}, {"imagelabels.mat"}},                             // Flowers
+      {{"cars_train/1.jpg", "cars_test/1.jpg"}, {}},                    // Cars
+      {{"JPEGImages/1.jpg", "SegmentationClass/1.png"}, {"Annotations/1.xml"}},
+      {{"training/image_2/1.png", "testing/image_2/1.png"}, {"training/label_2/1.txt"}},
+      {{"img_align_celeba/1.jpg"}, {"list_attr_celeba.txt"}},
+      {{"images/train/1.jpg", "images/val/1.jpg"}, {"labels/train/1.txt", "data.yaml"}},
+      {{"train/images/1.jpg", "val/images/1.jpg"}, {"train/labels/1.txt"}},
+      {{"a/abbey/1.jpg", "b/bar/1.jpg"}, {"ClassName.txt"}},  // SUN397
+      {{"bounding_box_test/1.jpg", "bounding_box_train/1.jpg", "query/1.jpg"}, {}},
+      {{"trainA/1.jpg", "trainB/1.jpg"}, {}},  // CycleGAN
+      {{"TrainDogs/1.jpg", "TestDogs/1.jpg"}, {}},
+      {{"ISIC_2019_Training_Input/1.jpg", "ISIC_2019_Test_Input/1.jpg"}, {}},
+      {{"Images_001/1.jpg", "Images_002/1.jpg"}, {}},
+      {{"fold_0/a/1.jpg", "fold_1/a/1.jpg"}, {}},
+      {{"cat/1.jpg", "dog/1.jpg"}, {"metadata.csv"}},
+      {{"cat/1.jpg"}, {}},
+      {{"train/cat/1.jpg", "val/cat/1.jpg"}, {}}};
+  for (const Case& one : cases) {
+    const TempDir dir;
+    write_pictures(dir, one.pictures);
+    for (const char* other : one.others) write_file(dir / other, "x");
+    EXPECT_ERROR(open_image_folder(dir.path(), {.refuses_other_layouts = true}), invalid_argument)
+        << one.pictures.front();
+  }
+  const TempDir others;
+  write_pictures(others, {"test_tube/1.jpg", "face_masks/1.jpg", "part/1.jpg"});
+  EXPECT_NO_THROW(open_image_folder(others.path(), {.refuses_other_layouts = true}));
+  // With classes they are classes.
+  const TempDir dir;
+  write_pictures(dir, {"images/1.jpg", "query/1.jpg"});
+  write_file(dir / "list.csv", "x");
+  write_file(dir / "classes.txt", "query\nimages\nmore\n");
+  const ImageFolderOptions options{.classes = dir / "classes.txt", .refuses_other_layouts = true};
+  EXPECT_THAT(all_samples(*open_image_folder(dir.path(), options)),
+              ElementsAre("train/images/1.jpg 1", "train/query/1.jpg 0"));
+  // A later delivery lacks classes, and has none of its own.
+  fs::remove_all(dir / "query");
+  EXPECT_THAT(open_image_folder(dir.path(), options)->classes(),
+              ElementsAre("query", "images", "more"));
+  write_pictures(dir, {"cow/1.jpg"});
+  EXPECT_ERROR(open_image_folder(dir.path(), options), invalid_argument);
 }
 
 TEST(ValAnnotations, NamesALineThatIsNone) {

@@ -45,28 +45,59 @@ TEST(ImageFolder, TakesClassesWithoutSplitsAsTraining) {
   write_file(dir / "cat/1.jpg", testing::jpeg_picture(1));
   write_file(dir / "dog/1.jpg", testing::jpeg_picture(2));
   fs::create_directory(dir / "aempty");
+  EXPECT_ERROR(open_image_folder(dir.path()), invalid_argument);
+  fs::rename(dir / "aempty", dir / "@aempty");
   const auto source = open_image_folder(dir.path());
   ASSERT_EQ(source->splits().size(), 1U);
   EXPECT_EQ(source->splits()[0].name, "train");
   EXPECT_THAT(source->classes(), ElementsAre("cat", "dog"));
   EXPECT_THAT(folder_samples(*source, 0), ElementsAre("cat/1.jpg 0", "dog/1.jpg 1"));
   EXPECT_THAT(source->notes(),
-              ElementsAre(HasSubstr("'aempty' holds no pictures and is no class")));
+              ElementsAre(HasSubstr("'@aempty' holds no pictures and is no class")));
+}
+
+// What a picture is, its first bytes say; what ends as a picture that is decoded is not opened.
+TEST(ImageFolder, KnowsPicturesByTheirContent) {
+  const TempDir dir;
+  const std::string gif = "GIF89a" + std::string(20, '\0');
+  write_file(dir / "cat/1.jfif", testing::jpeg_picture(1));
+  write_file(dir / "cat/2", testing::jpeg_picture(2));
+  write_file(dir / "cat/3.gif", "no picture");
+  write_file(dir / "dog/1.jpg", testing::jpeg_picture(1));
+  write_file(dir / "dog/2.gif", gif);
+  const auto source = open_image_folder(dir.path());
+  EXPECT_THAT(source->notes(), ElementsAre(HasSubstr("1 file was left out: it is no picture")));
+  ASSERT_EQ(source->splits()[0].num_samples, 4);
+  EXPECT_NO_THROW(record_of(*source, 0, 1));
+  EXPECT_ERROR(record_of(*source, 0, 3), unsupported, .path = dir / "dog/2.gif");
+  // A class of them alone would vanish under --on-error skip.
+  for (const auto& [name, bytes] : {std::pair<const char*, std::string>{"1.gif", gif},
+                                    {"1.heic", std::string("\0\0\0\x18"
+                                                           "ftypheic\0\0\0\0",
+                                                           16)},
+                                    {"1.avif", std::string("\0\0\0\x18"
+                                                           "ftypavif\0\0\0\0",
+                                                           16)},
+                                    {"1.tif", std::string("II*\0\0\0\0\0", 8)},
+                                    {"1.dat", gif}}) {
+    write_file(dir / "cow" / name, bytes);
+    EXPECT_ERROR(open_image_folder(dir.path()), unsupported) << name;
+    fs::remove_all(dir / "cow");
+  }
 }
 
 TEST(ImageFolder, CountsWhatIsNoPicture) {
   const TempDir dir;
   write_file(dir / "train/cat/1.jpg", testing::jpeg_picture(1));
+  write_file(dir / "train/dog/1.jpg", testing::jpeg_picture(1));
   write_file(dir / "train/cat/readme.txt", "x");
   write_file(dir / "train/cat/._1.jpg", "AppleDouble");
   write_file(dir / "train/cat/.hidden/1.jpg", "x");
   const auto source = open_image_folder(dir.path());
-  EXPECT_EQ(source->splits()[0].num_samples, 1);
-  EXPECT_THAT(source->classes(), ElementsAre("cat"));
+  EXPECT_EQ(source->splits()[0].num_samples, 2);
   EXPECT_THAT(source->notes(),
-              Contains(HasSubstr(
-                  "2 files were left out: their names do not end like a picture's; 1 folder of "
-                  "pictures was left out: its name begins with a dot")));
+              Contains(HasSubstr("2 files were left out: they are no pictures; 1 folder of "
+                                 "pictures was left out: its name begins with a dot")));
 }
 
 TEST(ImageFolder, FollowsLinksToFilesAndToClassFolders) {
@@ -84,9 +115,10 @@ TEST(ImageFolder, FollowsLinksToFoldersInAClass) {
   const TempDir dir;
   write_file(dir / "store/more/2.jpg", testing::jpeg_picture(2));
   write_file(dir / "src/train/cat/1.jpg", testing::jpeg_picture(1));
+  write_file(dir / "src/train/dog/1.jpg", testing::jpeg_picture(1));
   fs::create_directory_symlink(dir / "store", dir / "src/train/cat/linked");
   EXPECT_THAT(folder_samples(*open_image_folder(dir / "src"), 0),
-              ElementsAre("cat/1.jpg 0", "cat/linked/more/2.jpg 0"));
+              ElementsAre("cat/1.jpg 0", "cat/linked/more/2.jpg 0", "dog/1.jpg 1"));
 }
 
 TEST(ImageFolder, RefusesALinkToAFolderAbove) {
@@ -110,6 +142,7 @@ TEST(ImageFolder, SaysWhatItExpected) {
 // The fingerprint of the source tells what was listed.
 TEST(ImageFolder, RefusesAFileThatChangedAfterItWasListed) {
   const TempDir dir;
+  write_file(dir / "train/dog/1.jpg", testing::jpeg_picture(1));
   const fs::path file = dir / "train/cat/1.jpg";
   write_file(file, testing::jpeg_picture(1));
   const auto listed_at = fs::last_write_time(file);
@@ -124,6 +157,7 @@ TEST(ImageFolder, RefusesAFileThatChangedAfterItWasListed) {
 
 TEST(ImageFolder, NamesTheFileThatIsNoPicture) {
   const TempDir dir;
+  write_file(dir / "train/dog/1.jpg", testing::jpeg_picture(1));
   write_file(dir / "train/cat/1.jpg", "text");
   write_file(dir / "train/cat/2.jpg", "");
   const auto source = open_image_folder(dir.path());
@@ -133,12 +167,14 @@ TEST(ImageFolder, NamesTheFileThatIsNoPicture) {
 
 TEST(ImageFolder, IsItsOwnRoot) {
   const TempDir dir;
+  write_file(dir / "train/dog/1.jpg", testing::jpeg_picture(1));
   write_file(dir / "train/cat/1.jpg", testing::jpeg_picture(1));
   EXPECT_THAT(open_image_folder(dir.path())->roots(), ElementsAre(fs::canonical(dir.path())));
 }
 
 TEST(ImageFolder, RefusesWhatIsNoFile) {
   const TempDir dir;
+  write_file(dir / "train/dog/1.jpg", testing::jpeg_picture(1));
   write_file(dir / "train/cat/1.jpg", testing::jpeg_picture(1));
   ASSERT_EQ(mkfifo((dir / "train/cat/2.jpg").c_str(), 0600), 0);
   EXPECT_ERROR(open_image_folder(dir.path()), unsupported);
@@ -149,6 +185,7 @@ TEST(ImageFolder, RefusesWhatIsNoFile) {
 
 TEST(ImageFolder, RefusesNamesThatAreNoText) {
   const TempDir dir;
+  write_file(dir / "train/dog/1.jpg", testing::jpeg_picture(1));
   write_file(dir / "train/cat/caf\xe9.jpg", testing::jpeg_picture(1));
   EXPECT_ERROR(folder_samples(*open_image_folder(dir.path()), 0), unsupported);
   write_file(dir / "train/c\xe4t/1.jpg", testing::jpeg_picture(1));

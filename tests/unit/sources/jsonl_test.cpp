@@ -195,6 +195,28 @@ std::vector<T> numbers_of(const TempDir& dir, const std::string& lines) {
   return numbers;
 }
 
+TEST(Jsonl, ANullInAListCostsItself) {
+  const TempDir dir;
+  write_file(
+      dir / "a.jsonl",
+      R"({"n": [null, 1], "grid": [[1, 2], null, [3, null]], "words": ["a", null], "any": [1, "a", null]}
+                {"n": [2], "grid": [[0.5, 6]], "words": [null], "any": []})");
+  const auto source = open_jsonl(dir / "a.jsonl");
+  std::vector<SampleProblem> problems;
+  const auto record = record_of(*source, 0, 0, &problems);
+  const Schema schema = source->schema();
+  const RecordView view(schema, record);
+  EXPECT_THAT(values_of<int32_t>(view.tensor(0)), ElementsAre(1));
+  EXPECT_THAT(values_of<double>(view.tensor(1)), ElementsAre(1, 2));
+  EXPECT_EQ(view.list(2).size(), 1U);
+  EXPECT_EQ(view.string(3), R"([1,"a",null])");
+  ASSERT_EQ(problems.size(), 3U);
+  EXPECT_EQ(problems[1].action, kItemLeftOut);
+  EXPECT_EQ(problems[1].count, 2);
+  const auto second = record_of(*source, 0, 1);
+  EXPECT_EQ(RecordView(source->schema(), second).list(2).size(), 0U);
+}
+
 TEST(Jsonl, SettlesTypesOverAllLines) {
   const TempDir dir;
   EXPECT_THAT(numbers_of<double>(dir, "{\"x\": 1}\n{\"x\": 2}\n{\"x\": 0.5}\n"),

@@ -257,5 +257,14 @@ TEST_F(NuScenesChoice, ABoxHasOneAttributeAtMost) {
               Contains(HasSubstr("1 annotations outside of the ten classes have more than one")));
 }
 
+TEST_F(NuScenesChoice, NamesPartsThatAreNotConverted) {
+  EXPECT_THAT(open()->notes(), ::testing::Not(Contains(HasSubstr("not converted"))));
+  for (const char* part : {"maps/expansion", "maps/prediction", "maps/basemap", "gts",
+                           "v1.0-mini/image_annotations.json"}) {
+    std::filesystem::create_directories(root() / part);
+    EXPECT_THAT(open()->notes(), Contains(HasSubstr(std::string(part) + ": ")));
+  }
+}
+
 }  // namespace
 }  // namespace ffkit::nuscenes

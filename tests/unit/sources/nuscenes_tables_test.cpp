@@ -153,6 +153,18 @@ TEST_F(NuScenesBrokenTables, WrongMembersAreNamed) {
   EXPECT_ERROR(open(), corrupt);
 }
 
+// As Python writes them: the message has the value, its member and where the row begins.
+TEST_F(NuScenesBrokenTables, ValuesThatJsonHasNoNumberForAreNamed) {
+  const std::string before = read_file(table("sample_annotation"));
+  for (const char* value : {"NaN", "-Infinity"}) {
+    std::string text = before;
+    const size_t at = text.find(':', text.find("\"num_lidar_pts\"")) + 1;
+    text.replace(at, text.find_first_of(",}", at) - at, value);
+    write_bytes(table("sample_annotation"), text);
+    EXPECT_ERROR(open(), corrupt);
+  }
+}
+
 TEST_F(NuScenesBrokenTables, TablesThatAreNoneAreRefused) {
   const std::string before = read_file(table("sample_data"));
   for (const size_t share : {2, 3, 7}) {

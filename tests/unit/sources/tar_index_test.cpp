@@ -2,7 +2,7 @@
 
 #include <ffkit/sources/imagenet.h>
 
-#include "sources/imagenet/archive_check.h"
+#include "sources/imagenet/imagenet_layout.h"
 #include "sources_prelude.h"
 
 namespace ffkit {

@@ -28,6 +28,27 @@ std::string npy(std::string dict, const std::string& numbers, char version = 1) 
   return file + dict + numbers;
 }
 
+// Whatever their extension says.
+TEST(WebDataset, TakesPicturesByTheirFirstBytes) {
+  const TempDir dir;
+  TarBuilder builder;
+  for (const char* key : {"0", "1"}) {
+    builder.add(key + std::string(".raw"), jpeg_picture(1))
+        .add(key + std::string(".gifs"), "GIF89a..");
+  }
+  write_file(dir / "0.tar", builder.finish());
+  const auto source = open_webdataset(dir.path(), {});
+  EXPECT_THAT(field_names(*source), ElementsAre("gifs", "image", "id"));
+  const Schema schema = source->schema();
+  EXPECT_EQ(schema.fields[schema.require("image")].type, FieldType::image);
+  EXPECT_EQ(schema.fields[schema.require("gifs")].type, FieldType::bytes);
+  const auto record = record_of(*source, 0, 1);
+  EXPECT_EQ(RecordView(schema, record).field(schema.require("image")).bytes().size(),
+            jpeg_picture(1).size());
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("the first 'raw' is a JPEG")));
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("the first 'gifs' is a GIF")));
+}
+
 TEST(WebDataset, TakesIdsFromTheirMember) {
   const TempDir dir;
   write_file(dir / "0.tar", TarBuilder()

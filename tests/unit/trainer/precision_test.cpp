@@ -1,6 +1,5 @@
 #include <ATen/ops/linear.h>
 
-#include "device/cuda_module.h"
 #include "device/device.h"
 #include "optim/gradients.h"
 #include "trainer_prelude.h"

@@ -7,7 +7,7 @@ namespace ffkit {
 namespace {
 
 SafeTensors contents() {
-  return {.tensors = {{"a", at::ones({1000})}}, .metadata = {}};
+  return {.tensors = {{"a", at::ones({1000})}}, .metadata = {{"ffkit_checkpoint", "1"}}};
 }
 
 TEST(CheckpointWriter, WritesOneAfterTheOther) {
@@ -54,13 +54,15 @@ TEST(WorkDir, PassesOverDamagedCheckpoints) {
   const WorkDir dir = WorkDir::create(temp / "run");
   std::vector<std::string> said;
   const auto say = [&](const std::string& sentence) { said.push_back(sentence); };
-  EXPECT_FALSE(newest_whole_checkpoint(dir.path(), say));
+  EXPECT_TRUE(newest_whole_checkpoint(dir.path(), say).path.empty());
   for (int64_t epoch = 1; epoch <= 3; ++epoch)
     write_safetensors(dir.checkpoint_path(epoch), contents());
   for (int64_t epoch = 2; epoch <= 3; ++epoch) {
     fs::resize_file(dir.checkpoint_path(epoch), fs::file_size(dir.checkpoint_path(epoch)) - 1);
   }
-  EXPECT_EQ(newest_whole_checkpoint(dir.path(), say), dir.checkpoint_path(1));
+  const ChosenCheckpoint chosen = newest_whole_checkpoint(dir.path(), say);
+  EXPECT_EQ(chosen.path, dir.checkpoint_path(1));
+  chosen.put_damaged_aside(say);
   EXPECT_EQ(said.size(), 2U);
   EXPECT_TRUE(fs::exists(dir.path() / "epoch-0003.safetensors.damaged"));
   EXPECT_EQ(list_checkpoints(dir.path()).size(), 1U);

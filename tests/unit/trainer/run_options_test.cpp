@@ -58,6 +58,7 @@ TEST(OptionsFile, HasALineForEachOptionUnderItsNameOnTheCommandLine) {
   const std::string text = options_to_toml(o);
   EXPECT_NE(text.find("\ndata = \"/data/a set\"\n"), std::string::npos) << text;
   EXPECT_NE(text.find("\ncrop-scale = [0.35,1.0]\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\nhflip = 0.5\n"), std::string::npos) << text;
   EXPECT_NE(text.find("\nadam-betas = [0.9,0.999]\n"), std::string::npos) << text;
   EXPECT_NE(text.find("\ncolor-jitter = [0.0,0.0,0.0,0.0]\n"), std::string::npos) << text;
   EXPECT_NE(text.find("\nlr-schedule = \"cosine\"\n"), std::string::npos) << text;
@@ -174,6 +175,51 @@ TEST(GivenOptions, OfNoTaskAreThoseOfTheRun) {
   EXPECT_EQ(gpt2(out).layers, 2);
   EXPECT_EQ(with_given(run, of_run(), {"task"}, TaskRegistry::instance()).task_name(),
             "classification");
+}
+
+TEST(GivenOptions, ReplaceWhatTheRunSaidOfTheSameInAnotherWay) {
+  TrainOptions run = of_run();
+  run.steps = 100;
+  run.warmup_steps = 10;
+  run.lr_step_steps = 20;
+  run.global_batch_size = 64;
+  classification(run).val_share = 0.1;
+  const auto with = [&](std::vector<std::string> given) {
+    return with_given(run, of_run(), given, TaskRegistry::instance());
+  };
+  EXPECT_EQ(with({"epochs"}).steps, 0);
+  EXPECT_EQ(with({"epochs"}).warmup_steps, 10);
+  EXPECT_EQ(with({"warmup-epochs"}).warmup_steps, 0);
+  EXPECT_EQ(with({"lr-step-epochs"}).lr_step_steps, 0);
+  EXPECT_EQ(with({"batch-size"}).global_batch_size, 0);
+  EXPECT_EQ(with({"accumulate"}).global_batch_size, 0);
+  EXPECT_EQ(classification(with({"val-split"})).val_share, 0);
+  EXPECT_EQ(classification(with({"data"})).val_share, 0.1);
+  EXPECT_EQ(with({"lr"}).steps, 100);
+}
+
+TEST(GivenOptions, OfAnEvaluationLeaveOutWhatConcernedTheTraining) {
+  const testing::TempDir temp;
+  fs::create_directory(temp / "own");
+  TrainOptions run = of_run(), now = of_run();
+  run.data = now.data = temp / "own";
+  run.limit_batches = 2;
+  run.dummy = true;
+  classification(run).val_share = 0.1;
+  const auto with = [&](std::vector<std::string> given) {
+    return with_given(run, now, given, TaskRegistry::instance(), TakenFor::evaluation);
+  };
+  EXPECT_EQ(with({}).limit_batches, 0);
+  EXPECT_FALSE(with({}).dummy);
+  EXPECT_EQ(classification(with({})).val_share, 0.1);
+  now.data = temp / "own/";  // the same folder
+  EXPECT_EQ(classification(with({"data"})).val_share, 0.1);
+  now.data = "/data/other";
+  EXPECT_EQ(classification(with({"data"})).val_share, 0);
+  now.limit_batches = 2;
+  classification(now).val_share = 0.1;
+  EXPECT_EQ(with({"limit-batches"}).limit_batches, 2);
+  EXPECT_EQ(classification(with({"data", "val-share"})).val_share, 0.1);
 }
 
 }  // namespace

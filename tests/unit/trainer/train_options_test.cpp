@@ -33,6 +33,7 @@ TEST(TrainOptions, NamesTheOptionThatIsOutOfRange) {
                invalid_argument);
   EXPECT_ERROR(validate(broken([](auto& o) { classification(o).crop_scale_max = 1.5; })),
                invalid_argument);
+  EXPECT_ERROR(validate(broken([](auto& o) { classification(o).hflip = 1.5; })), invalid_argument);
   EXPECT_ERROR(validate(broken([](auto& o) { classification(o).eval_resize = -1; })),
                invalid_argument);
   EXPECT_ERROR(validate(broken([](auto& o) { o.epochs = 0; })), invalid_argument);
@@ -172,6 +173,7 @@ TEST(OptionsJson, KeepsEveryOption) {
   classification(o).progressive_to = 5;
   classification(o).crop_scale_min = 0.35;
   classification(o).crop_scale_max = 0.9;
+  classification(o).hflip = 0.3;
   classification(o).eval_size = 36;
   classification(o).eval_resize = 40;
   classification(o).interpolation = Interpolation::bicubic;
@@ -231,7 +233,7 @@ TEST(OptionsJson, KeepsEveryOption) {
       text,
       R"({"data":"/data/set","arch":"resnet18","pretrained":"/weights.pth","image_size":33,"progressive_size":16,)"
       R"("progressive_from":1,"progressive_to":5,"crop_scale_min":0.35,)"
-      R"("crop_scale_max":0.9,"eval_size":36,"eval_resize":40,"interpolation":"bicubic",)"
+      R"("crop_scale_max":0.9,"hflip":0.3,"eval_size":36,"eval_resize":40,"interpolation":"bicubic",)"
       R"("auto_augment":"randaugment","randaugment_ops":3,"randaugment_magnitude":7,)"
       R"("jitter_brightness":0.4,"jitter_contrast":0.3,"jitter_saturation":0.2,)"
       R"("jitter_hue":0.1,"random_erasing":0.25,"mixup_alpha":0.2,"cutmix_alpha":1.0,)"

@@ -86,6 +86,11 @@ TEST_F(TrainerTest, StopsAtTheLimitOfBatches) {
   const TrainSummary summary = train(o, kQuiet);
   EXPECT_EQ(summary.last.count, 16);
   EXPECT_EQ(read_metrics(o.work_dir)[0].at("step"), 2);
+  // Not after it, unless it is given.
+  EXPECT_EQ(evaluate(read_evaluation_options(o.work_dir), o.work_dir, kQuiet).count, 20);
+  EXPECT_EQ(evaluate(o, o.work_dir, kQuiet, {}, std::vector<std::string>{}).count, 20);
+  EXPECT_EQ(evaluate(o, o.work_dir, kQuiet, {}, std::vector<std::string>{"limit-batches"}).count,
+            16);
 }
 
 TEST_F(TrainerTest, KeepsTheNewestAndTheBestCheckpoint) {

@@ -56,6 +56,7 @@ TEST_F(TrainerOptionsTest, HeedsEveryOptionOfTheLearningRate) {
 TEST_F(TrainerOptionsTest, HeedsTheOptionsOfPictures) {
   expect_each_counts({
       {"crop_scale", [](auto& o) { classification(o).crop_scale_min = 0.9; }},
+      {"hflip", [](auto& o) { classification(o).hflip = 0; }},
       {"image_size", [](auto& o) { classification(o).image_size = 40; }},
       {"batch_size", [](auto& o) { o.batch_size = 6; }},
       {"mixup_alpha", [](auto& o) { classification(o).mixup_alpha = 1; }},

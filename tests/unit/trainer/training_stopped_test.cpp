@@ -37,6 +37,10 @@ TEST_F(StoppedTraining, LosesNothingWhenItIsStoppedWhileItValidates) {
   EXPECT_EQ(summary.epochs_done, 0);
   EXPECT_EQ(summary.checkpoint, before);
 
+  // As if it had been killed between the line of the validation and its checkpoint.
+  std::ofstream(o.work_dir / "metrics.jsonl", std::ios::app)
+      << R"({"kind":"validation","step":2,"epoch":1})"
+      << "\n";
   const TrainSummary resumed = train_or_resume(o, kQuiet);
   EXPECT_EQ(resumed.epochs_done, 1);
   EXPECT_EQ(resumed.last.count, 1500);

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "models/blocks/image_model.h"
+
 namespace ffkit {
 
 using Function = std::function<at::Tensor(at::Tensor)>;
@@ -92,5 +94,28 @@ int64_t round_to_eights(int64_t channels);
 // A convolution without bias and with the padding that keeps the size.
 torch::nn::Conv2d conv_without_bias(int64_t in, int64_t out, int64_t kernel, int64_t stride = 1,
                                     int64_t groups = 1);
+
+// Net: the torch::nn side of a model of pictures.
+
+class Net : public torch::nn::Module {
+ public:
+  // As ImageModel::forward().
+  virtual at::Tensor forward(const at::Tensor& images) = 0;
+};
+
+// A net of two chains, "features" and "classifier", with the global average between them.
+class ClassifierNet : public Net {
+ public:
+  at::Tensor forward(const at::Tensor& images) override;
+
+ protected:
+  // Called when both chains are whole.
+  void register_chains();
+
+  std::shared_ptr<Chain> features_ = std::make_shared<Chain>();
+  std::shared_ptr<Chain> classifier_ = std::make_shared<Chain>();
+};
+
+std::unique_ptr<ImageModel> make_model_of(std::shared_ptr<Net> net);
 
 }  // namespace ffkit

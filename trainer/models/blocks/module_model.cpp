@@ -6,7 +6,7 @@
 #include <ffkit/trainer/module_model.h>
 
 #include "distributed/batch_norm.h"
-#include "models/blocks/net.h"
+#include "models/blocks/layers.h"
 
 namespace ffkit {
 namespace {
@@ -24,12 +24,6 @@ ModuleModel::~ModuleModel() = default;
 
 void ModuleModel::set_training(bool on) {
   module_->train(on);
-  if (!on) return;
-  // A batch norm that is frozen keeps its statistics, too.
-  for (const std::shared_ptr<torch::nn::Module>& module : module_->modules()) {
-    auto* norm = module->as<BatchNormImpl>();
-    if (norm != nullptr && norm->weight.defined() && !norm->weight.requires_grad()) norm->eval();
-  }
 }
 
 void ModuleModel::to(c10::Device device) {

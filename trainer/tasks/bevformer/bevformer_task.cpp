@@ -13,7 +13,7 @@
 
 #include <ffkit/base/option_names.h>
 #include <ffkit/nuscenes/detection.h>
-#include <ffkit/nuscenes/selection.h>
+#include <ffkit/nuscenes/windows.h>
 #include <ffkit/trainer/bevformer.h>
 #include <ffkit/trainer/module_model.h>
 #include <ffkit/trainer/task.h>
@@ -22,7 +22,6 @@
 #include "base/printable.h"
 #include "checkpoint/weights.h"
 #include "tasks/bevformer/data/bevformer_data.h"
-#include "tasks/bevformer/data/frames.h"
 #include "tasks/bevformer/evaluation/detection_evaluation.h"
 #include "tasks/bevformer/loss/detection_loss.h"
 #include "tasks/bevformer/network/bevformer_config.h"
@@ -96,6 +95,13 @@ class BevFormerTask final : public Task {
 
   void start_epoch(int64_t epoch) override { epoch_ = epoch; }
   at::Tensor loss(const DeviceBatch& batch) override;
+  // The mean is over the objects.
+  at::Tensor loss_weight(const DeviceBatch& batch) override {
+    double num_objects = 0;
+    for (const Objects& sample : objects_of(batch, queue_length(own())))
+      num_objects += static_cast<double>(sample.labels.size(0));
+    return at::full({}, num_objects / batch.size, at::kDouble);
+  }
   at::Tensor forward(const DeviceBatch& batch) override {
     return network_->forward(frames_of(batch, queue_length(own()), is_bgr())).boxes;
   }
@@ -227,11 +233,7 @@ at::Tensor BevFormerTask::loss(const DeviceBatch& batch) {
   loss_options.code_weights = config_.code_weights;
   const std::vector<LayerLoss> losses =
       detection_losses(found.logits.to(at::kFloat), found.boxes.to(at::kFloat),
-                       objects_of(batch, queue_length(own())), loss_options, [this](double number) {
-                         at::Tensor sum = at::full({1}, number, at::kDouble);
-                         setting().peers->sum(sum);
-                         return sum.item<double>() / setting().peers->world_size();
-                       });
+                       objects_of(batch, queue_length(own())), loss_options, batch.size);
   at::Tensor sum;
   for (const LayerLoss& layer : losses) {
     const at::Tensor both = layer.classes + layer.boxes;
@@ -250,7 +252,8 @@ void register_bevformer_task(TaskRegistry& registry) {
        .units = "keyframes",
        .metrics = detection_metrics(),
        .best = "nds",
-       .results = "detections in the format of nuScenes' detection task",
+       .results = "detections in the format of nuScenes' detection task, .json",
+       .result_endings = {".json"},
        .misfit = bevformer_misfit,
        .make =
            [](TaskSetting setting) { return std::make_unique<BevFormerTask>(std::move(setting)); },

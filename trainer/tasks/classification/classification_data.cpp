@@ -2,18 +2,20 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <filesystem>
 #include <utility>
 
+#include <ffkit/base/machine.h>
 #include <ffkit/base/option_names.h>
-#include <ffkit/image/transform_text.h>
+#include <ffkit/image/image_options.h>
 #include <ffkit/trainer/classification.h>
 
 #include "base/make_error.h"
+#include "base/printable.h"
 #include "model/model_registry.h"
 
 namespace ffkit {
@@ -32,6 +34,8 @@ void add_split_options(OptionTable& t, ClassificationOptions& o) {
         "it. Which records it has depends on their ids alone: pictures that are added later change "
         "nothing for the others; 0: off")
       .set_stored(o.val_share != 0)
+      .set_of_data()
+      .set_yields_to({"val-split"})
       .require(o.val_share >= 0 && o.val_share < 1, "0 or more and less than 1")
       .require(o.val_share == 0 || o.val_split == ClassificationOptions().val_split,
                "0 with a validation split of its own");
@@ -153,16 +157,41 @@ std::string classification_misfit(const Schema& schema) {
   return {};
 }
 
-std::vector<std::string> class_list(const Dataset& dataset) {
+namespace {
+
+// Of a head and its gradients, for `label` and all below it.
+void require_memory_for(const Dataset& dataset, int64_t record, int64_t label,
+                        const std::function<int64_t()>& bytes_per_class) {
+  rlimit limit{};
+  auto usable = static_cast<double>(usable_memory_bytes());
+  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+    usable = std::min(usable, static_cast<double>(limit.rlim_cur));
+  constexpr double kMostBytesOfAny = 1 << 17;
+  const double num_classes = static_cast<double>(label) + 1;
+  if (num_classes * kMostBytesOfAny <= usable) return;
+  const double wanted = num_classes * static_cast<double>(bytes_per_class());
+  if (wanted <= usable) return;
+  throw dataset_error(
+      dataset.path(), ErrorCode::invalid_argument,
+      "record {} has the label {}: the head for so many classes takes {:.1f} GB, and this process "
+      "may use {:.1f} GB; convert the data set again with labels that count from 0",
+      dataset.index_in_split(record), label, wanted * 1e-9, usable * 1e-9);
+}
+
+}  // namespace
+
+std::vector<std::string> class_list(const Dataset& dataset,
+                                    const std::function<int64_t()>& bytes_per_class) {
   const std::string misfit = classification_misfit(dataset.schema());
   if (!misfit.empty()) {
     throw dataset_error(dataset.path(), ErrorCode::invalid_argument, misfit);
   }
   if (!dataset.manifest().classes.empty()) return dataset.manifest().classes;
   const std::vector<int64_t> labels = dataset.int_column("label");
-  const int64_t num_classes = *std::max_element(labels.begin(), labels.end()) + 1;
+  const auto largest = std::ranges::max_element(labels);
+  require_memory_for(dataset, largest - labels.begin(), *largest, bytes_per_class);
   std::vector<std::string> classes;
-  for (int64_t i = 0; i < num_classes; ++i) classes.push_back(std::to_string(i));
+  for (int64_t i = 0; i <= *largest; ++i) classes.push_back(std::to_string(i));
   return classes;
 }
 
@@ -194,14 +223,24 @@ Dataset open_val(const TrainOptions& options) {
   }
 }
 
+std::string class_difference(const std::vector<std::string>& first,
+                             const std::vector<std::string>& second) {
+  const auto [a, b] = std::ranges::mismatch(first, second);
+  const auto name = [](const auto& at, const auto& all) {
+    return at == all.end() ? "missing" : fmt::format("'{}'", printable(*at));
+  };
+  return fmt::format("class {} is {} in the first and {} in the second", a - first.begin(),
+                     name(a, first), name(b, second));
+}
+
 Dataset open_val(const TrainOptions& options, const std::vector<std::string>& classes) {
   Dataset val = open_val(options);
   const std::vector<std::string>& own = val.manifest().classes;
   if (!own.empty() && own != classes) {
     throw dataset_error(val.path(), ErrorCode::invalid_argument,
-                        "its {} classes are not the {} that the model is trained for; convert both "
-                        "splits from the same source",
-                        own.size(), classes.size());
+                        "its {} classes are not the {} that the model is trained for ({}); convert "
+                        "both splits from the same source",
+                        own.size(), classes.size(), class_difference(own, classes));
   }
   return val;
 }
@@ -210,6 +249,7 @@ std::optional<Dataset> open_to_predict(const TrainOptions& options) {
   namespace fs = std::filesystem;
   const fs::path& data = options.data.only();
   std::string split;
+  if (fs::is_regular_file(data) && data.extension() != ".ffr") return std::nullopt;
   if ((!is_local(data) || fs::is_directory(data)) && !is_split_folder(data)) {
     const std::vector<std::string> splits = list_splits(data);
     if (splits.empty() && is_local(data)) return std::nullopt;

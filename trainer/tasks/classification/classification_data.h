@@ -4,6 +4,7 @@
 #include <c10/core/Device.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,8 +32,11 @@ Dataset held_out(const Dataset& split, double share);
 Dataset without_held_out(const Dataset& split, double share);
 
 // The classes of a split: the manifest's, or "0" .. "max(label)" when it names none. Throws
-// Error(invalid_argument) for a split without labels.
-std::vector<std::string> class_list(const Dataset& dataset);
+// Error(invalid_argument) for a split without labels, and, before anything is allocated, for a
+// label of which the head would not fit into the memory that the process may use.
+// `bytes_per_class`: what the head takes, asked for where there are very many.
+std::vector<std::string> class_list(const Dataset& dataset,
+                                    const std::function<int64_t()>& bytes_per_class);
 
 // Why records of `schema` are none to train a classifier on; empty: they are.
 std::string classification_misfit(const Schema& schema);
@@ -43,6 +47,10 @@ Dataset open_train(const TrainOptions& options);
 // of the data sets that have one. Throws Error(not_found) when there is none; the second one
 // Error(invalid_argument) when its classes are not `classes`.
 Dataset open_val(const TrainOptions& options);
+// Where two lists of names differ first: "class 2 is 'cat' in the first and 'dog' in the second".
+std::string class_difference(const std::vector<std::string>& first,
+                             const std::vector<std::string>& second);
+
 Dataset open_val(const TrainOptions& options, const std::vector<std::string>& classes);
 
 // What is to be predicted: what options.data is itself, a split or a file; the validation split of

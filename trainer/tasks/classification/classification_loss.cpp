@@ -13,13 +13,12 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
-#include <optional>
 #include <sstream>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
-#include "base/file/file.h"
+#include "base/file/user_text.h"
 #include "base/make_error.h"
 #include "base/printable.h"
 
@@ -28,11 +27,14 @@ namespace ffkit {
 at::Tensor classification_loss(const at::Tensor& logits, const at::Tensor& labels,
                                double mix_lambda, double label_smoothing,
                                const at::Tensor& class_weights) {
-  std::optional<at::Tensor> weight;
-  if (class_weights.defined()) weight = class_weights;
   const auto loss = [&](const at::Tensor& wanted) {
-    return at::cross_entropy_loss(logits, wanted, weight, at::Reduction::Mean,
-                                  /*ignore_index=*/-100, label_smoothing);
+    constexpr int64_t kNone = -100;
+    if (!class_weights.defined())
+      return at::cross_entropy_loss(logits, wanted, {}, at::Reduction::Mean, kNone,
+                                    label_smoothing);
+    return at::cross_entropy_loss(logits, wanted, class_weights, at::Reduction::Sum, kNone,
+                                  label_smoothing) /
+           wanted.size(0);
   };
   if (mix_lambda == 1) return loss(labels);
   return loss(labels).mul(mix_lambda).add(loss(at::roll(labels, 1, 0)), 1 - mix_lambda);
@@ -52,7 +54,7 @@ std::string read_text(const std::string& file) {
     throw error_at(file, ErrorCode::not_found,
                    "there is no such file of class weights; balanced needs none");
   }
-  return read_whole_text(file);
+  return read_user_text(file);
 }
 
 Weighted read_json(const std::string& file, const std::string& text) {
@@ -134,6 +136,9 @@ at::Tensor class_weights(const std::string& choice, const std::vector<std::strin
     refuse_file(choice, fmt::format("has no weight of the class '{}'",
                                     printable(classes[missing - is_there.begin()])));
   if (out.sum().item<double>() == 0) refuse_file(choice, "gives no class a weight");
+  const auto counts = [weight](int64_t label) { return weight[label] > 0; };
+  if (!labels.empty() && std::ranges::none_of(labels, counts))
+    refuse_file(choice, "gives no class a weight that the data set has records of");
   return out;
 }
 

@@ -17,7 +17,8 @@ namespace ffkit {
 // see Batch::mix_lambda) each picture counts for two labels, its own and that of the one before it
 // in the batch (the first: the last): mix_lambda * loss(labels) + (1 - mix_lambda) * loss(labels
 // rolled by one). `class_weights` [C] f32, or undefined: each sample counts as much as its class
-// weighs, and the mean is over these weights, as in torch.nn.CrossEntropyLoss(weight=...).
+// weighs. What torch.nn.CrossEntropyLoss(weight=...) gives is this divided by the mean weight of
+// the labels, which is the run's (Task::loss_weight).
 at::Tensor classification_loss(const at::Tensor& logits, const at::Tensor& labels,
                                double mix_lambda, double label_smoothing,
                                const at::Tensor& class_weights = {});

@@ -7,10 +7,14 @@
 #include <ATen/ops/zeros.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -35,7 +39,7 @@
 namespace ffkit {
 namespace {
 
-constexpr char kClasses[] = "classes";
+constexpr char kClasses[] = "classes", kPictures[] = "pictures";
 constexpr int64_t kNoiseClasses = 1000;
 
 std::vector<std::string> parse_classes(const TaskFacts& facts) {
@@ -65,6 +69,48 @@ def make_model(weights):
     return model
 )",
                               own.image_size, own.arch, num_classes, size)};
+}
+
+// As a person writes them: 0.485, not the number that is nearest in f32.
+std::vector<double> decimals(const std::array<float, 3>& numbers) {
+  std::vector<double> out;
+  for (const float number : numbers) out.push_back(std::stod(fmt::format("{}", number)));
+  return out;
+}
+
+// How pictures are prepared for the network.
+std::string prepared_pictures(const ClassificationOptions& own) {
+  const ImageOutput output;
+  return json_text(
+      nlohmann::ordered_json{{"resize", own.resolved_eval_resize()},
+                             {"crop", "center"},
+                             {"size", own.resolved_eval_size()},
+                             {"filter", std::string(to_string(own.interpolation))},
+                             {"antialias", own.interpolation != Interpolation::opencv_bilinear},
+                             {"channels", "RGB"},
+                             {"mean", decimals(output.mean)},
+                             {"std", decimals(output.std)}});
+}
+
+// The same as transformers' pipeline() reads it: preprocessor_config.json.
+std::string transformers_preprocessor(const ClassificationOptions& own) {
+  const ImageOutput output;
+  constexpr int kBilinear = 2, kBicubic = 3;  // of Pillow
+  const int64_t size = own.resolved_eval_size();
+  const nlohmann::ordered_json json = {
+      {"image_processor_type", "CLIPImageProcessor"},
+      {"do_convert_rgb", true},
+      {"do_resize", true},
+      {"size", {{"shortest_edge", own.resolved_eval_resize()}}},
+      {"resample", own.interpolation == Interpolation::bicubic ? kBicubic : kBilinear},
+      {"do_center_crop", true},
+      {"crop_size", {{"height", size}, {"width", size}}},
+      {"do_rescale", true},
+      {"rescale_factor", 1.0 / 255},
+      {"do_normalize", true},
+      {"image_mean", decimals(output.mean)},
+      {"image_std", decimals(output.std)}};
+  return json.dump(2) + "\n";
 }
 
 class ClassificationEvaluation final : public Evaluation {
@@ -120,7 +166,7 @@ class ClassificationTask final : public Task {
 
   void open() override {
     train_ = open_train(options());
-    classes_ = class_list(*train_);
+    classes_ = class_list(*train_, [this] { return head_bytes_per_class(); });
   }
   void open_noise() override {
     for (int64_t i = 0; i < kNoiseClasses; ++i) classes_.push_back(std::to_string(i));
@@ -135,8 +181,9 @@ class ClassificationTask final : public Task {
                          own().arch);
     const std::vector<std::string> stored_classes = parse_classes(facts);
     if (stored_classes != classes_)
-      return fmt::format("its {} classes are not the {} of the data set {}", stored_classes.size(),
-                         classes_.size(), options().data.string());
+      return fmt::format("its {} classes are not the {} of the data set {}: {}",
+                         stored_classes.size(), classes_.size(), options().data.string(),
+                         class_difference(stored_classes, classes_));
     return {};
   }
   TaskFacts facts_of_weights(const std::vector<NamedTensor>& weights,
@@ -203,6 +250,10 @@ class ClassificationTask final : public Task {
     return classification_loss(logits.to(at::kFloat), batch.field("label"), batch.mix_lambda,
                                own().label_smoothing, class_weights_);
   }
+  at::Tensor loss_weight(const DeviceBatch& batch) override {
+    if (!class_weights_.defined()) return {};
+    return class_weights_.index_select(0, batch.field("label")).to(at::kDouble).mean();
+  }
   at::Tensor forward(const DeviceBatch& batch) override {
     return model_->forward(batch.field("image"));
   }
@@ -214,6 +265,13 @@ class ClassificationTask final : public Task {
  private:
   const ClassificationOptions& own() const { return classification(options()); }
   int64_t num_classes() const { return std::ssize(classes_); }
+  // A row of the head's weights with its gradient, and the name.
+  int64_t head_bytes_per_class() const {
+    const auto one = entry_.make({.num_classes = 1, .image_size = own().image_size});
+    const std::vector<NamedTensor> all = one->parameters();
+    const auto head = std::ranges::find(all, entry_.head + ".weight", &NamedTensor::name);
+    return sizeof(std::string) + (head == all.end() ? 0 : 2 * head->tensor.nbytes());
+  }
   // Of what is evaluated. A record without an id is called by its number.
   std::vector<PredictedRecord> record_names() const {
     std::vector<PredictedRecord> names;
@@ -245,25 +303,24 @@ std::unique_ptr<BatchSource> ClassificationTask::prediction_batches() {
   if (!val_) {
     PictureFiles files = list_pictures(data);
     if (files.names.empty()) {
-      throw error_at(data, ErrorCode::not_found, "holds neither a data set nor pictures");
+      throw error_at(data, ErrorCode::not_found, "holds neither a data set nor pictures{}",
+                     files.left_out().empty() ? "" : "; " + files.left_out());
     }
-    if (files.num_others > 0 && setting().place.rank == 0) {
-      warn_on_stderr(
-          fmt::format("{}: {} files are left out whose names are no pictures', such as {}",
-                      data.string(), files.num_others, files.other));
+    if (!files.left_out().empty() && setting().place.rank == 0) {
+      warn_on_stderr(fmt::format("{}: {}", data.string(), files.left_out()));
     }
     picture_names_ = files.names;
-    return std::make_unique<PictureSource>(data, std::move(files.names), loader.image, options(),
-                                           setting().place, setting().device);
+    return std::make_unique<PictureSource>(files.folder, std::move(files.names), loader.image,
+                                           options(), setting().place, setting().device);
   }
   const std::vector<std::string>& own = val_->manifest().classes;
   const bool has_labels = val_->schema().index_of("label") >= 0;
   if (!has_labels || (!own.empty() && own != classes_)) {
     if (has_labels && setting().place.rank == 0) {
-      warn_on_stderr(
-          fmt::format("{}: its {} classes are not the {} of the model, so its labels are "
-                      "not looked at",
-                      val_->path().string(), own.size(), num_classes()));
+      warn_on_stderr(fmt::format(
+          "{}: its {} classes are not the {} of the model ({}), so its labels are "
+          "not looked at",
+          val_->path().string(), own.size(), num_classes(), class_difference(own, classes_)));
     }
     loader.label_field.clear();
   } else {
@@ -281,16 +338,20 @@ std::unique_ptr<BatchSource> ClassificationTask::prediction_batches() {
 TaskFacts ClassificationTask::facts_of_weights(const std::vector<NamedTensor>& weights,
                                                const std::filesystem::path& file) {
   const int64_t classes = head_rows({.path = file, .tensors = weights}, weight_rules());
+  const TaskFacts described = read_description(file);
+  if (described.contains(kClasses) && described.contains(kPictures))
+    classes_ = parse_classes(described);
+  // Of weights that do not say it, they are those of the data.
   try {
-    classes_ = open_val(options()).manifest().classes;
+    if (classes_.empty()) classes_ = open_val(options()).manifest().classes;
   } catch (const Error& error) {
     // What is predicted needs no labels, and a validation will say it.
     if (error.code() != ErrorCode::not_found) throw;
   }
   if (!classes_.empty() && std::ssize(classes_) != classes) {
     throw error_at(file, ErrorCode::invalid_argument,
-                   "its {} classes are not the {} of the data set {}", classes, classes_.size(),
-                   options().data.string());
+                   "its {} classes are not the {} of the data set {}: {}", classes, classes_.size(),
+                   options().data.string(), class_difference({}, classes_));
   }
   if (classes_.empty()) {
     for (int64_t i = 0; i < classes; ++i) classes_.push_back(std::to_string(i));
@@ -324,7 +385,8 @@ void register_classification_task(TaskRegistry& registry) {
        .best = "top1",
        .facts = {kClasses},
        .results = "class, score and the five likeliest classes of each picture, .jsonl or .csv",
-       .has_confusion = true,
+       .result_endings = {".jsonl", ".csv"},
+       .confusion_endings = {".json", ".csv"},
        .misfit = classification_misfit,
        .make =
            [](TaskSetting setting) {
@@ -335,9 +397,19 @@ void register_classification_task(TaskRegistry& registry) {
               std::vector<NamedTensor>& tensors) {
              const ClassificationOptions& own = classification(options);
              use_names_of(library, own.arch, tensors);
-             return library == "transformers"
-                        ? transformers_config(own.arch, own.image_size, parse_classes(facts))
-                        : std::string();
+             TaskFacts beside;
+             if (library == "transformers") {
+               beside["config.json"] =
+                   transformers_config(own.arch, own.image_size, parse_classes(facts));
+               beside["preprocessor_config.json"] = transformers_preprocessor(own);
+             }
+             return beside;
+           },
+       .describe_weights =
+           [](const TrainOptions& options, const TaskFacts& facts) {
+             TaskFacts described = facts;
+             described[kPictures] = prepared_pictures(classification(options));
+             return described;
            },
        .python_model =
            [](const TrainOptions& options, const TaskFacts& facts) {

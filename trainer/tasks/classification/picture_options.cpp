@@ -44,6 +44,8 @@ void add_picture_options(OptionTable& t, PictureOptions& o, int64_t epochs) {
       .require(
           o.crop_scale_min > 0 && o.crop_scale_min <= o.crop_scale_max && o.crop_scale_max <= 1,
           "two numbers with 0 < MIN <= MAX <= 1");
+  t.add("hflip", o.hflip, "Probability that a training picture is mirrored left and right")
+      .require(o.hflip >= 0 && o.hflip <= 1, "0 to 1");
   t.add("eval-size", o.eval_size,
         "Validation: width and height of the central crop; 0: the same as --image-size")
       .require(o.eval_size >= 0 && o.eval_size <= 16384, "1 to 16384, or 0 for the image size");
@@ -116,8 +118,9 @@ void describe_pictures(PictureOptions& options, OptionTable& table, int64_t epoc
 
 // In the order of torchvision's recipes: colours first, then the policy.
 std::string training_transforms(const PictureOptions& o, int64_t size) {
-  std::string text = fmt::format("RandomResizedCrop({}, scale=({}, {}), interpolation='{}')", size,
-                                 o.crop_scale_min, o.crop_scale_max, to_string(o.interpolation));
+  std::string text =
+      fmt::format("RandomResizedCrop({}, scale=({}, {}), interpolation='{}', flip_probability={})",
+                  size, o.crop_scale_min, o.crop_scale_max, to_string(o.interpolation), o.hflip);
   if (o.jitter_brightness > 0 || o.jitter_contrast > 0 || o.jitter_saturation > 0 ||
       o.jitter_hue > 0) {
     text += fmt::format(", ColorJitter({}, {}, {}, {})", o.jitter_brightness, o.jitter_contrast,

@@ -11,7 +11,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file/file.h"
-#include "base/make_error.h"
 #include "base/printable.h"
 
 namespace ffkit {
@@ -20,10 +19,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 constexpr int64_t kTop = 5;
 constexpr int64_t kColumnsBefore = 3;
-
-[[noreturn]] void refuse_ending(const std::filesystem::path& file, const char* endings) {
-  throw error_at(file, ErrorCode::invalid_argument, "is to end in {}", endings);
-}
 
 // As RFC 4180 has it.
 std::string csv_field(const std::string& text) {
@@ -140,7 +135,6 @@ void write_predictions(const std::filesystem::path& file, const std::vector<Pred
                        const std::vector<std::string>& classes,
                        const std::vector<PredictedRecord>& names) {
   const bool is_csv = file.extension() == ".csv";
-  if (!is_csv && file.extension() != ".jsonl") refuse_ending(file, ".jsonl or .csv");
   std::string text;
   if (is_csv) {
     text = "id,record,class,score,label,loss";
@@ -185,7 +179,7 @@ void write_confusion(const std::filesystem::path& file, const ConfusionMatrix& m
                                    {"precision", f.precision()}});
     }
     text = dump(json) + "\n";
-  } else if (file.extension() == ".csv") {
+  } else {
     text = "label";
     for (const std::string& name : matrix.classes) text += "," + csv_field(name);
     text += "\n";
@@ -194,8 +188,6 @@ void write_confusion(const std::filesystem::path& file, const ConfusionMatrix& m
       for (size_t c = 0; c < n; ++c) text += fmt::format(",{}", count(label, c));
       text += "\n";
     }
-  } else {
-    refuse_ending(file, ".json or .csv");
   }
   write_durably(file, text);
 }

@@ -36,8 +36,7 @@ at::Tensor prediction_rows(const std::vector<int64_t>& records, const at::Tensor
 std::vector<Prediction> predictions_of(const std::vector<at::Tensor>& rows);
 
 // The ending of the file's name says the form: .jsonl, an object a line, or .csv, with a line of
-// names. `names` has the predicted records' names by number. Throws Error(invalid_argument) for
-// another ending, Error(io).
+// names. `names` has the predicted records' names by number. Throws Error(io).
 //
 //   {"id":"cat/1.jpg","record":0,"class":"dog","score":0.93,"label":"cat","loss":2.7,
 //    "top":[{"class":"dog","score":0.93},...]}                                       in one line

@@ -24,7 +24,6 @@
 #include "base/make_error.h"
 #include "optim/gradients.h"
 #include "tasks/gpt2/data/gpt2_data.h"
-#include "tasks/gpt2/data/weights_source.h"
 #include "tasks/gpt2/network/gpt2_config.h"
 #include "tasks/gpt2/network/gpt2_network.h"
 #include "tasks/gpt2/network/next_token_loss.h"
@@ -110,6 +109,10 @@ class Gpt2Task final : public Task {
   std::vector<std::string> end_notes() override;
 
   at::Tensor loss(const DeviceBatch& batch) override;
+  // The mean is over the targets that count.
+  at::Tensor loss_weight(const DeviceBatch& batch) override {
+    return batch.has("counts") ? batch.field("counts").to(at::kDouble).mean() : at::Tensor();
+  }
   void set_loss_scale(const at::Tensor& scale) override { loss_scale_ = scale; }
   void finish_gradients() override;
   bool are_finite(bool own) override;
@@ -237,13 +240,7 @@ at::Tensor Gpt2Task::loss(const DeviceBatch& batch) {
   std::optional<uint64_t> key;
   if (config_.dropout > 0) pass.dropout_key = key = next_dropout_key();
   const at::Tensor tokens = inputs_of(batch), targets = targets_of(batch);
-  double factor = 1.0 / targets.numel();
-  if (batch.has("counts")) {
-    // The mean over all targets that count, on all processes.
-    at::Tensor count = batch.field("counts").sum().to(at::kDouble).cpu().reshape({1});
-    setting().peers->sum(count);
-    factor = setting().peers->world_size() / std::max(1.0, count.item<double>());
-  }
+  const double factor = 1.0 / targets.numel();
   if (own().pipeline_parallel == 1) {
     return network_->loss_sum(network_->blocks(network_->embed(tokens, pass), pass), targets) *
            factor;
@@ -420,6 +417,7 @@ void register_gpt2_task(TaskRegistry& registry) {
        .best = "loss",
        .is_lower_better = true,
        .facts = Gpt2Facts::names(),
+       .predicted_by = "ffgenerate --model RUN --prompt TEXT continues texts with its weights",
        .misfit = gpt2_misfit,
        .make = [](TaskSetting setting) { return std::make_unique<Gpt2Task>(std::move(setting)); },
        .mesh =

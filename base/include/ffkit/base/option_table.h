@@ -56,6 +56,7 @@ struct Option {
   std::string type_name;  // of its values, for --help: "MIN MAX", "FILE"; empty: by their type
   std::vector<OptionPart> parts;
   std::vector<std::string> choices;  // the words there are; empty: any value
+  std::string left_out;              // what its choices are called by base/left_out.h: "task"
   std::string zero_word;             // stands for 0: "dynamic"; empty: none
   std::optional<OptionRange> range;
   std::string default_words;  // say what happens by default where the value does not: "all"
@@ -74,6 +75,11 @@ struct Option {
   bool is_stored = true;        // in checkpoints and config.toml
   bool names_model = false;     // chooses the model: weights that come without a checkpoint need it
   bool is_local = false;        // of one machine: processes of one run may have different values
+  // Of a stored run: what is not taken over from it by an evaluation or prediction, ...
+  bool is_of_training = false;
+  bool is_of_data = false;  // ... or only by one of the run's own data, ...
+  // ... and, also by a run that goes on, not where one of these options is given instead.
+  std::vector<std::string> yields_to = {};
   std::string wrong = {};  // what it must be and is not: "at least 1"; empty: its value is right
 
   // Numbers that the value may have, both ends included.
@@ -87,15 +93,20 @@ struct Option {
   Option& set_default(std::string words);
   Option& set_type_name(std::string text);
   Option& set_choices(std::vector<std::string> words);
+  // Other words are parts of ffkit that a build may leave out, called `what` in base/left_out.h.
+  Option& set_left_out(std::string what);
   Option& set_zero_word(std::string word);
   Option& set_size();
   Option& set_stored(bool on);
   Option& set_local();
+  Option& set_of_training();
+  Option& set_of_data();
+  Option& set_yields_to(std::vector<std::string> names);
   Option& set_names_model();
   Option& set_argument();
 
   // Sets the value as a caller gives it. Throws Error(invalid_argument) when it is none of the
-  // choices, or out of range.
+  // choices, or out of range, and Error(unsupported) for a choice that is left out of this build.
   void give(const OptionValue& value, size_t part = 0);
   // How texts name it (option_names.h): "crop_scale".
   std::string key() const;

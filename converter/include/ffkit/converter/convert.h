@@ -1,5 +1,5 @@
 // convert: a whole source into a data set folder, all or nothing. A folder may be an address
-// ("s3://bucket/set"); docs/storage.md says what is different there.
+// ("s3://bucket/set"); docs/storage-writing.md says what is different there.
 //
 //   DST/.ffkit-unfinished   from the first step to the last, locked: readers refuse the folder
 //   DST/<split>/...         a folder for each split (DatasetWriter)

@@ -82,7 +82,8 @@ struct PictureRemark {
   const char* action;
 };
 inline constexpr PictureRemark kKept16Bits = {
-    "has 16 bits a channel", "kept; batches of u8, and with augmentations, have the high bytes"};
+    "has 16 bits a channel",
+    "kept; batches of u8 have the high bytes, and augmentations refuse it"};
 inline constexpr PictureRemark kLost16Bits = {"has 16 bits a channel",
                                               "stored with 8 bits: the high bytes"};
 inline constexpr PictureRemark kKeptAnimation = {"is an animation",

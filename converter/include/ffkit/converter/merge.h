@@ -28,8 +28,18 @@ enum class ShardTransfer : uint8_t {
   copy,
 };
 
+// What becomes of records of a source that are in the result already: made from the same files, by
+// the bytes of these, whatever the names, the order and the form.
+enum class Duplicates : uint8_t {
+  fail,
+  keep,  // they are taken once more
+};
+
 struct MergeOptions {
   ShardTransfer transfer = ShardTransfer::link;
+  Duplicates duplicates = Duplicates::fail;
+  // A file that gets the ids of such records, one a line, before the error; empty: none.
+  std::filesystem::path duplicate_ids = {};
   const std::atomic<bool>* cancel = nullptr;  // checked between shards and every few MB of copies
   std::function<void(const std::string&)> note;  // one sentence the user should know
   // The shell command that finishes the data set after this call has ended early. Readers of the
@@ -40,7 +50,9 @@ struct MergeOptions {
 std::string_view to_string(ShardTransfer transfer);
 // Inverse of to_string; throws Error(invalid_argument).
 ShardTransfer parse_shard_transfer(std::string_view name);
-// Declares `transfer`; `options` must outlive `table`.
+std::string_view to_string(Duplicates duplicates);
+Duplicates parse_duplicates(std::string_view name);
+// Declares `transfer`, `duplicates`, `duplicate-ids`; `options` must outlive `table`.
 void describe(MergeOptions& options, OptionTable& table);
 
 // Makes a new data set of the data set folders `sources`. The folder `destination` must be new or
@@ -55,8 +67,8 @@ void describe(MergeOptions& options, OptionTable& table);
 // Other data sets in stores are Error(unsupported), since a store has no links.
 //
 // Sources are locked meanwhile, by flock(2) of their folders. Throws Error(invalid_argument) if
-//   - a folder is given twice, or two sources hold the same shards or were made from the same
-//     samples,
+//   - a folder is given twice, or two sources hold the same shards, or records of the same files
+//     (Duplicates),
 //   - a source is of FFRecord v1, or schemas or classes differ,
 //   - another call changes a source, or reads one that this call would move.
 // Throws Error(corrupt) if the shards of a source are not those of its manifest.

@@ -61,6 +61,13 @@ struct ConvertPart {
 // other.
 ConvertPart parse_part(std::string_view text);
 
+// What a user says of the data, for the manifests: it is passed on by transcodes, copies and joins.
+struct Attribution {
+  std::string license = {};  // "CC BY 4.0"
+  std::string source = {};   // where the data come from: an address, a paper, a person
+  std::string note = {};
+};
+
 // How far the conversion of a split is. Sent from one thread at a time.
 struct ConvertProgress {
   std::string split;
@@ -119,6 +126,7 @@ struct ConvertOptions {
   // as hold 128 MiB, or shard_bytes where that is less. Shuffles the files, and the samples of a
   // group among each other. Nothing: all samples are listed beforehand.
   std::optional<int64_t> by_files = {};
+  Attribution attribution = {};
 };
 
 // "auto" (0) or a number of files from 1 on; throws Error(invalid_argument).

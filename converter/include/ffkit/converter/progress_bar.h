@@ -1,6 +1,6 @@
 // ProgressBar: one line that is drawn over and over on a terminal: share done, records/s, MB/s,
-// time left. On anything but a terminal it is silent. Not thread-safe, but it may be moved from
-// thread to thread, as ConvertOptions::progress does.
+// time left. On anything but a terminal, such as a log file, it is a line of its own every 30 s.
+// Not thread-safe, but it may be moved from thread to thread, as ConvertOptions::progress does.
 #pragma once
 
 #include <chrono>
@@ -15,8 +15,8 @@ class TerminalLine;
 
 class ProgressBar {
  public:
-  // Draws on `fd`, if that is a terminal.
-  explicit ProgressBar(int fd);
+  // On `fd`. `log_interval`: between the lines on what is no terminal.
+  explicit ProgressBar(int fd, std::chrono::milliseconds log_interval = std::chrono::seconds(30));
   // Wipes the line.
   ~ProgressBar();
   ProgressBar(const ProgressBar&) = delete;
@@ -30,6 +30,9 @@ class ProgressBar {
   using Clock = std::chrono::steady_clock;
 
   std::unique_ptr<TerminalLine> line_;  // never null
+  const int log_;                       // -1: it is a terminal
+  const std::chrono::milliseconds log_interval_;
+  Clock::time_point last_logged_ = Clock::now();
   std::string split_;
   Clock::time_point split_start_;
 };

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include <ffkit/converter/options.h>
+#include <ffkit/format/content_sum.h>
 #include <ffkit/format/manifest.h>
 #include <ffkit/format/record.h>
 #include <ffkit/format/schema.h>
@@ -42,6 +43,10 @@ inline constexpr const char* kKeptAsItIs = "kept as it is";
 inline constexpr const char* kDocumentLeftOut = "document left out";
 inline constexpr const char* kBytesReplaced = "replaced by U+FFFD";
 inline constexpr const char* kMarkLeftOut = "byte order mark left out";
+// Of what SampleBuffers::leave_out() counts.
+inline constexpr const char* kItemLeftOut = "left out of its record";
+// Of pictures that EXIF data turn and that have boxes or masks, where nothing says of which pixels.
+inline constexpr const char* kKeptUnturned = "kept as it is, with its annotations";
 // The column of Source::totals() whose sum is all bytes, of which kBytesReplaced counts some.
 inline constexpr const char* kReplacedAmong = "text_bytes";
 
@@ -64,7 +69,24 @@ class SampleBuffers {
   std::string_view text(std::string_view value);
   // Notes a problem of the present sample.
   void report(SampleProblem problem) { problems_.push_back(std::move(problem)); }
+  // Notes that a bad item of the present sample, such as a box without area or a null in a list, is
+  // left out of its record, which stays (converter/bad_items.md). `what`: which one it is and what
+  // is wrong with it.
+  void leave_out(std::string what, std::string picture = {}, int64_t count = 1) {
+    report({std::move(what), kItemLeftOut, std::move(picture), count});
+  }
   [[nodiscard]] const std::vector<SampleProblem>& problems() const noexcept { return problems_; }
+  // Notes that `stored`, one of the sample's files, is made from the bytes of `file`: by these the
+  // record is known again when sets are joined.
+  void made_from(std::span<const std::byte> stored, std::span<const std::byte> file);
+  // The same of all files of a record that another set has: what its shard keeps.
+  void set_content(const ContentSum& content) noexcept { content_ = content; }
+  [[nodiscard]] const ContentSum& content() const noexcept { return content_; }
+  struct Original {
+    FileSum stored;
+    FileSum file;
+  };
+  [[nodiscard]] const std::vector<Original>& originals() const noexcept { return originals_; }
   // What becomes of bad samples (ConvertOptions::on_error). Unless it is `fail`, a source whose
   // samples have parts that stand alone (documents) leaves out a bad part and reports it, instead
   // of throwing for the whole sample. If it is `keep`, ImageStorer stores a broken picture as it
@@ -81,6 +103,8 @@ class SampleBuffers {
 
  private:
   std::vector<SampleProblem> problems_;
+  std::vector<Original> originals_;
+  ContentSum content_;
   std::vector<std::unique_ptr<std::vector<std::byte>>> blocks_;
   size_t num_used_ = 0;
   OnError on_error_ = OnError::fail;

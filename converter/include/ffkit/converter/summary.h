@@ -36,6 +36,10 @@ struct ConvertSummary {
   // By the action: "document left out", "replaced by U+FFFD" (bytes), ...
   std::map<std::string, ReportedAction> reported = {};
   double seconds = 0;
+  // What this process has asked of stores so far, the listing of the source included, and the bytes
+  // of the answers.
+  int64_t num_store_requests = 0;
+  int64_t num_store_bytes = 0;
   // With options.resume: the data set was complete before, and nothing was written.
   bool was_finished = false;
   // With options.merge_when_complete: the parts of the conversion, and how many have finished.

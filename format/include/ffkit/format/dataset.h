@@ -124,6 +124,7 @@ class Dataset {
 
   // Whole columns, in record order; see ShardReader.
   [[nodiscard]] std::vector<int64_t> int_column(const std::string& field) const;
+  [[nodiscard]] std::vector<uint64_t> uint_column(const std::string& field) const;
   [[nodiscard]] std::vector<double> float_column(const std::string& field) const;
   [[nodiscard]] std::vector<std::string> string_column(const std::string& field) const;
 
@@ -153,6 +154,9 @@ std::vector<std::string> list_splits(const std::filesystem::path& folder);
 
 // False: it is an address of a store, such as "s3://bucket/set".
 bool is_local(const std::filesystem::path& path);
+// A path or an address as it may be stored and shown: without the signature of a URL, which this
+// process keeps.
+std::filesystem::path kept_path(const std::filesystem::path& path);
 // Whether the folder is that of a split: there is a manifest in it.
 bool is_split_folder(const std::filesystem::path& folder);
 // Whether the data set folder has a split of that name, finished or not, of whichever version, or

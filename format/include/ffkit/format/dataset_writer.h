@@ -55,7 +55,8 @@ class DatasetWriter {
 
   // Appends an encoded record; returns its number in the split. See ShardWriter::append.
   int64_t append(std::span<const std::byte> record);
-  int64_t append(std::span<const std::byte> record, const StoredRecord& stored);
+  int64_t append(std::span<const std::byte> record, const StoredRecord& stored,
+                 const ContentSum& content = {});
 
   // Closes the last shard and writes the manifest. A split without records is an
   // Error(invalid_argument).

@@ -14,7 +14,6 @@
 #include <cstring>
 #include <limits>
 #include <type_traits>
-#include <utility>
 
 #include <ffkit/format/schema.h>
 

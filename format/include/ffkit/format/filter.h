@@ -1,14 +1,18 @@
 // Filter: which records of a data set are wanted, told from their columns (Dataset::where). A plain
 // value.
 //
-//   label in {3, 7, 100..199} and id != "n01440764/broken.JPEG" and timestamp >= 1.5e9
+//   label in {3, 7, 100..199} and (id != "n01440764/broken.JPEG" or not time >= 1.5e9)
 //
-// Conditions, joined by "and", on fields with a column:
+// Conditions on fields with a column, joined by "and" and "or", of which "and" binds closer, with
+// "not" before one and with brackets:
 //   FIELD == VALUE    also != < <= > >=      numbers are compared as numbers, texts byte by byte
 //   FIELD in {VALUE, FIRST..LAST, ...}       also "not in"; LAST is included
 // Dataset::where() also knows the class of a record: class == 'tench', class in {n01440764, crane}.
-// A VALUE is a number but NaN, a word, or a text in single or double quotes. Null fields count as 0
-// or the empty text.
+// A VALUE is a number, nan, inf, a word, or a text in single or double quotes. A FIELD is a word; a
+// name with blanks, quotes, brackets or signs, or that is a word of this language, stands in double
+// quotes. Within quotes, the quote itself is written twice.
+// A number is taken as the nearest one of the field's type: f == 0.1 finds the f32 that 0.1 became.
+// Integers are exact. Null fields count as 0 or the empty text.
 #pragma once
 
 #include <cstdint>
@@ -43,11 +47,16 @@ struct FilterCondition {
 };
 
 struct Filter {
-  std::vector<FilterCondition> conditions;  // all must hold; none: every record
+  std::vector<FilterCondition> conditions;
+  std::vector<Filter> parts;  // what stands in brackets
+  bool is_any = false;        // one of all these must hold, else all must; none: every record
+  bool is_negated = false;    // the others are wanted
 };
 
 // Parses the text form above; throws Error(invalid_argument) that says where it does not fit.
 Filter parse_filter(std::string_view text);
+// The name of a field as that form has it: in double quotes where it must.
+std::string filter_word(std::string_view field);
 
 // The records of `shard` (ascending) for which `filter` holds. Reads columns, no records. Throws
 // Error(not_found) for a field without a column, Error(invalid_argument) for a value that its type

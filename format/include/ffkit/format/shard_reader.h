@@ -95,10 +95,16 @@ class ShardReader {
 
   // A whole column; throws Error(not_found) when the field has none, Error(invalid_argument) when
   // its type is another. Null values read as 0.
-  [[nodiscard]] std::vector<int64_t> int_column(const std::string& field) const;  // integer dtypes
+  // Integer dtypes; Error(invalid_argument) for a u64 that is more than an int64_t can be.
+  [[nodiscard]] std::vector<int64_t> int_column(const std::string& field) const;
+  [[nodiscard]] std::vector<uint64_t> uint_column(const std::string& field) const;  // u8 .. u64
   [[nodiscard]] std::vector<double> float_column(
       const std::string& field) const;  // floating-point dtypes
   [[nodiscard]] std::vector<std::string> string_column(const std::string& field) const;
+
+  // The payload of the index stream `name` (FORMAT.md, "Index streams"), checked; empty where the
+  // shard has none of that name, or is a v1 file.
+  [[nodiscard]] std::vector<std::byte> stream(const std::string& name) const;
 
   // Check everything but the records: every page of the index, every column.
   [[nodiscard]] std::vector<ShardProblem> verify_index() const;

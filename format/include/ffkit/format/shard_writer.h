@@ -17,6 +17,7 @@
 #include <span>
 
 #include <ffkit/base/compression.h>
+#include <ffkit/format/content_sum.h>
 #include <ffkit/format/schema.h>
 #include <ffkit/format/shard_facts.h>
 
@@ -51,8 +52,11 @@ class ShardWriter {
   // block on the disk or the store. Throws Error(corrupt) when the bytes are not a record of the
   // schema, Error(io) when writing fails.
   int64_t append(std::span<const std::byte> record);
-  // The same with what a RecordCompressor made of `record`, e.g. on another thread.
-  int64_t append(std::span<const std::byte> record, const StoredRecord& stored);
+  // The same with what a RecordCompressor made of `record`, e.g. on another thread. `content`: of
+  // the files that the record was made from, where it does not have their bytes, or has them in
+  // another code; {0, 0}: it has.
+  int64_t append(std::span<const std::byte> record, const StoredRecord& stored,
+                 const ContentSum& content = {});
 
   [[nodiscard]] int64_t num_records() const noexcept;
   // Bytes of header and records so far.

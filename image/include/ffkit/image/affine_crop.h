@@ -15,7 +15,6 @@
 #include <vector>
 
 #include <ffkit/image/image_info.h>
-#include <ffkit/image/rgb_image.h>
 
 namespace ffkit {
 

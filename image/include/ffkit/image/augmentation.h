@@ -13,8 +13,8 @@
 #include <variant>
 #include <vector>
 
+#include <ffkit/image/image_info.h>
 #include <ffkit/image/random.h>
-#include <ffkit/image/rgb_image.h>
 
 namespace ffkit {
 
@@ -134,7 +134,9 @@ struct Equalize {};
 struct AutoContrast {};
 
 // The luma in all three channels: Pillow's convert("L").
-struct Grayscale {};
+struct Grayscale {
+  int num_output_channels = 3;  // the only one: ImageOutput::channels = 1 makes one channel
+};
 
 struct Invert {};
 

@@ -4,15 +4,35 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 #include <vector>
 
-#include <ffkit/image/interpolation.h>
-#include <ffkit/image/rgb_image.h>
+#include <ffkit/image/image_info.h>
+#include <ffkit/image/image_resizer.h>
 
 namespace ffkit {
+
+// ViewMatrix: where the pixels of a picture go in a view of it.
+
+// 3 x 3, row by row. A point (x, y) of the picture, as it is stored, becomes (u / w, v / w) of the
+// view, where (u, v, w) = matrix * (x, y, 1). Both count in pixels from the edge of the first one:
+// the centre of the first pixel is (0.5, 0.5). Points outside of the view are mapped, too.
+using ViewMatrix = std::array<double, 9>;
+
+// Left, top, right, bottom in pixels, which count as those of a ViewMatrix.
+using BoxEdges = std::array<double, 4>;
+
+// Whether it is a box at all: its edges are numbers, and it has an inside. The converter and the
+// loader leave out boxes that have none.
+inline bool has_area(const BoxEdges& box) {
+  for (const double edge : box) {
+    if (!std::isfinite(edge)) return false;
+  }
+  return box[2] > box[0] && box[3] > box[1];
+}
 
 // Pixels added at each side. One number stands for all four sides.
 struct Padding {
@@ -153,14 +173,6 @@ struct CenterCrop {
 struct RandomShortestSize {
   std::vector<int64_t> sizes = {800};
   int64_t max_size = 0;  // 0: any
-  Interpolation interpolation = Interpolation::bilinear;
-};
-
-// torchvision's Resize(size, max_size=...): the short side becomes `size`, or as long as the long
-// side stays within max_size.
-struct ResizeShortSide {
-  int64_t size = 256;
-  int64_t max_size = 0;  // 0: any; else more than `size`
   Interpolation interpolation = Interpolation::bilinear;
 };
 

@@ -12,10 +12,10 @@ enum class Layout { nchw, nhwc };
 struct ImageOutput {
   // u8, f16, bf16 or f32; u16 or i32 for maps of labels and depths.
   //
-  // A picture of 16 bits a channel (PNG, PGM, PPM) keeps them, with two exceptions that get the
-  // high byte of each value: u8, and augmentations and ScalePad, which work on bytes. f16, bf16 and
-  // f32 get value / 65535 of 16 bits, and pixel / 255 of bytes. u16 and i32 get the values
-  // themselves.
+  // A picture of 16 bits a channel (PNG, PGM, PPM) keeps them; u8 gets the high byte of each value.
+  // f16, bf16 and f32 get value / 65535 of 16 bits, and pixel / 255 of bytes. u16 and i32 get the
+  // values themselves. With what is made for bytes, augmentations, a ScalePad and a bilinear or
+  // bicubic turn, it is a bad sample but as u8, Error(unsupported).
   DType dtype = DType::f32;
   Layout layout = Layout::nchw;
   // (pixel / 255 - mean) / std per channel; without it pixel / 255. u8, u16 and i32 have the pixel

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 
 #include <ffkit/format/schema.h>
 
@@ -21,8 +22,9 @@ enum class MaskNumbers : uint8_t {
 struct MaskOptions {
   DType dtype = DType::u8;  // of the batch: u8, u16, i32 or i64
   MaskNumbers numbers = MaskNumbers::values;
-  // Where the view has no picture. It is a number of the batch: `ids` does not change it.
-  int64_t fill = 255;
+  // Where the view has no picture. It is a number of the batch: `ids` does not change it. Nothing:
+  // 255, and 0 of panoptic numbers, where 255 is a segment and 0 none.
+  std::optional<int64_t> fill = {};
   // What each number of the file becomes, such as Cityscapes' 34 ids the 19 that are trained on. A
   // number that is missing here makes a bad sample. Empty: numbers stay as they are.
   std::map<int64_t, int64_t> ids = {};

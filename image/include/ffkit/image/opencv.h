@@ -13,7 +13,6 @@
 #include <opencv2/core/mat.hpp>
 
 #include <ffkit/image/image_info.h>
-#include <ffkit/image/rgb_image.h>
 
 namespace ffkit {
 

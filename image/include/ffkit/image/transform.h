@@ -3,26 +3,27 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <variant>
 #include <vector>
 
 #include <ffkit/image/geometry_steps.h>
+#include <ffkit/image/image_info.h>
 #include <ffkit/image/image_output.h>
-#include <ffkit/image/interpolation.h>
+#include <ffkit/image/image_resizer.h>
 #include <ffkit/image/random.h>
-#include <ffkit/image/rgb_image.h>
 
 namespace ffkit {
 
-// torchvision.transforms.RandomResizedCrop + RandomHorizontalFlip: a crop of random area and aspect
-// ratio (log-uniform) is resized to `size`. After ten crops that do not fit, it is the central one.
+// torchvision.transforms.RandomResizedCrop: a crop of random area and aspect ratio (log-uniform) is
+// resized to `size`. After ten crops that do not fit, it is the central one.
 struct RandomResizedCrop {
   ImageSize size = 224;
   double scale_min = 0.08;  // share of the picture's area, 0 < scale_min <= scale_max <= 1
   double scale_max = 1.0;
   double ratio_min = 3.0 / 4.0;  // width / height
   double ratio_max = 4.0 / 3.0;
-  double flip_probability = 0.5;
+  double flip_probability = 0;  // of mirroring it left and right, which torchvision's never does
   // JPEGs are decoded at 1/2, 1/4 or 1/8 of their size if the crop is still at least as large as
   // `size` at that scale. This is faster for large pictures, and changes pixels a little. It
   // applied to 2 % of the crops of ImageNet photographs. Their values of 0 .. 255 differed from the
@@ -42,22 +43,37 @@ struct ResizeCenterCrop {
   Interpolation interpolation = Interpolation::bilinear;
 };
 
-// torchvision.transforms.Resize((height, width)): the whole picture. Its aspect ratio is not kept.
-struct Resize {
-  ImageSize size = 224;
-  Interpolation interpolation = Interpolation::bilinear;
+// One number is the short side, and the aspect ratio stays; two are height and width.
+// nothing(): Resize::max_size alone says it.
+struct ResizeSize {
+  constexpr ResizeSize(int64_t short_length) : short_side(short_length) {}
+  constexpr ResizeSize(int64_t height, int64_t width) : both(ImageSize(height, width)) {}
+  constexpr ResizeSize(ImageSize size) : both(size) {}
+  static constexpr ResizeSize nothing() { return {0}; }
+  bool operator==(const ResizeSize&) const = default;
+
+  int64_t short_side = 0;
+  std::optional<ImageSize> both = {};
 };
 
-// torchvision.transforms.RandomCrop(size, padding, pad_if_needed=True, fill) +
-// RandomHorizontalFlip: the picture is padded with `fill`, and a crop is taken; all places are
-// equally likely. Nothing is resized. If the padded picture is d pixels less high (or wide) than
-// `size`, d more are added at both sides, as by torchvision's pad_if_needed. For CIFAR: {.size =
-// 32, .padding = 4}.
+// torchvision.transforms.Resize: the whole picture.
+struct Resize {
+  ResizeSize size = {224, 224};
+  Interpolation interpolation = Interpolation::bilinear;
+  // With a short side: the long side becomes no longer than this. Without a size: it becomes this.
+  int64_t max_size = 0;  // 0: any; else more than the short side
+};
+
+// torchvision.transforms.RandomCrop: the picture is padded with `fill`, and a crop is taken; all
+// places are equally likely. Nothing is resized. For CIFAR: {.size = 32, .padding = 4}.
 struct RandomCrop {
   ImageSize size = 32;
   Padding padding = 0;  // 0 .. 8192 each
+  // If the padded picture is d pixels less high (or wide) than `size`, d more are added at both
+  // sides. Not: it is a bad sample, Error(unsupported).
+  bool pad_if_needed = false;
   RgbColor fill = {0, 0, 0};
-  double flip_probability = 0.5;
+  double flip_probability = 0;  // as RandomResizedCrop's
 };
 
 // What detectors in pictures of vehicles' cameras do (ImageAug3D of BEVFusion without its
@@ -93,14 +109,13 @@ using GeometryStep =
     std::variant<RandomResizedCrop, ResizeCenterCrop, Resize, RandomCrop, ResizeCrop,
                  RandomHorizontalFlip, RandomVerticalFlip, RandomRotation, RandomAffine,
                  RandomPerspective, Pad, RandomZoomOut, RandomIoUCrop, ScaleJitter, FixedSizeCrop,
-                 CenterCrop, RandomShortestSize, ResizeShortSide, PadToLargest>;
+                 CenterCrop, RandomShortestSize, PadToLargest>;
 
 // Several steps, one after the other, each done to the pixels that the one before made. Crops,
 // resizes, flips and padding that follow each other become one, where that changes no pixel. The
 // last steps must give pictures of one size, .steps = {ScaleJitter{}, FixedSizeCrop{}}, or canvases
 // of one: PadToLargest. The n-th
-// step of a kind draws numbers of its own, whatever steps of other kinds are there. Values of 16
-// bits become bytes.
+// step of a kind draws numbers of its own, whatever steps of other kinds are there.
 struct Compose {
   std::vector<GeometryStep> steps;
 };
@@ -121,12 +136,14 @@ ImageMap image_map(const ResizeCrop& crop, int width, int height, const SampleKe
 // For any picture: the factor itself, as BEVFormer scales intrinsics, although sizes are truncated.
 ImageMap image_map(const ScalePad& pad);
 
-// The size of the output. Throws Error(invalid_argument) for a Compose that has none.
+// The size of the output. Throws Error(invalid_argument) for a Compose or a Resize that has none.
 ImageSize image_size(const ImageTransform& transform);
 // Whether two pictures of one size may become different ones.
 bool is_random(const ImageTransform& transform);
 // Whether it has a RandomIoUCrop, which takes the boxes that follow the view.
 bool needs_boxes(const ImageTransform& transform);
+// Whether it has a RandomResizedCrop or RandomCrop without flips.
+bool crops_without_flips(const ImageTransform& transform);
 // The PadToLargest that it ends with; null without.
 const PadToLargest* padding_of(const ImageTransform& transform);
 // Throws Error(invalid_argument) that names the first value out of range.

@@ -87,8 +87,9 @@ Environment environment_seeing(const std::string& device,
 
 // Starts the processes of `plan` and waits for them. `arguments` are their command line, the
 // program first; the environment says their places. Their output goes to this process's, each line
-// behind the rank (LaunchOptions::marks_output). SIGTERM, SIGINT, SIGHUP and SIGUSR1 are passed on.
-// If one process ends with an error, the others get SIGTERM, and SIGKILL after 30 s. Returns 0, or
+// behind the rank (LaunchOptions::marks_output). The signals of stop_on_signals() are passed on. If
+// one process ends with an error, the others get SIGTERM, and SIGKILL after 30 s. Of a run that is
+// stopped, they get it 20 s after the request, but at least 3 s after the first end. Returns 0, or
 // the exit status of the process that failed first (128 + the number of the signal that killed it).
 // Throws Error(io) if a process cannot be started.
 int run_local_processes(const LaunchPlan& plan, const LaunchOptions& options,

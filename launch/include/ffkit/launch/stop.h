@@ -7,13 +7,14 @@ namespace ffkit {
 // that sees it puts the job into the queue again.
 inline constexpr int kExitStopped = 75;
 
-// From now on, SIGTERM, SIGUSR1, SIGHUP (unless ignored, as under nohup) and the first SIGINT ask
-// the training to stop: it finishes its step, writes a checkpoint and returns. A second SIGINT ends
-// the program. Any process of a run may get the signal.
+// From now on, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGHUP (unless ignored, as under nohup) and the
+// first SIGINT ask the training to stop: it finishes its step, writes a checkpoint and returns. A
+// second SIGINT ends the program. Any process of a run may get the signal.
 //
 // This function starts a thread that ends a process with stop_exit_status() and a line on stderr:
 // at once if it has nothing to lose (it waits for the others to join, it evaluates or measures),
-// and if it waits for the others or for data for 20 s more.
+// and if it waits for the others or for data for 20 s more. A run of one process does not wait for
+// the next batch: it writes its checkpoint at once.
 void stop_on_signals();
 
 // The signal that asked to stop; 0 if none did.

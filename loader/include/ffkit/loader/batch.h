@@ -40,6 +40,9 @@ struct Replacement {
   int64_t bad_record = 0;
   std::string reason;  // the message of its Error, which names file and record
 };
+// A sample that was left out because its record is bad (BadSamples::skip where each record counts
+// once). index_in_batch is the place that it would have had.
+using LeftOut = Replacement;
 
 // An array of a view that ends with PadToLargest.
 struct PaddedArray {
@@ -61,7 +64,7 @@ class Batch {
   // held_batches. Throws Error(io) when there is not enough memory.
   [[nodiscard]] Batch copy() const;
 
-  // Number of samples; batch_size except for the last batch under Tail::exact.
+  // Number of samples; batch_size except for the last batch under Tail::exact, and for left_out().
   [[nodiscard]] int64_t size() const noexcept;
   // [size] numbers of the records in the data set.
   [[nodiscard]] std::span<const int64_t> record_indices() const noexcept;
@@ -74,6 +77,8 @@ class Batch {
   // Samples that replace bad ones, in the order of the batch; empty unless
   // LoaderOptions::bad_samples is skip.
   [[nodiscard]] std::span<const Replacement> replacements() const noexcept;
+  // Bad samples without a replacement, by which the batch is smaller; it may have none left.
+  [[nodiscard]] std::span<const LeftOut> left_out() const noexcept;
 
   // All arrays, in order: the picture (or its views) and the label, where LoaderOptions asks for
   // them, then its `fields` and `view_fields`. An empty batch has none. Functions that take a

@@ -11,6 +11,7 @@
 // the same numbers, so that a picture and its boxes can be flipped alike.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -39,6 +40,10 @@ class FieldDecoder {
     // It resized a grey picture of 16 bits, whose values may be numbers of classes. The loader
     // warns of that once.
     bool resized_grey_of_16_bits = false;
+    // Bad items of the sample, such as boxes without area, that it left out, and which: "box 3 of
+    // field 'boxes' has no area". The loader counts them and warns of the first.
+    int64_t num_items_left_out = 0;
+    std::string left_out = {};
   };
   // Memory that one decoding thread keeps from sample to sample.
   class Scratch {
@@ -210,6 +215,40 @@ std::shared_ptr<const FieldDecoder> zeros_where_null(const Schema& schema, const
 struct BatchField {
   std::string name;
   std::shared_ptr<const FieldDecoder> decoder;
+};
+
+// CountedRead: counts a read by a field decoder, such as of a further record, in LoaderStatistics.
+// A slow disk is then not taken for slow decoding.
+//
+//   {
+//     ffkit::CountedRead read(*scratch);
+//     sweeps.read(number, bytes);
+//     read.add_bytes(bytes.size());
+//   }
+//
+// If the thread slept between construction and destruction, the time in which it did not run counts
+// as reading. The time in which it ran, such as copying from the page cache, counts as decoding. An
+// object belongs to one thread. It takes 0.5 us.
+class CountedRead {
+ public:
+  // `scratch` must outlive this.
+  explicit CountedRead(FieldDecoder::Scratch& scratch);
+  ~CountedRead();
+  CountedRead(const CountedRead&) = delete;
+  CountedRead& operator=(const CountedRead&) = delete;
+
+  void add_bytes(size_t num_bytes);
+
+ private:
+  struct Moment {
+    int64_t ns;
+    int64_t running_ns;  // of this thread
+    int64_t num_sleeps;  // likewise
+  };
+  static Moment now();
+
+  FieldDecoder::Work& work_;
+  const Moment begin_;
 };
 
 }  // namespace ffkit

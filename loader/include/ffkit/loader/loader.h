@@ -26,7 +26,6 @@
 #include <ffkit/loader/batch.h>
 #include <ffkit/loader/loader_options.h>
 #include <ffkit/loader/loader_state.h>
-#include <ffkit/loader/loader_statistics.h>
 
 namespace ffkit {
 

@@ -11,12 +11,27 @@
 #include <ffkit/image/image_options.h>
 #include <ffkit/loader/field_decoder.h>
 #include <ffkit/loader/io_options.h>
-#include <ffkit/loader/mix_options.h>
 #include <ffkit/loader/sampler.h>
 #include <ffkit/loader/slab_allocator.h>
 #include <ffkit/loader/view.h>
 
 namespace ffkit {
+
+// MixOptions: MixUp and CutMix, which blend each sample of a finished batch with the one before it
+// (the first with the last), labels included. torchvision.transforms.v2.MixUp and CutMix.
+// An alpha of 0 leaves its method out. If both are above 0, each batch takes one of the methods
+// with probability 1/2, as in torchvision's reference training.
+struct MixOptions {
+  double mixup_alpha = 0;  // lambda ~ Beta(alpha, alpha); 0.2 in torchvision's recipes
+  // 1 - (share of the picture that the box covers) ~ Beta(alpha, alpha), before the box is cut off
+  // at the border; 1.0 in torchvision's recipes
+  double cutmix_alpha = 0;
+
+  [[nodiscard]] bool is_on() const { return mixup_alpha > 0 || cutmix_alpha > 0; }
+};
+
+// Throws Error(invalid_argument) naming the first value that is out of range: 0 .. 1000 each.
+void validate(const MixOptions& options);
 
 // A bad sample is a record
 // - whose checksum, fields or picture are broken,
@@ -32,6 +47,9 @@ enum class BadSamples {
   // Another sample takes the place, see Sampler::replacement(). It depends on (seed, epoch, record)
   // alone. Replacements are counted, logged, and listed by Batch::replacements(). next() throws
   // when 16 candidates for one place are bad too.
+  // Where each record is to count once, under Order::sequential without groups and with Tail::exact
+  // or Tail::balanced, the sample is left out instead: counted, logged, and listed by
+  // Batch::left_out(). The number of batches stays; a batch of bad samples alone has no sample.
   skip,
 };
 

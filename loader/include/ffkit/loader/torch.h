@@ -7,7 +7,7 @@
 // A tensor shares its batch; the slab is recycled when the last tensor is gone. Tensors may be used
 // and dropped on any thread. An asynchronous (non_blocking) copy to a GPU reads the memory after
 // the call, so pinned slabs must then come from a TensorSlabAllocator, such as that of
-// trainer/pinned_allocator.h.
+// trainer/device_prefetcher.h.
 #pragma once
 
 #include <ATen/core/Tensor.h>

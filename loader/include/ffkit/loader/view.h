@@ -52,6 +52,7 @@ struct PictureField {
   std::string view = {};
   std::vector<Augmentation> augmentations = {};
   ImageOutput output = {};
+  bool zeros_where_null = false;  // where the field is null, which makes a bad sample otherwise
 };
 
 // A mask: [N, H, W] of mask.dtype. The field is an image or bytes (a PNG), or a tensor [height,
@@ -60,6 +61,7 @@ struct MaskField {
   std::string field;
   std::string view = {};
   MaskOptions mask = {};
+  bool zeros_where_null = false;  // where the field is null, which makes a bad sample otherwise
 };
 
 // Which pixels of the view are the picture's: [N, H, W] u8, 1 there, 0 where it has been padded.
@@ -87,8 +89,8 @@ struct BoxCoordinates {
 // Boxes: rows of four f32, [boxes of all samples, 4] or, padded, [N, max_boxes, 4], which is [N,
 // copies, max_boxes, 4] of a view with copies. The field is a tensor [n, 4] of f32, f64, i32 or
 // i64. A box is moved with the pixels, made upright where it is turned, clipped to the view, and
-// dropped if too little of it is left. A box that has a value that is no number, or no area, makes
-// a bad sample.
+// dropped if too little of it is left. A box that has no area, or a value that is no number, is
+// left out with its labels, points and mask, and counted (LoaderStatistics::num_items_left_out).
 struct BoxesField {
   std::string field = "boxes";
   std::string view = {};
@@ -99,6 +101,8 @@ struct BoxesField {
   // A sample with more boxes than this in one picture, after the others were dropped, is bad.
   int64_t max_boxes = 100;
   RowLayout layout = RowLayout::ragged;
+  // No boxes where the field is null, and no rows of what belongs to them. Not: a bad sample.
+  bool zeros_where_null = false;
 };
 
 // Numbers of each box, such as labels: those of boxes that are dropped are dropped alike. The field
@@ -107,11 +111,21 @@ struct BoxRowsField {
   std::string field;
   std::string boxes = "boxes";  // the array of the BoxesField
   std::vector<int64_t> shape = {};
+  bool zeros_where_null = false;  // where the field is null, which makes a bad sample otherwise
 };
 
-// Key points: f32 rows [num_points, 3] of x and y, in pixels of the view, and visibility. The field
-// is a tensor [n, num_points, 3] of f32 or f64, or [n, num_points, 2], which are all visible (2).
-// Points outside of the view get the visibility 0; those that have it already keep their numbers.
+// What the numbers of points are.
+enum class PointCount : uint8_t {
+  pixels,  // x is the pixel of column x, as in COCO: its centre moves, and a flip makes W - 1 - x
+  edges,   // x pixels from the left edge of the picture: a flip makes W - x
+};
+std::string_view to_string(PointCount count);
+// Throws Error(invalid_argument) for another name.
+PointCount parse_point_count(std::string_view name);
+
+// Key points: f32 rows [num_points, 3] of x and y in the view, and visibility. The field is a
+// tensor [n, num_points, 3] of f32 or f64, or [n, num_points, 2], which are all visible (2). Points
+// outside of the view get the visibility 0; those that have it already keep their numbers.
 struct PointsField {
   std::string field = "keypoints";
   int64_t num_points = 17;
@@ -119,6 +133,8 @@ struct PointsField {
   std::string boxes = "boxes";
   // Points that change places in a mirrored view, such as the left and the right eye.
   std::vector<std::pair<int64_t, int64_t>> mirrored = {};
+  PointCount counts = PointCount::pixels;  // of the record and of the batch
+  bool zeros_where_null = false;  // where the field is null, which makes a bad sample otherwise
 };
 
 // A mask of each box: rows [H, W] u8, 1 where its object is and 0 elsewhere, of the boxes that are
@@ -128,7 +144,8 @@ struct PointsField {
 // of each picture.
 struct InstanceMasksField {
   std::string field = "masks";
-  std::string boxes = "boxes";  // the array of the BoxesField
+  std::string boxes = "boxes";    // the array of the BoxesField
+  bool zeros_where_null = false;  // where the field is null, which makes a bad sample otherwise
 };
 
 // What becomes of a video that has too few frames for a clip.

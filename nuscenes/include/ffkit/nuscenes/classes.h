@@ -1,9 +1,13 @@
-// The names of nuScenes: sensors' channels, detection classes, attributes. Constants, in the
-// devkit's words.
+// The names of nuScenes: sensors' channels, detection classes, attributes, the scenes of its
+// splits. Constants, in the devkit's words.
 #pragma once
 
 #include <array>
+#include <filesystem>
+#include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace ffkit::nuscenes {
 
@@ -53,5 +57,20 @@ int class_of_category(std::string_view category);
 // The position of `name` in kClasses or kAttributes, or -1.
 int class_number(std::string_view name);
 int attribute_number(std::string_view name);
+
+// The official splits of nuScenes v1.0: which scene belongs to which. Constants; thread-safe.
+
+// The splits of a version of the tables: "v1.0-trainval" has train and val, "v1.0-test" test,
+// "v1.0-mini" mini_train and mini_val. Throws Error(invalid_argument) with the versions there are.
+std::span<const std::string_view> splits_of_version(std::string_view version);
+
+// The scenes of `split`, "scene-0061" and so on, sorted, as in nuscenes.utils.splits of
+// nuscenes-devkit 1.2.0: 700 of train, 150 of val and of test, 8 of mini_train, 2 of mini_val.
+// Throws Error(invalid_argument) with the splits there are.
+std::vector<std::string> scenes_of_split(std::string_view split);
+
+// `split`, or "mini_" and its name where the data set in `folder` has no split of that name but
+// that of v1.0-mini: "train" means mini_train there, in all programs.
+std::string split_there(const std::filesystem::path& folder, const std::string& split);
 
 }  // namespace ffkit::nuscenes

@@ -62,7 +62,8 @@ void set_arrow_opener(OpenArrow open);
 // Throws Error(unsupported) without a path, with a remedy, where nothing reads such files;
 // Error(corrupt) for a damaged one.
 std::unique_ptr<ArrowFile> open_arrow_file(std::unique_ptr<ArrowInput> input, ArrowFormat format);
-// A parquet file of a disk or a store. Of a store, the bytes behind a read are fetched ahead.
-std::unique_ptr<ArrowFile> open_parquet_file(const std::filesystem::path& path);
+// A parquet file of a disk or a store, or an Arrow file or stream, which the first bytes tell where
+// its name does not end as a parquet file's. Of a store, the bytes behind a read are fetched ahead.
+std::unique_ptr<ArrowFile> open_table_file(const std::filesystem::path& path);
 
 }  // namespace ffkit

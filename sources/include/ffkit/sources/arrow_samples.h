@@ -6,7 +6,8 @@
 //   field            columns
 //   string           text, also of 64 bits, as views or behind a dictionary
 //   bytes            bytes, also of 64 bits, as views or of a fixed size
-//   image            bytes; a struct of `bytes` and `path`, Hugging Face's Image
+//   image            bytes; a struct of `bytes` and `path`, Hugging Face's Image, of which its mode
+//                    "L" makes PNGs of one channel
 //   number           numbers and bool: whole ones of any width that hold the value, whole ones as
 //                    f32 and f64, f32 and f64 as one another
 //   tensor           lists of numbers of the same type: regular ones, nested or of a fixed size

@@ -60,6 +60,8 @@ struct CocoOptions {
   bool mask_runs = false;
   bool allow_missing = false;     // pictures whose file is missing are left out, with a note
   StoreAs store = StoreAs::jpeg;  // or dct; pictures stay as they are otherwise
+  // apply: pictures that EXIF data turn are stored upright, as those who annotated them saw them
+  ExifUse exif = ExifUse::ignore;
 };
 std::unique_ptr<Source> open_coco(const std::filesystem::path& path,
                                   const CocoOptions& options = {});

@@ -32,6 +32,20 @@ struct ImageFolderOptions {
   std::vector<std::string> splits;
   // Classes are those of all splits together, not of the training splits alone.
   bool classes_from_all = false;
+  // The classes, in the order of their labels, of a text file with one a line or of a data set of
+  // ffkit; folders of other names are an Error(invalid_argument). Not both.
+  std::filesystem::path classes;
+  std::filesystem::path classes_of;
+  // Lists of names and labels (CSV, TSV, JSON lines, or text), "train.csv" or "val=FILE": the
+  // pictures are those that they name, wherever below `path` they lie.
+  std::vector<std::string> labels;
+  std::string name_column;     // of the lists; empty: the one that is called so
+  std::string label_column;    // the same
+  bool multi_label = false;    // a picture has several: `labels`, i64 [n], stands for `label`
+  bool allow_missing = false;  // names of lists without a picture are left out, with a note
+  // Folders that hardly are classes ("annotations", "cars_train", one alone, lists beside them) are
+  // an Error(invalid_argument) that names the data set they look like; not with given classes.
+  bool refuses_other_layouts = false;
   ImageStorage images;
 };
 std::unique_ptr<Source> open_image_folder(const std::filesystem::path& path,

@@ -11,7 +11,7 @@
 #include <ffkit/converter/image_storage.h>
 #include <ffkit/converter/source.h>
 #include <ffkit/format/schema.h>
-#include <ffkit/nuscenes/radar_filter.h>
+#include <ffkit/nuscenes/sweeps.h>
 
 namespace ffkit {
 

@@ -57,6 +57,8 @@ struct PairsOptions {
   std::vector<std::string> panoptic;
   bool skip_unpaired = false;     // names without all files are left out, with a note
   StoreAs store = StoreAs::jpeg;  // of the pictures; or dct
+  // apply: pictures that EXIF data turn are stored upright, as those who drew the masks saw them
+  ExifUse exif = ExifUse::ignore;
 };
 std::vector<std::string> pair_layouts();
 // Throws Error(invalid_argument) for options that no data could make right.

@@ -29,7 +29,7 @@ namespace ffkit {
 
 struct RowOptions {
   std::string image_column;  // the one that becomes `image`; empty: the only one of pictures
-  std::string label_column;  // the one that becomes `label`; empty: see above
+  std::string label_column;  // the one that becomes `label`; empty: see above; "none": no one
   std::string id_column;     // the one that becomes `id`; empty: the row's place
   std::vector<std::string> columns;  // to take beside these; empty: all
   int64_t label_offset = 0;          // added to labels: -1 where they count from 1

@@ -47,6 +47,9 @@ struct WebDatasetOptions {
   // The extension, "id.txt", of the members whose text is the sample's id, and that are no field. A
   // sample without one has its key. Empty: all ids are keys.
   std::string id_member;
+  // The member of the samples' .json that is their label: a number, or the name of a class. Empty:
+  // the label is the member .cls, if there is one.
+  std::string label_key;
   const GroupOfFiles* group = nullptr;  // the tars that are taken; null: all
 };
 std::unique_ptr<Source> open_webdataset(const std::filesystem::path& path,

@@ -25,8 +25,9 @@ struct CacheOptions {
   int64_t min_free_bytes = int64_t{2} << 30;
 };
 
-// From the environment: FFKIT_CACHE is the folder, or "off"; FFKIT_CACHE_BYTES the bound, such as
-// 200G. Without FFKIT_CACHE: $TMPDIR (or /tmp)/ffkit-cache-<user>. Throws Error(invalid_argument).
+// From the environment: FFKIT_CACHE is the folder, or "off" ("none", "0"); FFKIT_CACHE_BYTES the
+// bound, such as 200G. Without FFKIT_CACHE: $TMPDIR (or /tmp)/ffkit-cache-<user>, which is refused
+// if somebody else has made it or it is a link. Throws Error(invalid_argument).
 CacheOptions cache_options_of_environment();
 
 // The options of what this process opens from now on; without this call, those of the environment.

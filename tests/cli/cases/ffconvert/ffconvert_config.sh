@@ -27,7 +27,8 @@ run 0 "$FFCONVERT" demo odd --images 4 --val-images 0 --config flags.toml --quie
 check grep -q fix_odd odd/train/manifest.json
 
 # Names are a list, or a text with commas.
-pictures train/a 2
+pictures train/a 1
+pictures train/b 1
 pictures val/a 2 1
 for names in '["train", "val"]' '"train,val"' 'train, val'; do
   printf 'splits = %s\n' "$names" >splits.toml

@@ -1,18 +1,19 @@
 # How pictures are stored: resized, raw, checked, repaired.
 manifest() { python3 -c 'import json, sys; d = json.load(open(sys.argv[1] + "/train/manifest.json")); sys.exit(not eval(sys.argv[2]))' "$@"; }
 pictures src/train/cat 6
-run 0 "$FFCONVERT" folder src plain --order source
+echo cat >classes.txt  # one class alone is an error otherwise
+run 0 "$FFCONVERT" folder --classes classes.txt src plain --order source
 # Within the limits: not a byte changes.
-run 0 "$FFCONVERT" folder src same --order source --max-resolution 32
+run 0 "$FFCONVERT" folder --classes classes.txt src same --order source --max-resolution 32
 check cmp <("$FFINSPECT" cat plain 3 --field image) <("$FFINSPECT" cat same 3 --field image)
 check manifest same 'd["options"]["max_resolution"] == "32" and d["options"]["jpeg_quality"] == "90"'
 check manifest plain '"jpeg_quality" not in d["options"] and "store" not in d["options"]'
 
-run 0 "$FFCONVERT" folder src small --order source --short-side 20 --jpeg-quality 70
+run 0 "$FFCONVERT" folder --classes classes.txt src small --order source --short-side 20 --jpeg-quality 70
 run 0 "$FFINSPECT" ls small --json
 check grep -q '"encoding":"jpeg".*"width":20' <(tr -d ' ' <.stdout)
-run 0 "$FFCONVERT" folder src raw --order source --store raw --threads 1
-run 0 "$FFCONVERT" folder src raw3 --order source --store raw --threads 3
+run 0 "$FFCONVERT" folder --classes classes.txt src raw --order source --store raw --threads 1
+run 0 "$FFCONVERT" folder --classes classes.txt src raw3 --order source --store raw --threads 3
 check diff -r raw raw3
 run 0 "$FFINSPECT" export raw out
 check test "$(head -c 2 out/train/cat/0003.ppm)" = P6
@@ -25,11 +26,11 @@ run 0 "$FFINSPECT" verify smart
 # Cut in half, the header is whole.
 size=$(stat -c %s src/train/cat/0002.jpg)
 truncate -s $((size - 150)) src/train/cat/0002.jpg
-run 0 "$FFCONVERT" folder src unchecked --order source
-run 1 "$FFCONVERT" folder src dst --check-images decode
+run 0 "$FFCONVERT" folder --classes classes.txt src unchecked --order source
+run 1 "$FFCONVERT" folder --classes classes.txt src dst --check-images decode
 one_line_err '^ffconvert: error: .*src/train/cat/0002.jpg: truncated JPEG'
 check test ! -e dst
-run 0 "$FFCONVERT" folder src kept --order source --max-resolution 16 --on-error keep
+run 0 "$FFCONVERT" folder --classes classes.txt src kept --order source --max-resolution 16 --on-error keep
 check cmp <("$FFINSPECT" cat kept 2 --field image) src/train/cat/0002.jpg
 
 # A header that claims 65500 x 65500 pixels, 12.9 GB: refused without memory for them.
@@ -42,27 +43,27 @@ data[frame + 5:frame + 9] = b"\xff\xdc\xff\xdc"
 open(sys.argv[2], "wb").write(data)
 PYTHON
 for options in "" "--max-resolution 400" "--store raw"; do
-  run 1 bash -c 'ulimit -v 2000000; "$@"' bash "$FFCONVERT" folder huge dst $options
+  run 1 bash -c 'ulimit -v 2000000; "$@"' bash "$FFCONVERT" folder --classes classes.txt huge dst $options
   one_line_err 'huge/train/cat/claims.jpg: the picture claims 65500 x 65500 pixels, more than the 178956970'
 done
 
-run 2 "$FFCONVERT" folder src dst --store raw --fix-odd
+run 2 "$FFCONVERT" folder --classes classes.txt src dst --store raw --fix-odd
 one_line_err '--fix-odd has nothing to do with --store raw'
-run 2 "$FFCONVERT" folder src dst --max-resolution 400 --short-side 256
+run 2 "$FFCONVERT" folder --classes classes.txt src dst --max-resolution 400 --short-side 256
 one_line_err 'give only one of the two'
-run 2 "$FFCONVERT" folder src dst --raw-share 0.5
+run 2 "$FFCONVERT" folder --classes classes.txt src dst --raw-share 0.5
 one_line_err '--raw-share serves only --store smart'
-run 2 "$FFCONVERT" folder src dst --jpeg-quality 80
+run 2 "$FFCONVERT" folder --classes classes.txt src dst --jpeg-quality 80
 one_line_err '--jpeg-quality serves only pictures that are re-encoded as JPEG'
-run 2 "$FFCONVERT" folder src dst --max-resolution 400 --jpeg-quality 0
+run 2 "$FFCONVERT" folder --classes classes.txt src dst --max-resolution 400 --jpeg-quality 0
 one_line_err '--jpeg-quality is 0; it must be 1 .. 100'
-run 2 "$FFCONVERT" folder src dst --store png
+run 2 "$FFCONVERT" folder --classes classes.txt src dst --store png
 run 2 "$FFCONVERT" v1 src dst --fix-odd
 check test ! -e dst
 
 # What was done about a picture is reported: a PNG under a JPEG's name, and the one that was cut.
 run 0 "$FFINSPECT" view plain --count 1 --output src/train/cat/0001.jpg
-run 0 "$FFCONVERT" folder src fixed --order source --fix-odd --check-images decode --on-error keep
+run 0 "$FFCONVERT" folder --classes classes.txt src fixed --order source --fix-odd --check-images decode --on-error keep
 check grep -Eq '"source":".*cat/0001.jpg","reason":"is a PNG","action":"re-encoded as JPEG"' fixed/report.jsonl
 check grep -Eq '"source":".*cat/0002.jpg","reason":"truncated JPEG.*","action":"kept as it is"' fixed/report.jsonl
 check test "$(wc -l <fixed/report.jsonl)" = 2

@@ -1,15 +1,7 @@
-# Waits until the converter has begun to write.
-wait_for() {
-  for _ in {1..500}; do
-    [ -e "$1" ] && return
-    sleep 0.02
-  done
-  fail "$1 did not appear"
-}
 start() {
   "$FFCONVERT" demo dst --images 100000 --val-images 0 --size 128 --shard-size 1M >.out 2>.err &
   converter=$!
-  wait_for dst/train/shard-00001.ffr
+  await test -e dst/train/shard-00001.ffr
 }
 
 # kill -9: the marker stays, readers refuse the folder, the next run starts over.
@@ -36,7 +28,7 @@ rm -r dst
 # SIGTERM, SIGINT and SIGHUP: finished shards stay, unreadable, and the message says how to go on.
 for signal in TERM INT HUP; do
   setsid env --default-signal=INT "$FFCONVERT" demo dst --images 100000 --val-images 0 --size 128 --shard-size 1M >.out 2>.err &
-  wait_for dst/train/shard-00001.ffr
+  await test -e dst/train/shard-00001.ffr
   converter=$!
   kill -$signal $converter
   wait $converter
@@ -52,7 +44,7 @@ done
 # nohup's process outlives its terminal.
 nohup "$FFCONVERT" demo dst --images 1500 --val-images 0 --size 128 --shard-size 1M >.out 2>.err &
 converter=$!
-wait_for dst/train/shard-00001.ffr
+await test -e dst/train/shard-00001.ffr
 kill -HUP $converter
 wait $converter || fail "exit status $? after SIGHUP under nohup: $(cat .err)"
 run 0 "$FFINSPECT" verify dst

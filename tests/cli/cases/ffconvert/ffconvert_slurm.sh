@@ -4,12 +4,12 @@ source "$cli_folder/start_slurm.sh"
 
 set_options="--images 4000 --val-images 50 --size 64 --classes 4 --shard-size 1M --threads 1"
 run 0 "$FFCONVERT" demo whole $set_options --quiet
-wait_for() {  # a file, for a minute
-  for _ in {1..600}; do [ -e "$1" ] && return; sleep 0.1; done
+wait_for() {  # a file, for ten minutes
+  for _ in {1..6000}; do [ -e "$1" ] && return; sleep 0.1; done
   cat "$work"/*.out; tail -n 5 slurm/controller.log
 }
 wait_for_jobs() {
-  for _ in {1..900}; do [ -z "$(squeue -h)" ] && return; sleep 0.1; done
+  for _ in {1..6000}; do [ -z "$(squeue -h)" ] && return; sleep 0.1; done
   squeue
 }
 
@@ -41,7 +41,7 @@ wait_for set/.part-2-of-4/.ffkit-unfinished
 run 0 scontrol requeue "${job}_1"
 wait_for_jobs
 wait_for set/train/manifest.json
-for _ in {1..600}; do [ -e set/.ffkit-unfinished ] || break; sleep 0.1; done
+for _ in {1..6000}; do [ -e set/.ffkit-unfinished ] || break; sleep 0.1; done
 wait_for_jobs
 check diff -r whole set
 check test "$(cat task-*.out | grep -c '^all 4 parts are ready and merged')" = 1

@@ -7,19 +7,20 @@ printf 'P2 2 1 100\n0 50\n' >src/train/a/text.pgm
 printf 'BM\077\0\0\0\0\0\0\0\066\0\0\0\050\0\0\0\001\0\0\0\001\0\0\0\001\0\010\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\002\0\0\0\0\0\0\0\001\002\003\0\004\005\006\0\001' \
   >src/train/a/place.bmp
 
-run 0 "$FFCONVERT" folder src dst
-err '^note: 1 time a picture has 16 bits a channel: kept; batches of u8, .*: see dst/report.jsonl$'
+echo a >classes.txt  # one class alone is an error otherwise
+run 0 "$FFCONVERT" folder --classes classes.txt src dst
+err '^note: 1 time a picture has 16 bits a channel: kept; batches of u8 .*: see dst/report.jsonl$'
 check grep -q 'a/labels.pgm","reason":"has 16 bits a channel","action":"kept; batches of u8' dst/report.jsonl
 check test "$(wc -l <dst/report.jsonl)" = 1
-run 0 "$FFCONVERT" folder src dst --resume
+run 0 "$FFCONVERT" folder --classes classes.txt src dst --resume
 err '^note: 1 time a picture has 16 bits a channel: kept'
-run 0 "$FFCONVERT" folder src raw --store raw
+run 0 "$FFCONVERT" folder --classes classes.txt src raw --store raw
 err '^note: 1 time a picture has 16 bits a channel: stored with 8 bits: the high bytes: see raw/report.jsonl$'
 
 refused() {  # refused CONTENT WORDS
   mkdir -p other/train/a
   printf "$1" >other/train/a/x.jpg
-  run 1 "$FFCONVERT" folder other out --quiet
+  run 1 "$FFCONVERT" folder --classes classes.txt other out --quiet
   one_line_err "other/train/a/x.jpg: the picture is $2"
 }
 refused 'GIF89a\001\0\001\0' 'a GIF, none of JPEG, PNG, .*; save it as PNG or JPEG'

@@ -18,7 +18,7 @@ echo text >pictures/readme.txt
 
 run 0 "$FFCONVERT" pairs dst image=pictures mask=masks --threads 3
 no_out
-err '^ffconvert: note: pictures: 1 file was left out: its name does not end like a picture.s$'
+err '^ffconvert: note: pictures: 1 file was left out: it is no picture$'
 err '^train: 4 pictures in 1 shard'
 run 0 "$FFINSPECT" verify dst --pictures
 # Every picture and every mask is there, to the byte.
@@ -89,10 +89,10 @@ err "note: pictures: 1 of 5 names lacks a file: '0004' has no mask; left out$"
 err '^train: 4 pictures'
 cp pool/0004.jpg masks/0004.jpg
 run 1 "$FFCONVERT" pairs x image=pictures mask=masks --quiet
-one_line_err 'masks/0004.jpg: the mask is a jpeg, whose numbers may not be those that were saved; save masks as PNG of one channel$'
+one_line_err 'masks/0004.jpg: the mask is a JPEG, whose numbers may not be those that were saved; save masks as PNG of one channel$'
 run 0 "$FFCONVERT" pairs left image=pictures mask=masks --on-error skip
 err '^train: 4 pictures'
-check grep -q '0004.jpg: the mask is a jpeg' left/report.jsonl
+check grep -q '0004.jpg: the mask is a JPEG' left/report.jsonl
 
 # Lists, layouts.
 printf '0003\n0001\n' >val.txt

@@ -7,7 +7,8 @@ if cat src/train/cat/0001.jpg >/dev/null 2>&1; then
   chmod 777 .
   "${as_user[@]}" "$FFCONVERT" --version >/dev/null 2>&1 || skip "this user reads every file and cannot become another"
 fi
-run 1 "${as_user[@]}" "$FFCONVERT" folder src dst
+echo cat >classes.txt  # one class alone is an error otherwise
+run 1 "${as_user[@]}" "$FFCONVERT" folder --classes classes.txt src dst
 one_line_err '^ffconvert: error: .*0001.jpg: cannot open the file: Permission denied \(EACCES\)$'
 check test ! -e dst
 

@@ -10,6 +10,13 @@ run 0 "$FFEVAL" nuscenes set --split mini_val --results set/results.json
 no_err
 check cmp .stdout table.txt
 out '^mAP: 0\.4000$'
+# As nuScenes itself names the splits of v1.0-mini.
+run 0 "$FFEVAL" nuscenes set --split val --results set/results.json
+check cmp .stdout table.txt
+bad_split() { run 1 "$FFEVAL" nuscenes set --split "$1" --results set/results.json; one_line_err "^ffeval: error: .*there is no split '$1'"; }
+bad_split train
+bad_split mini_test
+run 0 "$FFEVAL" nuscenes set --split mini_val --results set/results.json
 out '^NDS: '
 out '^car +1\.000 +0\.000 '
 out '^traffic_cone +0\.000 +1\.000 +1\.000 +- +- +- +0 +0$'
@@ -51,7 +58,7 @@ score 1 folder
 one_line_err 'folder: is a folder; give the name of a file'
 check test -d folder
 score 1 /dev/full
-one_line_err '/dev/full: cannot write the file; free some space or give another place: .*ENOSPC'
+one_line_err '/dev/full: cannot write the file: .*ENOSPC\); free some space or give another place'
 check test -c /dev/full
 check mkfifo pipe
 cat pipe >piped.json & reader=$!

@@ -54,7 +54,8 @@ write('src/val/a/plain2.ppm', ppm(plain([128, 128, 128])))
 write('src/val/a/slope.ppm', ppm([[[x // 2, x // 2, x // 2] for x in range(200)] for _ in range(100)]))
 PYTHON
 check python3 make.py
-run 0 "$FFCONVERT" folder src dst --order source --quiet
+echo a >classes.txt  # one class alone is an error otherwise
+run 0 "$FFCONVERT" folder --classes classes.txt src dst --order source --quiet
 run 0 "$FFINSPECT" duplicates dst --limit 0
 no_err
 check test "$(head -1 .stdout)" = '7 of 14 records of val are also in train'
@@ -168,8 +169,8 @@ check cmp "killed/$name" "undisturbed/$name"
 # A JPEG in one split and its dct code in another are the same file.
 pictures jpegs/train/a 6
 pictures jpegs/val/a 4
-run 0 "$FFCONVERT" folder jpegs both --order source --quiet
-run 0 "$FFCONVERT" folder jpegs coded --order source --store dct --quiet
+run 0 "$FFCONVERT" folder --classes classes.txt jpegs both --order source --quiet
+run 0 "$FFCONVERT" folder --classes classes.txt jpegs coded --order source --store dct --quiet
 rm -r both/val && cp -r coded/val both/val
 for exact in '' --exact; do
   run 0 "$FFINSPECT" duplicates both $exact --json
@@ -181,7 +182,7 @@ rm -r src/train && mkdir -p src/train/a && mv src/val/a/0[0-9].* src/train/a && 
 head -c 3000 jpegs/train/a/0000.jpg >src/train/a/junk0.jpg
 head -c 700 jpegs/train/a/0001.jpg >src/train/a/junk1.jpg
 cp src/train/a/junk1.jpg src/train/a/junk2.jpg
-run 0 "$FFCONVERT" folder src broken --order source --on-error keep --quiet
+run 0 "$FFCONVERT" folder --classes classes.txt src broken --order source --on-error keep --quiet
 run 1 "$FFINSPECT" duplicates broken
 no_err
 out '^train: 13 records: [24] are like another one of the split; [23] with a picture that cannot be decoded, compared by bytes$'

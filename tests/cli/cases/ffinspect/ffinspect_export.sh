@@ -32,6 +32,7 @@ check "$MAKE_DATASET" pictures odd cat,dog 0:jpeg:a/x.jpg 0:jpeg:b/x.jpg 0:jpeg:
   0:junk:z 1:jpeg: :jpeg:u.jpg 9:jpeg:w.jpg 1:null:gone 0:jpeg:b/x.jpg
 run 0 "$FFINSPECT" export odd named
 check diff <(cd named && find . -type f | sort) - <<'END'
+./classes.txt
 ./train/9/w.jpg
 ./train/cat/x-2-2.jpg
 ./train/cat/x-2.jpg
@@ -47,6 +48,7 @@ out 'record 1: its name is taken; written as train/cat/x-2.jpg$'
 out 'record 2: its name is taken; written as train/cat/x-2-2.jpg$'
 out 'record 10: its name is taken; written as train/cat/x-3.jpg$'
 out '^train: records without a file, because what it would hold is null: 1$'
+out "^train: the labels are not the places of the folders among their sorted names, by which torchvision's ImageFolder numbers them; classes.txt has their order$"
 for record in 0 1 10; do
   name=$(sed "s/^0$/x/; s/^1$/x-2/; s/^10$/x-3/" <<<$record)
   "$FFINSPECT" cat odd $record --field image | cmp - named/train/cat/$name.jpg || fail "record $record differs"
@@ -55,6 +57,14 @@ run 0 "$FFINSPECT" export odd named_json --json
 json '[(r["record"], r["file"]) for r in d["splits"][0]["renamed"]] == [(1, "train/cat/x-2.jpg"), (2, "train/cat/x-2-2.jpg"), (10, "train/cat/x-3.jpg")]'
 json 'd["splits"][0]["num_records"] == 11 and d["splits"][0]["num_files"] == 10 and d["splits"][0]["num_skipped"] == 1'
 
+# A class without a file would give the next one its number.
+check "$MAKE_DATASET" pictures gap a,b,c 0:jpeg:x 2:jpeg:y
+run 0 "$FFINSPECT" export gap gap_files --as imagefolder
+out "^the way back: ffconvert folder gap_files DST --classes gap_files/classes.txt$"
+check test "$(tr '\n' ' ' <gap_files/classes.txt)" = 'a b c '
+run 0 "$FFCONVERT" folder gap_files gap_back --classes gap_files/classes.txt --order source --quiet
+check test "$("$FFINSPECT" cat gap_back 1 --field label)" = 2
+
 # The ending says what a picture was made when it was stored. Those that kept their bytes keep their
 # names, a JPEG under the name .png as well.
 mkdir -p kinds/train/cat
@@ -62,20 +72,21 @@ run 0 "$FFINSPECT" view dst --split val --count 1 --output kinds/train/cat/a.png
 cp kinds/train/cat/a.png kinds/train/cat/named.JPG
 cp pool/0001.jpg kinds/train/cat/b.jpeg
 cp pool/0002.jpg kinds/train/cat/c.png
-run 0 "$FFCONVERT" folder kinds kept_bytes --quiet
+echo cat >classes.txt  # one class alone is an error otherwise
+run 0 "$FFCONVERT" folder --classes classes.txt kinds kept_bytes --quiet
 run 0 "$FFINSPECT" export kept_bytes kept_names
 check diff -r kinds kept_names
 for options in "--fix-odd" "--fix-odd --store dct" "--max-resolution 20"; do
   rm -rf made made_names
-  run 0 "$FFCONVERT" folder kinds made --quiet $options
+  run 0 "$FFCONVERT" folder --classes classes.txt kinds made --quiet $options
   run 0 "$FFINSPECT" export made made_names
   check test "$(ls made_names/train/cat | tr '\n' ' ')" = "a.jpg b.jpeg c.jpg named.JPG "
 done
-# Two sets with the same names; copies of one set would not be merged.
+# Two sets with the same names, of the same files, which are taken twice on request.
 rm -rf made
 rm kinds/train/cat/b.jpeg
-run 0 "$FFCONVERT" folder kinds made --quiet --max-resolution 20
-run 0 "$FFCONVERT" merge joined kept_bytes made --quiet
+run 0 "$FFCONVERT" folder --classes classes.txt kinds made --quiet --max-resolution 20
+run 0 "$FFCONVERT" merge joined kept_bytes made --duplicates keep --quiet
 run 0 "$FFINSPECT" export joined joined_names
 check test -e joined_names/train/cat/a.jpg
 

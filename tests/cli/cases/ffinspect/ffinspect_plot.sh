@@ -47,3 +47,20 @@ run 0 "$FFINSPECT" plot tokens -o tokens.png --json
 json 'd["validation"][0]["perplexity"] == 33.1 and d["height"] > 600'
 echo '{"kind":"train","step":20,"epoch":1,"loss":3.5,"lr":0.1}' >>tokens/metrics.jsonl
 bad 1 'tokens/metrics.jsonl: line 3 is not one that fftrain writes' tokens -o p.png
+
+# A logarithmic scale is another picture; values that are not finite are marked.
+run 0 "$FFINSPECT" plot run --log -o log.png
+check test "$(cmp -s plot.png log.png; echo $?)" = 1
+mkdir gaps
+{ sed -n 1,2p run/metrics.jsonl; echo '{"kind":"train","step":150,"epoch":2,"loss":"inf","lr":0.1,"images_per_second":812.5,"data_wait_share":0.01}'; } >gaps/metrics.jsonl
+sed -n 1,2p run/metrics.jsonl >gaps-without.jsonl
+run 0 "$FFINSPECT" plot gaps -o marked.png
+mv gaps-without.jsonl gaps/metrics.jsonl
+run 0 "$FFINSPECT" plot gaps -o unmarked.png
+check test "$(cmp -s marked.png unmarked.png; echo $?)" = 1
+
+# Confusion: of many classes the worst pairs are listed below, which makes the picture higher.
+python3 -c 'import json; n = 60; print(json.dumps({"classes": [f"class {i}" for i in range(n)], "matrix": [[9 if i == j else int(j == i + 1) for j in range(n)] for i in range(n)]}))' >many.json
+run 0 "$FFINSPECT" plot many.json -o many.png --json
+json 'd["height"] > d["width"] + 300'
+bad 2 'log.*is of a training run' many.json --log -o p.png

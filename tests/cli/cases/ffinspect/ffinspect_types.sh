@@ -56,7 +56,7 @@ json 'd["splits"][0]["labels"] is None'
 json '{c["name"]: c for c in d["splits"][0]["columns"]}["n/i64"]["min"] == -5000000000'
 json '[{c["name"]: c for c in d["splits"][0]["columns"]}[n]["num_nan"] for n in ("n/f32", "n/f64")] == [0, 1]'
 run 0 "$FFINSPECT" cat dst 3 --json
-json 'd["fields"]["n/f64"] is None and d["fields"]["n/f32"] == 3.1'
+json 'd["fields"]["n/f64"] == "nan" and d["fields"]["n/f32"] == 3.1'
 
 run 0 "$FFINSPECT" view dst --output sheet.png --json
 json 'd["field"] == "cam_front/image" and [bool(s["problem"]) for s in d["samples"]] == [False, False, False, True, True]'

@@ -16,7 +16,8 @@ check cmp .stdout sheet.png
 
 # The sheet is a picture that ffkit reads.
 mkdir -p sheets/a && cp sheet.png sheets/a
-run 0 "$FFCONVERT" folder sheets sheets_ff --quiet
+echo a >classes.txt  # one class alone is an error otherwise
+run 0 "$FFCONVERT" folder --classes classes.txt sheets sheets_ff --quiet
 run 0 "$FFINSPECT" verify sheets_ff
 
 # Spread evenly or drawn by seed, never twice, the same again.
@@ -56,7 +57,7 @@ one_line_err "field 'label' holds no pictures but scalar"
 run 1 "$FFINSPECT" view dst --output no/folder/x.png
 one_line_err 'no/folder/x.png: cannot create the file'
 run 1 "$FFINSPECT" view dst --output /dev/full
-one_line_err '/dev/full: cannot write the file; free some space or give another place: .*ENOSPC'
+one_line_err '/dev/full: cannot write the file: .*ENOSPC\); free some space or give another place'
 
 # The boxes of a set made from COCO are drawn in the picture: a red and a blue one, and nothing
 # where there is none.

@@ -17,13 +17,21 @@ color-jitter = [0.4,0.2,0.0,0.1]
 random-erasing = 0.5
 mixup-alpha = 0.0
 TOML
-text='RandomResizedCrop(32, scale=(0.35, 1), interpolation="bicubic"), ColorJitter(0.4, 0.2, 0, 0.1), RandAugment(3, 5), RandomErasing(0.5)'
+text='RandomResizedCrop(32, scale=(0.35, 1), interpolation="bicubic", flip_probability=0.5), ColorJitter(0.4, 0.2, 0, 0.1), RandAugment(3, 5), RandomErasing(0.5)'
 run 0 "$FFINSPECT" view dst --transform "$text" --size 32 --output sheet.png
 run 0 "$FFINSPECT" view dst --config config.toml --size 32 --output run.png
 no_err
 check cmp sheet.png run.png
 run 0 "$FFINSPECT" view dst --config config.toml --size 32 --output run.png --draws 2 --draw-seed 7 --json
 json '[v["epoch"] for v in d["samples"][0]["views"]] == [0, 1]'
+
+# A file without hflip is of a run that mirrored half of the pictures; with it, as it says.
+sed '2ihflip = 0.0' config.toml >none.toml
+run 0 "$FFINSPECT" view dst --transform "${text/flip_probability=0.5/flip_probability=0}" --size 32 --output sheet_none.png
+run 0 "$FFINSPECT" view dst --config none.toml --size 32 --output run.png
+check cmp sheet_none.png run.png
+check ! cmp -s sheet.png run.png
+rm none.toml
 
 # What no single picture shows is said.
 sed 's/mixup-alpha = .*/mixup-alpha = 0.2/; s/progressive-size = .*/progressive-size = 16/; s/progressive-epochs = .*/progressive-epochs = [0,4]/' config.toml >mixed.toml
@@ -33,7 +41,7 @@ err 'warning: mixed.toml: The first epochs of the run have smaller pictures, fro
 check cmp sheet.png mixed.png
 
 # What the file lacks has fftrain's default.
-run 0 "$FFINSPECT" view dst --transform 'RandomResizedCrop(8)' --size 32 --output sheet.png
+run 0 "$FFINSPECT" view dst --transform 'RandomResizedCrop(8, flip_probability=0.5)' --size 32 --output sheet.png
 echo 'image-size = 8' >defaults.toml
 run 0 "$FFINSPECT" view dst --config defaults.toml --size 32 --output run.png
 check cmp sheet.png run.png
@@ -53,7 +61,7 @@ run 1 "$FFINSPECT" view dst --output x.png --config none.toml
 one_line_err '^ffinspect: error: none.toml: cannot be opened'
 
 # Options that have no meaning together; the file is not written over.
-run 2 "$FFINSPECT" view dst --output x.png --config config.toml --transform 'Resize(8)'
+run 2 "$FFINSPECT" view dst --output x.png --config config.toml --transform 'Resize((8, 8))'
 one_line_err '--(config|transform) excludes --(transform|config)'
 run 2 "$FFINSPECT" view dst --output x.png --config config.toml --results found.jsonl
 one_line_err '--results: what was found is drawn into whole pictures; leave it out, or --config'

@@ -26,11 +26,11 @@ run 0 "$FFINSPECT" view dst --count 2 --size 64 --output views.png --json \
   --transform 'global*2: RandomResizedCrop(24)' --transform "local-1 * 5 : RandomResizedCrop(16, (0.05, 0.4))"
 json '[(v["view"], v["copy"], v["width"]) for v in d["samples"][1]["views"]] == [("global", 0, 24), ("global", 1, 24)] + [("local-1", i, 16) for i in range(5)]'
 json 'd["width"] == 8 + 7 * 72'
-run 1 "$FFINSPECT" view dst --columns 3 --output x.png --transform 'a*4: Resize(8)'
+run 1 "$FFINSPECT" view dst --columns 3 --output x.png --transform 'a*4: Resize((8, 8))'
 one_line_err "^ffinspect: error: --columns 3 is too few for the 4 pictures of each record"
 
 # A sheet that is too large is refused before anything is decoded.
-run 1 "$FFINSPECT" view dst --output x.png --size 2048 --draws 1000 --transform 'Resize(8000)'
+run 1 "$FFINSPECT" view dst --output x.png --size 2048 --draws 1000 --transform 'Resize((8000, 8000))'
 one_line_err 'a sheet of .* pixels is too large; take fewer samples or make them smaller with --size'
 
 # Texts that do not fit are one sentence.
@@ -40,14 +40,15 @@ refused() { # TEXT PATTERN
   one_line_err "^ffinspect: error: $2"
 }
 refused 'RandomResizeCrop(224)' "there is no transform 'RandomResizeCrop'; the nearest: RandomResizedCrop, "
-refused 'RandomResizedCrop(224, scal=(0.4, 1))' "RandomResizedCrop has no parameter 'scal'; the nearest: scale, "
+refused 'RandomResizedCrop(224, scal=(0.4, 1))' "RandomResizedCrop has no parameter 'scal'; it is RandomResizedCrop\(size, scale, "
 refused 'Resize(0)' 'Resize size is 0; expected 1 to 8192'
-refused 'RandomIoUCrop(), Resize(8)' ".*has no field 'boxes' \[n, 4\], at which RandomIoUCrop looks"
-refused 'two words: Resize(8)' "'two words' is no name of a view"
-refused 'none*0: Resize(8)' "'none\*0' is no name of a view"
-run 1 "$FFINSPECT" view dst --output x.png --transform 'Resize(8)' --transform 'b: Resize(8)'
-one_line_err "'Resize\(8\)' has no name, which each of several views needs"
-run 1 "$FFINSPECT" view dst --output x.png --transform 'a: Resize(8)' --transform 'a: Resize(9)'
+refused 'Resize(64)' 'Resize\(64\) makes the short side 64 pixels long, so pictures have different sizes; give Resize\(\(64, 64\)\)'
+refused 'RandomIoUCrop(), Resize((8, 8))' ".*has no field 'boxes' \[n, 4\], at which RandomIoUCrop looks"
+refused 'two words: Resize((8, 8))' "'two words' is no name of a view"
+refused 'none*0: Resize((8, 8))' "'none\*0' is no name of a view"
+run 1 "$FFINSPECT" view dst --output x.png --transform 'Resize((8, 8))' --transform 'b: Resize((8, 8))'
+one_line_err "'Resize\(\(8, 8\)\)' has no name, which each of several views needs"
+run 1 "$FFINSPECT" view dst --output x.png --transform 'a: Resize((8, 8))' --transform 'a: Resize((9, 9))'
 one_line_err "two views are called 'a'"
 check test ! -e x.png
 
@@ -56,14 +57,14 @@ run 2 "$FFINSPECT" view dst --output x.png --draws 2
 one_line_err '--draws requires --transform'
 run 2 "$FFINSPECT" view dst --output x.png --draw-seed 2
 one_line_err '--draw-seed requires --transform'
-run 2 "$FFINSPECT" view dst --output x.png --transform 'Resize(8)' --results found.jsonl
+run 2 "$FFINSPECT" view dst --output x.png --transform 'Resize((8, 8))' --results found.jsonl
 one_line_err '--results: what was found is drawn into whole pictures'
 run 0 "$FFINSPECT" view --help
 out 'RandomResizedCrop\(size=224, scale=\(0.08, 1\), '
 run 0 "$FFCONVERT" demo driving --kind nuscenes --scenes 1 --val-scenes 1 --frames 2 --size 160 --quiet
-run 2 "$FFINSPECT" view driving --split train --record 0 --output x.png --transform 'Resize(8)'
+run 2 "$FFINSPECT" view driving --split train --record 0 --output x.png --transform 'Resize((8, 8))'
 one_line_err 'a keyframe of nuScenes has several; say with --field of which'
-run 0 "$FFINSPECT" view driving --split train --record 0 --field CAM_BACK/image --output x.png --transform 'Resize(8)'
+run 0 "$FFINSPECT" view driving --split train --record 0 --field CAM_BACK/image --output x.png --transform 'Resize((8, 8))'
 
 # Boxes follow their view: those that are left are counted.
 pictures coco/val2017 2
@@ -81,5 +82,5 @@ json '[[v["num_boxes"] for v in s["views"]] for s in d["samples"]] == [[0], [2]]
 run 0 "$FFINSPECT" view coco_ff --split val2017 --transform 'two*2: Compose([RandomCrop(32, flip_probability=1), CenterCrop(8)])' --output boxes.png --json
 json '[v["num_boxes"] for v in d["samples"][1]["views"]] == [1, 1] and d["samples"][1]["num_boxes"] == 2'
 # A crop that looks at boxes does so for each copy.
-run 0 "$FFINSPECT" view coco_ff --split val2017 --transform 'two*3: RandomIoUCrop(), Resize(32)' --draws 4 --output boxes.png --json
+run 0 "$FFINSPECT" view coco_ff --split val2017 --transform 'two*3: RandomIoUCrop(), Resize((32, 32))' --draws 4 --output boxes.png --json
 json 'all(v["num_boxes"] > 0 for v in d["samples"][1]["views"]) and len({str(v["geometry"]) for v in d["samples"][1]["views"]}) > 4'

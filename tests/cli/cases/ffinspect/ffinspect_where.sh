@@ -16,7 +16,7 @@ check test "$(cut -f2 "$work/.stdout" | tr '\n' ' ')" = 'record 5 '
 run 0 "$FFINSPECT" stats dst --split train --where 'label in {0..1}' --json
 json '[l["num_records"] for l in d["splits"][0]["labels"]][:2] == [10, 10] and d["splits"][0]["num_records"] == 20'
 run 0 "$FFINSPECT" export dst out --split val --where 'label == 2'
-check test "$(find out -type f | wc -l)" = 2
+check test "$(find out -name "*.jpg" | wc -l)" = 2
 run 0 "$FFINSPECT" view dst --split train --where 'label == 2' --output sheet.png --json
 json 'all(s["label"] == 2 and s["record"] % 4 == 2 for s in d["samples"])'
 

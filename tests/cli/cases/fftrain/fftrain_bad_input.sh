@@ -50,7 +50,7 @@ bad 'text.safetensors: it has only 5 bytes' --evaluate text.safetensors
 mkfifo pipe
 mkdir folder
 for not_a_file in pipe folder; do
-  run 2 timeout 20 "$FFTRAIN" --data data --config $not_a_file
+  run 2 timeout 300 "$FFTRAIN" --data data --config $not_a_file
   one_line_err "'$not_a_file' is not a file"
 done
 printf 'epochs = 1\n\0\n' >zero.toml
@@ -64,5 +64,5 @@ bad 'batch-size must be 1 to 1000000000' --data data --batch-size 46116860184273
 bad 'accumulate must be 1 to 1000000' --data data --accumulate 4611686018427387904
 run 2 "$FFTRAIN" --data data --seed -1
 one_line_err 'error: --seed: -1 is not a number from 0 to'
-run 1 env RANK=0 WORLD_SIZE=99999999999 LOCAL_RANK=0 MASTER_ADDR=127.0.0.1 MASTER_PORT=2999 timeout 20 "$FFTRAIN" --data data
+run 1 env RANK=0 WORLD_SIZE=99999999999 LOCAL_RANK=0 MASTER_ADDR=127.0.0.1 MASTER_PORT=2999 timeout 300 "$FFTRAIN" --data data
 one_line_err 'WORLD_SIZE is 99999999999, which is too large'

@@ -17,8 +17,24 @@ err '^fftrain: error: .*train.*truncated'
 run 0 "$FFTRAIN" "${options[@]}" --epochs 2 --work-dir run --bad-samples skip
 err '^fftrain: warning: record [0-9]+ is replaced by record [0-9]+: .*data/train.*'
 err '^fftrain: warning: data/train: 1 bad sample of this epoch was replaced by others$'
-err '^fftrain: warning: data/val: 1 bad sample of this epoch was replaced by others$'
 check test "$(grep -c 'data/train: 1 bad sample' .stderr)" = 2
+# What is validated counts once.
+err '^fftrain: warning: record 2 is left out: .*data/val.*'
+err '^fftrain: warning: .*data/val: 1 of 4 samples is bad and left out$'
+check test "$(grep -c '"images":3,' run/metrics.jsonl)" = 2
+run 0 "$FFTRAIN" --evaluate run --results all.csv --confusion confusion.json
+err '^fftrain: warning: .*data/val: 1 of 4 samples is bad and left out$'
+out ' 3 images$'
+check test "$(cut -d, -f2 all.csv | tr '\n' ' ')" = "record 0 1 3 "
+check python3 -c 'import json; assert sum(map(sum, json.load(open("confusion.json"))["matrix"])) == 3'
+# A batch of bad records alone, on several processes as well, and a folder of pictures.
+run 0 "$FFTRAIN" --evaluate run --batch-size 1 --nproc 2
+out ' 3 images$'
+run 0 "$FFTRAIN" --predict run --data src/val --results folder.csv --batch-size 1
+err '^fftrain: warning: src/val: 1 of 4 samples is bad and left out$'
+check test "$(wc -l <folder.csv)" = 4
+run 1 "$FFTRAIN" --evaluate run --bad-samples fail
+err 'truncated'
 # The run keeps the option, and gives another one for the epochs that are left.
 check grep -q 'bad-samples = "skip"' run/config.toml
 run 0 "$FFTRAIN" --resume-from run --epochs 3

@@ -19,7 +19,7 @@ run 0 "$FFTRAIN" "${options[@]}" --work-dir cut --epochs 1
 run 0 "$FFTRAIN" "${options[@]}" --work-dir cut --resume
 "$FFTRAIN" "${options[@]}" --work-dir stopped >out 2>err &
 trainer=$!
-for _ in {1..3000}; do [ "$(cat stopped/metrics.jsonl 2>/dev/null | wc -l)" -ge 2 ] && break; sleep 0.01; done
+await has_lines stopped/metrics.jsonl 2
 kill -USR1 $trainer
 wait $trainer
 check test $? = 75
@@ -39,6 +39,9 @@ check ! python3 "$cli_folder/compare_losses.py" alone/metrics.jsonl larger/metri
 
 # An evaluation gives each keyframe once, for any number of processes: also for more than there are
 # scenes.
+run 1 "$FFTRAIN" --evaluate whole --results one.jsonl --compute-threads 1
+one_line_err 'one.jsonl: is to end in .json$'
+no_out
 run 0 "$FFTRAIN" --evaluate whole --results one.json --compute-threads 1
 nds=$(sed -n 's/^val NDS \([0-9.]*\) %.*/\1/p' "$work/.stdout")
 run 0 "$FFTRAIN" --evaluate whole --results three.json --nproc 3 --compute-threads 1

@@ -25,6 +25,12 @@ out '^epoch 2/2  train loss [0-9.]+  val loss [0-9.]+  perplexity [0-9.]+  lr '
 check grep -q '"kind":"validation".*"loss":.*"perplexity":.*"tokens":' whole/metrics.jsonl
 check grep -Fxq 'task = "gpt2"' whole/config.toml
 
+# Its texts are ffgenerate's.
+run 1 "$FFTRAIN" --predict whole --data tokens --results texts.jsonl
+one_line_err 'the task gpt2 predicts nothing; ffgenerate --model RUN --prompt TEXT continues texts with its weights$'
+run 1 "$FFTRAIN" --evaluate whole --results texts.jsonl
+one_line_err 'the task gpt2 writes no results; leave --results out$'
+
 # Four processes have a part each: the same losses; their checkpoint is continued by one, and the
 # other way round.
 run 0 "$FFTRAIN" "${options[@]}" --epochs 2 --work-dir mesh --nproc 4 --tensor-parallel 2 --pipeline-parallel 2 --micro-batches 2
@@ -62,10 +68,10 @@ run 0 "$FFTRAIN" --resume-from whole/epoch-0001.safetensors --nproc 2 --shard-op
 check python3 "$cli_folder/compare_losses.py" <(grep '"epoch":2' whole/metrics.jsonl) divided-state/metrics.jsonl 1e-5
 run 0 "$FFTRAIN" "${options[@]}" --steps 1 --pretrained mesh --nproc 2 --tensor-parallel 2
 out 'epoch 1/1  train loss [0-3]\.'
-# A part that is not there, or not whole: one sentence. --resume passes over such a checkpoint.
+# A part that is not there, or not whole: the run goes back one, whatever reads it.
 cp -r mesh damaged
 rm damaged/epoch-0002.parts/part-00002.safetensors
-run 1 "$FFTRAIN" --evaluate damaged "${one[@]}"
+run 1 "$FFTRAIN" --evaluate damaged/epoch-0002.parts "${one[@]}"
 one_line_err 'damaged/epoch-0002.parts/part-00002.safetensors: this part of the checkpoint is missing; the checkpoint is damaged: take the one before it'
 run 0 "$FFTRAIN" "${options[@]}" --epochs 2 --work-dir damaged --resume --tensor-parallel 1 --pipeline-parallel 1 --micro-batches 1
 out 'damaged/epoch-0002.parts/part-00002.safetensors: .*; it is renamed to \*.damaged and the one before it is taken'

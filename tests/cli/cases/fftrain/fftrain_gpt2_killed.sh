@@ -7,17 +7,14 @@ run 0 "$FFCONVERT" text corpus tokens --tokenizer bytes --quiet
 options=(--data tokens --task gpt2 --layers 2 --heads 2 --width 16 --positions 16 --dropout 0 --optimizer adamw --lr 1e-2 --global-batch-size 4 --limit-batches 10
   --epochs 6 --log-every 1 --compute-threads 1)
 run 0 "$FFTRAIN" "${options[@]}" --work-dir whole
-mesh=(--nproc 4 --tensor-parallel 2 --pipeline-parallel 2 --micro-batches 2 --dist-timeout 60)
+mesh=(--nproc 4 --tensor-parallel 2 --pipeline-parallel 2 --micro-batches 2 --dist-timeout 600)
 # Each time another one, some steps further; the second time behind a checkpoint.
 kills=0
 for rank in 3 1; do
   lines=$((4 + 22 * kills))
   "$FFTRAIN" "${options[@]}" "${mesh[@]}" --work-dir run --resume >out 2>err &
   launcher=$!
-  for _ in {1..1200}; do
-    [ "$(cat run/metrics.jsonl 2>/dev/null | wc -l)" -ge "$lines" ] && break
-    sleep 0.02
-  done
+  await has_lines run/metrics.jsonl "$lines"
   for worker in $(pgrep -P $launcher); do
     tr '\0' '\n' <"/proc/$worker/environ" | grep -qx "RANK=$rank" && kill -9 "$worker"
   done

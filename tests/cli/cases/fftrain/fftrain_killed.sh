@@ -5,10 +5,7 @@ run 0 "$FFTRAIN" "${options[@]}" --work-dir undisturbed
 # kill -9 after the second checkpoint; the run that goes on ends with the same bytes.
 "$FFTRAIN" "${options[@]}" --work-dir killed >.out 2>.err &
 trainer=$!
-for _ in {1..3000}; do
-  [ -e killed/epoch-0002.safetensors ] && break
-  sleep 0.02
-done
+await test -e killed/epoch-0002.safetensors
 kill -9 $trainer
 wait $trainer 2>/dev/null
 check test -e killed/epoch-0002.safetensors

@@ -5,14 +5,12 @@ options=(--data data --arch mobilenet_v3_small --image-size 32 --batch-size 8 --
 run 0 "$FFTRAIN" "${options[@]}" --work-dir whole
 # Four kills, each some steps further: while the processes meet, in the first epoch, and behind
 # checkpoints. A run that ended before its kill would prove nothing.
+two_workers() { workers=$(pgrep -P $launcher) && [ "$(wc -w <<<"$workers")" -ge 2 ]; }
 for lines in 0 3 10 16; do
   "$FFTRAIN" "${options[@]}" --work-dir run --resume >out 2>err &
   launcher=$!
-  for _ in {1..600}; do
-    workers=$(pgrep -P $launcher) || true
-    [ "$(cat run/metrics.jsonl 2>/dev/null | wc -l)" -ge "$lines" ] && [ "$(wc -w <<<"$workers")" -ge 2 ] && break
-    sleep 0.05
-  done
+  await has_lines run/metrics.jsonl "$lines"
+  await two_workers
   kill -9 $launcher $workers
   wait $launcher
   check test $? = 137

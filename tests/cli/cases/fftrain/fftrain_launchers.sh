@@ -30,8 +30,7 @@ if [ -x "$torchrun" ]; then
   # A worker that is killed: torchrun starts all of them again, and they go on from the last
   # checkpoint.
   "$torchrun" --standalone --nproc-per-node 2 --max-restarts 1 --no-python "$FFTRAIN" "${options[@]}" --epochs 8 --work-dir run --resume >out 2>err &
-  for _ in {1..1200}; do [ -e run/epoch-0002.safetensors ] && break; sleep 0.05; done
-  check test -e run/epoch-0002.safetensors
+  await test -e run/epoch-0002.safetensors
   kill -9 "$(pgrep -P $! | tail -1)"
   check wait $!
   check grep -q '^going on from run/epoch-' out

@@ -24,6 +24,17 @@ check python3 -c 'import json
 events = json.load(open("prof/trace-rank0.json"))["traceEvents"]
 assert any("conv" in e.get("name", "") for e in events), "no convolution"'
 check grep -q conv prof/operators-rank0.txt
+# Of a shorter run what there was, on every way out.
+for steps in 1 3 5 7; do
+  run 0 "$FFTRAIN" "${model[@]}" --data data --steps $steps --prof prof$steps
+  out "^profile of $((steps > 5 ? steps - 5 : steps)) steps: prof$steps/trace-rank0.json"
+  check grep -q conv prof$steps/operators-rank0.txt
+done
+run 1 "$FFTRAIN" "${model[@]}" --data data --epochs 1 --lr 1e30 --warmup-epochs 0 --prof diverged
+err 'the loss became'
+check test -s diverged/trace-rank0.json
+run 2 "$FFTRAIN" --evaluate none --prof prof
+one_line_err 'excludes'
 
 # Fewer steps than are left out: no figure rather than a wrong one.
 run 0 "$FFTRAIN" "${model[@]}" --data data --epochs 1 --limit-batches 2

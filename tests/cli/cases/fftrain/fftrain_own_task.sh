@@ -31,18 +31,13 @@ check grep -Fxq 'task = "number"' straight/config.toml
 check grep -Fxq 'side = 8' straight/config.toml
 "$TRAIN_NUMBER" "${options[@]}" --nproc 2 --work-dir killed >.out 2>.err &
 trainer=$!
-for _ in {1..3000}; do
-  [ "$(grep -c validation killed/metrics.jsonl 2>/dev/null)" -ge 5 ] 2>/dev/null && break
-  sleep 0.01
-done
+validated() { [ "$(grep -c validation killed/metrics.jsonl)" -ge 5 ]; }
+await validated
 kill -9 $trainer
 wait $trainer 2>/dev/null
 check test "$(ls killed/epoch-*.safetensors | wc -l)" -gt 0
 check test ! -e killed/epoch-0080.safetensors
-for _ in {1..500}; do  # its processes end with it
-  pgrep -f "work-dir killed" >.pids || break
-  sleep 0.02
-done
+while pgrep -f "work-dir killed" >.pids; do sleep 0.02; done  # its processes end with it
 run 0 "$TRAIN_NUMBER" "${options[@]}" --nproc 2 --work-dir killed --resume
 check cmp straight/epoch-0080.safetensors killed/epoch-0080.safetensors
 

@@ -7,10 +7,7 @@ run 0 "$FFTRAIN" "${options[@]}" --work-dir undisturbed --nproc 2
 preempt() {
   "$FFTRAIN" "${options[@]}" --work-dir stopped --resume "$@" >out 2>err &
   local trainer=$! step=$(wc -l < stopped/metrics.jsonl 2>/dev/null || echo 0)
-  for _ in {1..1200}; do
-    [ "$(wc -l < stopped/metrics.jsonl 2>/dev/null || echo 0)" -ge $((step + 3)) ] && break
-    sleep 0.05
-  done
+  await has_lines stopped/metrics.jsonl $((step + 3))
   kill -TERM $trainer
   wait $trainer
   check test $? = 75
@@ -33,7 +30,7 @@ run 0 "$FFTRAIN" "${options[@]}" --work-dir same --epochs 2
 mkdir cut
 "$FFTRAIN" "${options[@]}" --work-dir cut --epochs 2 >out 2>err &
 trainer=$!
-for _ in {1..1200}; do [ "$(wc -l < cut/metrics.jsonl 2>/dev/null || echo 0)" -ge 3 ] && break; sleep 0.02; done
+await has_lines cut/metrics.jsonl 3
 kill -USR1 $trainer
 wait $trainer
 check test $? = 75

@@ -34,7 +34,7 @@ out "^\[0\] val loss [0-9.]+  $accuracy$"
 
 # Two nodes of one process each, as node-level launchers start them; they meet by MASTER_PORT.
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("", 0)); print(s.getsockname()[1])')
-options=(--data data --arch mobilenet_v3_small --image-size 32 --batch-size 8 --epochs 1 --limit-batches 2 --compute-threads 1 --dist-timeout 60)
+options=(--data data --arch mobilenet_v3_small --image-size 32 --batch-size 8 --epochs 1 --limit-batches 2 --compute-threads 1 --dist-timeout 600)
 MASTER_PORT=$port WORLD_SIZE=2 RANK=1 "$FFTRAIN" "${options[@]}" --nproc 1 >other.out 2>&1 &
 run 0 env MASTER_PORT="$port" WORLD_SIZE=2 RANK=0 "$FFTRAIN" "${options[@]}" --nproc 1
 out '^\[0\] epoch 1/1'
@@ -55,7 +55,7 @@ one_line_err 'RANK is set but WORLD_SIZE is not; set both'
 run 1 "$FFTRAIN" "${options[@]}" --launcher slurm
 one_line_err 'SLURM_STEP_NUM_TASKS is not set, which the launcher slurm needs'
 run 1 "$FFTRAIN" "${options[@]}" --launcher slrum
-one_line_err "there is no launcher 'slrum'; there are auto, none, torchrun, slurm, mpi and node"
+one_line_err "there is no launcher 'slrum'; there are auto, none, torchrun, slurm, mpi, node and pytorch"
 run 1 env RANK=1 WORLD_SIZE=2 LOCAL_RANK=1 MASTER_ADDR=127.0.0.1 MASTER_PORT="$port" "$FFTRAIN" "${options[@]}" --dist-timeout 2
 one_line_err "rank 1 of 2 could not meet the other processes at tcp://127.0.0.1:$port within 2 s"
 # (Of a port of its own: the connections of the runs before may still hold $port.)
@@ -65,8 +65,8 @@ s.bind(("", 0))
 s.listen()
 open("bound.new", "w").write(str(s.getsockname()[1]))
 os.rename("bound.new", "bound")
-time.sleep(120)' &
-for _ in {1..600}; do [ -e bound ] && break; sleep 0.1; done
+time.sleep(1000)' &
+await test -e bound
 port=$(cat bound)
 run 1 env RANK=0 WORLD_SIZE=2 LOCAL_RANK=0 MASTER_ADDR=127.0.0.1 MASTER_PORT="$port" "$FFTRAIN" "${options[@]}" --dist-timeout 5
 one_line_err "the port of tcp://127.0.0.1:$port is in use by another program"
@@ -76,7 +76,7 @@ one_line_err 'GPU'
 
 # When a process is killed, the others end and say so.
 "$FFTRAIN" --data data --arch mobilenet_v3_small --image-size 32 --batch-size 8 --epochs 1000 --nproc 2 --compute-threads 1 >out 2>err &
-for _ in {1..600}; do grep -q '^\[0\] epoch 1/' out && break; sleep 0.1; done
+await grep -q '^\[0\] epoch 1/' out
 kill -9 "$(pgrep -P $! | tail -1)"
 wait $!
 check test $? = 137

@@ -28,6 +28,9 @@ run 0 "$FFTRAIN" "${steps[@]}" --lr 0.0011 --work-dir larger
 check ! python3 "$cli_folder/compare_losses.py" alone/metrics.jsonl larger/metrics.jsonl 1e-6 --relative
 
 # An evaluation gives each person once, for any number of processes; ffeval has the same figures.
+run 1 "$FFTRAIN" --evaluate whole --results one --compute-threads 1
+one_line_err 'one: is to end in .json$'
+no_out
 run 0 "$FFTRAIN" --evaluate whole --results one.json --compute-threads 1
 mrpe=$(sed -n 's/^val MRPE \([0-9.]*\) .*/\1/p' "$work/.stdout")
 run 0 "$FFTRAIN" --evaluate whole --results four.json --nproc 4 --compute-threads 1

@@ -19,10 +19,10 @@ srun $FFTRAIN $options --epochs 8 --work-dir run --resume || { [ \$? = 75 ] && s
 END
 run 0 sbatch --parsable job.sh
 job=$(cat "$work/.stdout")
-for _ in {1..600}; do [ -e run/epoch-0002.safetensors ] && break; sleep 0.1; done
+for _ in {1..6000}; do [ -e run/epoch-0002.safetensors ] && break; sleep 0.1; done
 check test -e run/epoch-0002.safetensors
 run 0 scancel --signal USR1 "$job"
-for _ in {1..900}; do [ -e run/epoch-0008.safetensors ] && break; sleep 0.1; done
+for _ in {1..6000}; do [ -e run/epoch-0008.safetensors ] && break; sleep 0.1; done
 [ -e run/epoch-0008.safetensors ] || { cat job.out; tail -n 5 slurm/controller.log; }
 check test -e run/epoch-0008.safetensors
 check grep -q '^stopped when asked to' job.out

@@ -3,24 +3,19 @@
 run 0 "$FFCONVERT" demo data --classes 4 --images 64 --val-images 64 --size 32 --quiet
 options=(--data data --arch mobilenet_v3_small --image-size 32 --batch-size 8 --lr 0.01 --log-every 1 --compute-threads 1)
 
-# Waits until process $1 has a handler for signal number $2.
-await_handler() {
+# Whether process $1 has a handler for signal number $2.
+has_handler() {
   local caught
-  for _ in {1..1200}; do
-    # Before exec() it is still bash, which has handlers of its own: asked first, for the answer may
-    # be old when the other one comes.
-    if [ "$(readlink "/proc/$1/exe")" -ef "$FFTRAIN" ]; then
-      caught=$(sed -n 's/^SigCgt:\t//p' "/proc/$1/status" 2>/dev/null)
-      [ -n "$caught" ] && ((16#$caught >> ($2 - 1) & 1)) && return 0
-    fi
-    sleep 0.05
-  done
-  return 1
+  # Before exec() it is still bash, which has handlers of its own: asked first, for the answer may
+  # be old when the other one comes.
+  [ "$(readlink "/proc/$1/exe")" -ef "$FFTRAIN" ] || return
+  caught=$(sed -n 's/^SigCgt:\t//p' "/proc/$1/status")
+  [ -n "$caught" ] && ((16#$caught >> ($2 - 1) & 1))
 }
-# Sends signal $1 to process $2, which must end with status $3 within 10 s.
+# Sends signal $1 to process $2, which must end with status $3 within a minute.
 stops() {
   kill "-$1" "$2"
-  (sleep 10 && kill -9 "$2") >/dev/null 2>&1 &
+  (sleep 60 && kill -9 "$2") >/dev/null 2>&1 &
   local killer=$! status=0
   wait "$2" || status=$?
   kill $killer 2>/dev/null
@@ -32,7 +27,7 @@ run 0 "$FFTRAIN" "${options[@]}" --epochs 1 --work-dir run
 for mode in "--evaluate run --eval-size 448 --batch-size 64" "--benchmark --limit-batches 1000000" "--loader-only --limit-batches 100000000"; do
   # shellcheck disable=SC2086
   "$FFTRAIN" "${options[@]}" $mode >out 2>err &
-  check await_handler $! 15
+  await has_handler $! 15
   stops TERM $! 75
   check grep -q '^fftrain: stopped ' err
   check test "$(wc -l <err)" = 1
@@ -45,24 +40,25 @@ open("port.new", "w").write(str(s.getsockname()[1]))
 os.rename("port.new", "port")
 peer = s.accept()
 open("met", "w")
-time.sleep(60)' &
+time.sleep(1000)' &
 listener=$!
-for _ in {1..600}; do [ -e port ] && break; sleep 0.05; done
+await test -e port
 RANK=1 WORLD_SIZE=2 LOCAL_RANK=1 MASTER_ADDR=127.0.0.1 MASTER_PORT=$(cat port) "$FFTRAIN" "${options[@]}" >out 2>err &
 waiting=$!
-for _ in {1..1200}; do [ -e met ] && break; sleep 0.05; done
+await test -e met
 stops USR1 $waiting 75
 kill $listener
 check grep -q '^fftrain: stopped by SIGUSR1 while it was ' err
 check test "$(wc -l <err)" = 1
 # ... and all of one command, however early.
 "$FFTRAIN" "${options[@]}" --epochs 1000 --nproc 2 >out 2>err &
-for _ in {1..1200}; do [ "$(pgrep -c -P $!)" = 2 ] && break; sleep 0.01; done
+two_processes() { [ "$(pgrep -c -P $!)" = 2 ]; }
+await two_processes
 stops TERM $! 75
 
 # Closing the terminal is a request to stop too, but not under nohup.
 "$FFTRAIN" "${options[@]}" --epochs 1000 --work-dir hung >out 2>err &
-for _ in {1..1200}; do [ "$(cat hung/metrics.jsonl 2>/dev/null | wc -l)" -ge 3 ] && break; sleep 0.05; done
+await has_lines hung/metrics.jsonl 3
 stops HUP $! 75
 check grep -q '^stopped when asked to, .*hung/epoch-.*holds everything' out
 check test -n "$(ls hung | grep safetensors)"

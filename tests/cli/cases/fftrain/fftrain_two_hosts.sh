@@ -14,7 +14,7 @@ for host in "$one 10.77.0.1" "$two 10.77.0.2"; do
 done
 
 run 0 "$FFCONVERT" demo data --classes 4 --images 48 --val-images 8 --size 32 --quiet
-options=(--data data --arch mobilenet_v3_small --image-size 32 --batch-size 8 --lr 0.01 --compute-threads 1 --epochs 2 --dist-timeout 60)
+options=(--data data --arch mobilenet_v3_small --image-size 32 --batch-size 8 --lr 0.01 --compute-threads 1 --epochs 2 --dist-timeout 600)
 node=(env MASTER_ADDR=10.77.0.1 MASTER_PORT=2223 WORLD_SIZE=2)
 "${node[@]}" RANK=1 ip netns exec "$two" "$FFTRAIN" "${options[@]}" --nproc 2 --work-dir run >other.out 2>&1 &
 run 0 "${node[@]}" RANK=0 ip netns exec "$one" "$FFTRAIN" "${options[@]}" --nproc 2 --work-dir run

@@ -1,5 +1,5 @@
 # Wrong use: status 2, one line, nothing on stdout.
-for arguments in "" "--data" "data" "--data data --bogus" "--data data --epochs x" "--data data --arch vgg" \
+for arguments in "" "--data" "data data" "--data data --bogus" "--data data --epochs x" "--data data --arch vgg" \
   "--data data --lr-schedule linear" "--data data --crop-scale 0.5" "--data data --seed -1" \
   "--data data --resume-from a --evaluate b" "--data data --resume a" "--data data --resume" "--data data --output x.pth" \
   "--export run" "--data data --resume --work-dir run --resume-from run"; do

@@ -26,7 +26,7 @@ bad 'ONNX is written by PyTorch in Python; give a name that ends in .pth and --s
 bad 'are written as .safetensors or .pth' --export run --output weights.bin
 bad 'holds no checkpoint' --export data --output new.pth
 check test ! -e new.pth
-bad 'its 3 classes are not the 4 of the data set' --evaluate weights.pth --data four "${options[@]}"
+bad 'its 4 classes are not the 3 that the model is trained for \(class [0-9]+ is ' --evaluate weights.pth --data four "${options[@]}"
 bad "has no tensor 'layer1.2.conv1.weight', which a resnet34 needs" --evaluate weights.pth --data data --arch resnet34
 
 # Where a run keeps an average of the weights, it is what is validated and what is exported.
@@ -92,10 +92,23 @@ model = scripted.load()
 assert not model.training and model(scripted.INPUTS["images"]).shape == (2, 3)
 assert all(torch.equal(v, torch.load("weights.pth")[k]) for k, v in model.state_dict().items())'
 bad 'scripted.pth: holds weights alone; a script is written from the options of a run' --export scripted.pth --output x.pth --script
-rm scripted.pth
+rm scripted.pth scripted.pth.json
 bad 'scripted.py: exists; delete it' --export run --output scripted.pth --script
 mkdir hf
 run 0 "$FFTRAIN" --export run --output hf/model.safetensors --names transformers
 check grep -q '"model_type": "resnet"' hf/config.json
+# What pipeline() prepares pictures by; classes and preparation travel with every export.
+check python3 -c 'import json, struct
+p = json.load(open("hf/preprocessor_config.json"))
+size = p["crop_size"]["height"]
+assert p["size"]["shortest_edge"] == round(size * 256 / 224) and p["resample"] == 2 and p["image_mean"] == [0.485, 0.456, 0.406], p
+with open("hf/model.safetensors", "rb") as file:
+    metadata = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))["__metadata__"]
+beside = json.load(open("weights.pth.json"))
+assert {k: json.loads(v) for k, v in metadata.items() if k not in ("format", "crc32c")} == beside and len(beside["classes"]) == 3
+assert beside["pictures"]["size"] == size and beside["pictures"]["filter"] == "bilinear", beside'
+touch x.pth.json
+bad 'x.pth.json: exists; delete it' --export run --output x.pth
+rm x.pth.json
 bad 'holds weights alone; names of another library are given to those of a run' --export weights.pth --output x.pth --names timm
 run 2 "$FFTRAIN" --export run --output x.pth --names timm --script

@@ -57,6 +57,19 @@ assert all("label" not in l for l in b.values())
 assert all(a[k]["class"] == b[k]["class"] and abs(a[k]["score"] - b[k]["score"]) < 1e-4 for k in a)'
 run 0 "$FFTRAIN" --predict run --data files/val --results again.jsonl --nproc 2
 check test "$(wc -l <again.jsonl)" = 40
+# One picture; kinds that are not read.
+one=$(find files/val -name '*.jpg' | sort | head -1)
+run 0 "$FFTRAIN" --predict run --data "$one" --results one-picture.jsonl
+check test "$(wc -l <one-picture.jsonl)" = 1
+printf 'II*\0' >files/val/scan.tiff
+run 0 "$FFTRAIN" --predict run --data files/val --results tiff.jsonl
+err 'files/val: 1 pictures are left out of kinds that are not read, such as scan.tiff; save them as PNG or JPEG; 1 files are left out'
+run 1 "$FFTRAIN" --predict run --data files/val/scan.tiff --results scan.jsonl
+one_line_err 'scan.tiff: the picture is a TIFF, .*; save it as PNG or JPEG'
+rm files/val/scan.tiff
+# Standard output stays empty.
+run 0 "$FFTRAIN" --evaluate run --quiet
+no_out
 echo broken >files/val/broken.jpg
 run 1 "$FFTRAIN" --predict run --data files/val --results broken.jsonl
 err 'files/val/broken.jpg: '
@@ -71,7 +84,7 @@ run 0 "$FFTRAIN" --predict weights.pth --arch mobilenet_v3_small --image-size 32
 check test "$(wc -l <weights.jsonl)" = 40
 run 0 "$FFCONVERT" demo other --classes 7 --images 14 --val-images 7 --size 32 --quiet
 run 0 "$FFTRAIN" --predict run --data other --results other.jsonl
-err 'its 7 classes are not the 4 of the model, so its labels are not looked at$'
+err "its 7 classes are not the 4 of the model \(class [0-9]+ is .*\), so its labels are not looked at$"
 mkdir nothing
 run 1 "$FFTRAIN" --predict run --data nothing --results no.jsonl
 one_line_err 'nothing: holds neither a data set nor pictures$'

@@ -30,7 +30,10 @@ json "sum(s['found_class'] is not None for s in d['samples']) == $held"
 pictures source/cat-more 1
 mv source/cat-more/0000.jpg source/cat/new.jpg && rmdir source/cat-more
 run 0 "$FFCONVERT" folder source more --quiet
-run 0 "$FFTRAIN" --evaluate run --data more --limit-batches 0
+# The share is of the run's own data: of others, it is asked for.
+run 1 "$FFTRAIN" --evaluate run --data more --limit-batches 0
+one_line_err "more: there is no split 'val'.*--val-share"
+run 0 "$FFTRAIN" --evaluate run --data more --limit-batches 0 --val-share 0.25
 out "  ($held|$((held + 1))) images$"
 run 1 "$FFTRAIN" --resume-from run --data more --epochs 2
 one_line_err 'its run was on other data than more'

@@ -182,4 +182,15 @@ TEST(ClaimFile, ThrowsWhereNoFileCanBeMade) {
 
 }  // namespace
 
+TEST(IsRunning, AProcessThatHasEndedDoesNotRun) {
+  EXPECT_TRUE(is_running(::getpid()));
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  siginfo_t ended{};
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT), 0);
+  EXPECT_FALSE(is_running(child));  // still a zombie
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  EXPECT_FALSE(is_running(child));
+}
+
 }  // namespace ffkit

@@ -154,7 +154,7 @@ void make_sparse(const fs::path& path, uintmax_t num_bytes) {
 template <typename Work>
 void expect_no_memory(const Work& work, const char* message) {
   const auto child = [&] {
-    alarm(20);
+    alarm(300);
     try {
       work();
     } catch (const Error& error) {

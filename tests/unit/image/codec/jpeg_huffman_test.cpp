@@ -2,9 +2,8 @@
 
 #include "codec/jpeg_check_picture.h"
 #include "codec/jpeg_decoder.h"
-#include "codec/jpeg_hooks.h"
 #include "image_prelude.h"
-#include "jpeg/jpeg_huffman_table.h"
+#include "jpeg/jpeg_bits.h"
 #include "jpeg/libjpeg.h"
 
 namespace ffkit {

@@ -6,7 +6,7 @@
 #include <ffkit/image/dct_picture.h>
 #include <ffkit/image/image_codec.h>
 
-#include "codec/jpeg_hooks.h"
+#include "codec/jpeg_decoder.h"
 #include "encode_for_test.h"
 #include "test_images.h"
 

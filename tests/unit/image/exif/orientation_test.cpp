@@ -1,4 +1,4 @@
-#include <ffkit/image/orientation.h>
+#include <ffkit/image/exif.h>
 
 #include "image_prelude.h"
 

@@ -72,9 +72,11 @@ TEST(Compose, StepsThatBecomeOneChangeNothing) {
       {{RandomHorizontalFlip{}, CenterCrop{.size = {50, 40}}, RandomHorizontalFlip{}}},
       {{CenterCrop{.size = {50, 40}},
         Resize{.size = {31, 77}, .interpolation = Interpolation::bicubic}, RandomHorizontalFlip{}}},
-      {{ResizeShortSide{.size = 48}, RandomCrop{.size = 40, .padding = 9, .fill = grey}}},
-      {{Pad{.padding = {3, 0, 8, 20}, .fill = grey}, RandomCrop{.size = 45, .fill = grey}}},
-      {{RandomIoUCrop{}, Resize{.size = 50}, RandomHorizontalFlip{}}},
+      {{Resize{.size = 48},
+        RandomCrop{.size = 40, .padding = 9, .pad_if_needed = true, .fill = grey}}},
+      {{Pad{.padding = {3, 0, 8, 20}, .fill = grey},
+        RandomCrop{.size = 45, .pad_if_needed = true, .fill = grey}}},
+      {{RandomIoUCrop{}, Resize{.size = {50, 50}}, RandomHorizontalFlip{}}},
       {{FixedSizeCrop{.size = {30, 45}}, RandomResizedCrop{.size = 25, .scaled_decode = false}}},
       {{RandomShortestSize{.sizes = {30, 40}, .max_size = 70},
         FixedSizeCrop{.size = 70, .fill = grey}, CenterCrop{.size = 64}}},
@@ -106,8 +108,8 @@ TEST(Compose, FillsOfTwoColoursStayApart) {
 }
 
 TEST(Compose, ACanvasOfTooManyPixelsIsRefused) {
-  const Compose compose{{ResizeShortSide{.size = 8000}, Pad{.padding = 8000},
-                         RandomZoomOut{.side_min = 3, .probability = 1}, Resize{.size = 8}}};
+  const Compose compose{{Resize{.size = 8000}, Pad{.padding = 8000},
+                         RandomZoomOut{.side_min = 3, .probability = 1}, Resize{.size = {8, 8}}}};
   EXPECT_ERROR(view_of(composed_picture(), compose, 0), unsupported);
 }
 
@@ -116,7 +118,7 @@ TEST(Compose, OptionsOutOfRangeAreRefused) {
       {},
       {RandomRotation{}},
       {Resize{}, RandomZoomOut{}},
-      {Resize{.size = 8000}, Pad{.padding = 200}},
+      {Resize{.size = {8000, 8000}}, Pad{.padding = 200}},
       {Resize{}, Pad{.padding = -1}},
       {Resize{}, RandomHorizontalFlip{.probability = 1.5}},
       {Resize{}, RandomVerticalFlip{.probability = -1}},
@@ -144,8 +146,8 @@ TEST(Compose, OptionsOutOfRangeAreRefused) {
       {RandomShortestSize{.sizes = {}}, Resize{}},
       {RandomShortestSize{.sizes = {0}}, Resize{}},
       {RandomShortestSize{.max_size = -1}, Resize{}},
-      {ResizeShortSide{.size = 0}, Resize{}},
-      {ResizeShortSide{.size = 100, .max_size = 100}, Resize{}},
+      {Resize{.size = 0}, Resize{}},
+      {Resize{.size = 100, .max_size = 100}, Resize{}},
   };
   for (const auto& steps : refused) {
     EXPECT_ERROR(validate(ImageOptions{.transform = Compose{steps}}), invalid_argument);

@@ -5,7 +5,7 @@
 
 #include "codec/mask_decoder.h"
 #include "image_prelude.h"
-#include "transform/crop_plan.h"
+#include "transform/picture_scaler.h"
 #include "views/mask_scaler.h"
 
 namespace ffkit {

@@ -51,18 +51,19 @@ void expect_views_as_alone(const std::vector<ImageOptions>& options, const Encod
 
 std::vector<ImageOptions> all_kinds_of_views() {
   const RandomResizedCrop crop{.size = 40, .scaled_decode = false};
-  return {{.transform = crop, .output = kViewPixels},
-          {.transform = RandomResizedCrop{.size = {30, 20},
-                                          .scale_max = 0.2,
-                                          .scaled_decode = false,
-                                          .interpolation = Interpolation::bicubic},
-           .augmentations = {ColorJitter{.brightness = 0.5}},
-           .output = kViewPixels},
-          {.transform = RandomCrop{.size = 70, .padding = 12, .fill = {9, 8, 7}},
-           .output = kViewPixels},
-          {.transform = ResizeCenterCrop{.resize = 50, .size = 44}, .output = {}},
-          {.transform = crop, .erasing = RandomErasing{.probability = 1}, .output = {}},
-          {.transform = ScalePad{.size = {160, 160}, .factor = 0.7}, .output = {}}};
+  return {
+      {.transform = crop, .output = kViewPixels},
+      {.transform = RandomResizedCrop{.size = {30, 20},
+                                      .scale_max = 0.2,
+                                      .scaled_decode = false,
+                                      .interpolation = Interpolation::bicubic},
+       .augmentations = {ColorJitter{.brightness = 0.5}},
+       .output = kViewPixels},
+      {.transform = RandomCrop{.size = 70, .padding = 12, .pad_if_needed = true, .fill = {9, 8, 7}},
+       .output = kViewPixels},
+      {.transform = ResizeCenterCrop{.resize = 50, .size = 44}, .output = {}},
+      {.transform = crop, .erasing = RandomErasing{.probability = 1}, .output = {}},
+      {.transform = ScalePad{.size = {160, 160}, .factor = 0.7}, .output = {}}};
 }
 
 TEST(PictureViews, EachIsAsItIsAlone) {
@@ -122,7 +123,7 @@ TEST(PictureViews, TakeBothKindsOfValuesOfSixteenBits) {
 }
 
 TEST(PictureViews, ForgetThePictureBefore) {
-  PictureViews views({{.transform = Resize{.size = 8}, .output = kViewPixels}});
+  PictureViews views({{.transform = Resize{.size = {8, 8}}, .output = kViewPixels}});
   const size_t view = 0;
   const SampleKey key;
   PipelineTimes times;
@@ -131,7 +132,8 @@ TEST(PictureViews, ForgetThePictureBefore) {
     const EncodedPicture jpeg = encode_jpeg(make_picture(40, 30, seed).view());
     views.begin(jpeg, {&view, 1}, {&key, 1}, times);
     views.write(0, out.data(), times);
-    EXPECT_EQ(out, view_alone({.transform = Resize{.size = 8}, .output = kViewPixels}, jpeg, key));
+    EXPECT_EQ(out,
+              view_alone({.transform = Resize{.size = {8, 8}}, .output = kViewPixels}, jpeg, key));
   }
   EXPECT_EQ(views.info().width, 40);
   EXPECT_EQ(views.info().height, 30);
@@ -142,8 +144,8 @@ TEST(PictureViews, TheMatrixSaysWherePixelsGo) {
   const EncodedPicture jpeg = encode_jpeg(make_picture(100, 60).view());
   const std::vector<ImageOptions> options = {
       {.transform = Resize{.size = {30, 200}}},
-      {.transform = RandomCrop{.size = 20, .flip_probability = 1}},
-      {.transform = RandomCrop{.size = 140, .flip_probability = 0}},
+      {.transform = RandomCrop{.size = 20, .pad_if_needed = true, .flip_probability = 1}},
+      {.transform = RandomCrop{.size = 140, .pad_if_needed = true, .flip_probability = 0}},
       {.transform = ResizeCenterCrop{.resize = 30, .size = 20}},
       {.transform = RandomResizedCrop{.size = 50, .flip_probability = 1}},
       // Nothing of the picture is in the window.
@@ -177,6 +179,81 @@ TEST(PictureViews, TheMatrixSaysWherePixelsGo) {
   EXPECT_NEAR(both[4] * (resized.box.y + resized.box.height) + both[5], 50, 1e-9);
   EXPECT_EQ(std::get<CropPlan>(views.moves(5).front().what).taken.width, 0);
   EXPECT_EQ(views.matrix(5), (ViewMatrix{0.5, 0, -20, 0, 0.5, 10, 0, 0, 1}));
+}
+
+class TopLeft final : public PixelTransform {
+ public:
+  void apply(const RgbImage& image, CounterRandom& random) const override {
+    // Depends on all of the picture, and on its size.
+    uint8_t most = 0;
+    for (int y = 0; y < image.height; ++y) {
+      const uint8_t* row = image.row(y);
+      most = std::max(most, *std::max_element(row, row + 3 * image.width));
+    }
+    image.row(0)[0] = static_cast<uint8_t>(most ^ image.width ^ image.height ^ random.below(8));
+  }
+};
+
+// What an augmentation or the erasing makes of a picture does not depend on the canvas that
+// PadToLargest puts it on: it is what it makes of the picture without.
+TEST(PictureViews, PaddingIsNoPicture) {
+  const EncodedPicture jpeg = encode_jpeg(make_picture(60, 45).view());
+  const std::vector<Augmentation> kinds = {ColorJitter{.contrast = {0.3, 0.4}},
+                                           RandAugment{.num_ops = 3},
+                                           TrivialAugmentWide{},
+                                           AutoAugment{},
+                                           GaussianBlur{.sigma = 2},
+                                           GaussianBlur{.sigma = 2, .kernel_size = 7},
+                                           Equalize{},
+                                           AutoContrast{},
+                                           AdjustSharpness{.factor = 4},
+                                           Apply{.probability = 1, .augmentations = {Equalize{}}},
+                                           OneOf{.augmentations = {AutoContrast{}}},
+                                           std::make_shared<const TopLeft>()};
+  const RandomErasing erasing{.probability = 1, .value = 200};
+  for (const Layout layout : {Layout::nchw, Layout::nhwc}) {
+    for (const int channels : {1, 3}) {
+      const auto pixels = [&](const Augmentation* kind, std::vector<GeometryStep> steps,
+                              int64_t n) {
+        ImageOptions options{.transform = Compose{std::move(steps)}, .output = kViewPixels};
+        options.output.layout = layout;
+        options.output.channels = channels;
+        if (kind != nullptr) {
+          options.augmentations = {*kind};
+        } else {
+          options.erasing = erasing;
+        }
+        EXPECT_NO_THROW(validate(options));
+        return view_alone(options, jpeg, {3, 1, n});
+      };
+      for (size_t i = 0; i <= kinds.size(); ++i) {
+        const Augmentation* kind = i < kinds.size() ? &kinds[i] : nullptr;
+        for (int64_t n = 0; n < 4; ++n) {
+          const std::vector<GeometryStep> steps = {RandomHorizontalFlip{},
+                                                   Resize{.size = {30, 41}}};
+          const auto alone = pixels(kind, steps, n);
+          for (const ImageSize size : {ImageSize(30, 41), ImageSize(64, 50)}) {
+            std::vector<GeometryStep> padded = steps;
+            padded.push_back(PadToLargest{.size = size});
+            const auto all = pixels(kind, padded, n);
+            const bool planar = layout == Layout::nchw;
+            const int64_t row = (planar ? 1 : channels) * size.width;
+            const int64_t width = (planar ? 1 : channels) * 41;
+            for (int64_t plane = 0; plane < (planar ? channels : 1); ++plane) {
+              for (int64_t y = 0; y < size.height; ++y) {
+                const auto at = all.begin() + (plane * size.height + y) * row;
+                ASSERT_EQ(std::count(at + (y < 30 ? width : 0), at + row, 0),
+                          row - (y < 30 ? width : 0));
+                if (y >= 30) continue;
+                ASSERT_TRUE(std::equal(at, at + width, alone.begin() + (plane * 30 + y) * width))
+                    << "kind " << i << ", row " << y;
+              }
+            }
+          }
+        }
+      }
+    }
+  }
 }
 
 }  // namespace

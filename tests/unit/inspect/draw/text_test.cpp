@@ -1,5 +1,4 @@
-#include "draw/text.h"
-
+#include "draw/canvas.h"
 #include "test_prelude.h"
 
 namespace ffkit {

@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "duplicates/near_pairs.h"
+#include "duplicates/hash_file.h"
 #include "make_dataset.h"
 #include "test_prelude.h"
 

@@ -1,9 +1,8 @@
-#include "duplicates/record_hash.h"
-
 #include <bit>
 
 #include <ffkit/image/dct_picture.h>
 
+#include "duplicates/hash_file.h"
 #include "test_images.h"
 #include "test_prelude.h"
 

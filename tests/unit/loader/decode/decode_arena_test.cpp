@@ -1,5 +1,3 @@
-#include "decode/decode_arena.h"
-
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
@@ -42,6 +40,7 @@ int most_of_two_pools(int num_threads) {
   std::latch all_done(2 * kNumChunks);
   const auto work = [&](int, Helpers&, const SampleChunk&) {
     occupancy.enter();
+    while (occupancy.most() < num_threads) std::this_thread::yield();  // they are to meet once
     std::this_thread::sleep_for(std::chrono::microseconds(200));
     occupancy.leave();
     all_done.count_down();
@@ -155,7 +154,7 @@ TEST_F(FreshDecodeArena, DecodesOnTbbsThreads) {
 }
 
 void expect_threads_go_back() {
-  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(200);
   DecodeArena& arena = DecodeArena::of_process();
   while (arena.num_running() > 0 && std::chrono::steady_clock::now() < limit) {
     std::this_thread::yield();
@@ -339,7 +338,7 @@ TEST(DecodeArena, WorksOnThreadsOfItsOwnWhereTbbGivesNone) {
   GTEST_SKIP() << "TSan lets a child of fork() start no threads";
 #endif
   const auto child = [] {
-    alarm(60);  // for what hangs
+    alarm(300);  // for what hangs
     const tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
     for (int i = 0; i < 2; ++i) {
       std::latch all_at_work(3);

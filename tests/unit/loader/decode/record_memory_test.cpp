@@ -1,5 +1,5 @@
 // Records of hostile sizes: what a loader takes for them is bounded, and said.
-#include "decode/record_fetcher.h"
+#include "decode/chunk_decoder.h"
 #include "loader_prelude.h"
 #include "v1_file_builder.h"
 
@@ -33,7 +33,7 @@ class RecordMemoryTest : public ::testing::Test {
     LoaderOptions out;
     out.batch_size = 4;
     out.num_threads = 6;
-    out.sampler = {.order = Order::sequential, .tail = Tail::exact};
+    out.sampler = {.order = Order::sequential, .tail = Tail::even};
     out.image_field = out.label_field = "";
     out.fields = {{"size", decoder_}};
     out.bad_samples = BadSamples::skip;

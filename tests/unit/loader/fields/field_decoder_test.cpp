@@ -1,7 +1,7 @@
 // Batches of many fields: the loader's own decoders, and a user's.
 #include <ffkit/format/record.h>
 #include <ffkit/loader/field_decoder.h>
-#include <ffkit/loader/loader_statistics.h>
+#include <ffkit/loader/loader_state.h>
 
 #include "image/views/picture_views.h"
 #include "loader_prelude.h"
@@ -85,7 +85,7 @@ class FieldDecoderTest : public ::testing::Test {
     LoaderOptions out;
     out.batch_size = 6;
     out.num_threads = 2;
-    out.sampler = {.tail = Tail::exact, .seed = 4};
+    out.sampler = {.tail = Tail::even, .seed = 4};
     out.image_field = "";
     out.label_field = "class";
     const ImageOptions image{.transform = RandomResizedCrop{.size = 16},

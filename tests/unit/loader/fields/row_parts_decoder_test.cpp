@@ -1,5 +1,5 @@
 // Fields of any number of rows in parts that threads share.
-#include "decode/field_writer.h"
+#include "decode/chunk_decoder.h"
 #include "loader_prelude.h"
 
 namespace ffkit {
@@ -93,7 +93,7 @@ class RowPartsDecoderTest : public ::testing::Test {
   RowPartsDecoderTest() { dataset_.emplace(testing::make_numbers(dir_ / "data", kNumStacks)); }
   static LoaderOptions options(const StackSpec& spec, int num_threads, int64_t batch_size = 1) {
     LoaderOptions out{.batch_size = batch_size, .image_field = "", .label_field = "n"};
-    out.sampler = {.order = Order::sequential, .tail = Tail::exact};
+    out.sampler = {.order = Order::sequential, .tail = Tail::even};
     out.num_threads = num_threads;
     out.prefetch_batches = 1;
     out.read_ahead_epochs = false;

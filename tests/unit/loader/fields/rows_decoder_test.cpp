@@ -46,7 +46,7 @@ class RowsDecoderTest : public ::testing::Test {
     LoaderOptions out;
     out.batch_size = 5;
     out.num_threads = 3;
-    out.sampler = {.tail = Tail::exact, .seed = 4};
+    out.sampler = {.tail = Tail::even, .seed = 4};
     out.image_field = "";
     out.label_field = "n";
     out.fields = {{"ragged", std::make_shared<PairRows>(RowLayout::ragged)},

@@ -28,7 +28,7 @@ class TextFields : public ::testing::Test {
     LoaderOptions out;
     out.batch_size = 4;
     out.num_threads = 3;
-    out.sampler = {.order = Order::sequential, .tail = Tail::exact};
+    out.sampler = {.order = Order::sequential, .tail = Tail::even};
     out.image_field = "";
     out.label_field = "n";
     out.fields = {{"text", copy_string(dataset.schema(), "text", max_bytes)}};

@@ -1,5 +1,4 @@
-#include "io/cached_reader.h"
-
+#include "io/shard_files.h"
 #include "loader_prelude.h"
 
 namespace ffkit {

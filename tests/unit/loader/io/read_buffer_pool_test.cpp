@@ -1,7 +1,6 @@
-#include "io/read_buffer_pool.h"
-
 #include <deque>
 
+#include "io/read_plan.h"
 #include "test_prelude.h"
 
 namespace ffkit {

@@ -1,6 +1,6 @@
 #include "base/mix64.h"
 #include "loader_prelude.h"
-#include "sampling/mixed_order.h"
+#include "sampling/record_orders.h"
 
 namespace ffkit {
 namespace {

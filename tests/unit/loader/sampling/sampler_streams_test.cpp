@@ -1,6 +1,6 @@
 // Order::windowed in streams and in blocks of bytes.
 #include "loader_prelude.h"
-#include "sampling/block_streams.h"
+#include "sampling/record_orders.h"
 
 namespace ffkit {
 namespace {
@@ -318,7 +318,7 @@ TEST(SamplerStreams, RefusesWhatHasNoMeaning) {
   EXPECT_ERROR(Sampler(5, 1, with(places({{5, 5}}, {0, 1}))), invalid_argument);
 }
 
-// The figures of docs/storage.md: records sorted by 1,000 classes, blocks of 76 records.
+// The figures of docs/storage-behaviour.md: records sorted by 1,000 classes, blocks of 76 records.
 TEST(SamplerStreams, MixesClassesAsDocumented) {
   constexpr int64_t kShards = 64;
   constexpr int64_t kShardRecords = 32 * 76;

@@ -1,6 +1,6 @@
 // Tail::even and Tail::balanced: how the ranks share the end of an epoch.
+#include "epoch_run.h"
 #include "loader_prelude.h"
-#include "read_loop.h"
 
 namespace ffkit {
 namespace {

@@ -1,7 +1,6 @@
 // Clips: which frames of a video they have, and what they refuse.
-#include "views/clips.h"
-
 #include "loader_prelude.h"
+#include "views/view_decoders.h"
 
 namespace ffkit {
 namespace {
@@ -87,7 +86,7 @@ TEST(Clip, RefusesOptionsOutOfRange) {
   EXPECT_ERROR(Clip(schema, "clip", {.field = "video"}), not_found, .subject = field);
   EXPECT_ERROR(
       Clip(schema, "clip",
-           {.image = {.transform = Compose{.steps = {RandomIoUCrop{}, Resize{.size = 9}}}}}),
+           {.image = {.transform = Compose{.steps = {RandomIoUCrop{}, Resize{.size = {9, 9}}}}}}),
       invalid_argument);
   EXPECT_EQ(parse_short_video("loop"), ShortVideo::loop);
   EXPECT_EQ(to_string(ShortVideo::repeat), "repeat");

@@ -1,82 +1,11 @@
 // Views through the loader: what follows a picture, and how threads share its pixels.
-#include "loader_prelude.h"
-#include "views/view_set.h"
+#include "view_records.h"
+#include "views/view_decoders.h"
 
 namespace ffkit {
 namespace {
 
 using testing::make_picture;
-
-// Pictures of (60 + 7 i) x 50 pixels. Their masks, tensors, have the id i everywhere; box j of the
-// picture is (5 j, 4 j, 10, 8), its label 100 i + j, its two points the corners.
-class ViewsTest : public ::testing::Test {
- protected:
-  static constexpr int64_t kNumRecords = 6;
-  static constexpr int64_t kNumBoxes = 4;
-
-  static Schema schema() {
-    return {{{.name = "image", .type = FieldType::image},
-             {.name = "depth", .type = FieldType::image},
-             {.name = "label", .type = FieldType::scalar, .dtype = DType::i64, .column = true},
-             {.name = "mask", .type = FieldType::tensor, .dtype = DType::i32},
-             {.name = "boxes", .type = FieldType::tensor, .dtype = DType::f64},
-             {.name = "labels", .type = FieldType::tensor, .dtype = DType::i64},
-             {.name = "points", .type = FieldType::tensor, .dtype = DType::f32}}};
-  }
-
-  void SetUp() override { testing::write_split(dir_ / "train", schema(), kNumRecords, record); }
-
-  static std::vector<std::byte> record(int64_t i) {
-    const int width = 60 + 7 * static_cast<int>(i);
-    const auto image = encode_jpeg(make_picture(width, 50, static_cast<uint32_t>(i)).view());
-    const std::vector<int32_t> mask(static_cast<size_t>(width) * 50, static_cast<int32_t>(i));
-    std::vector<double> boxes;
-    std::vector<int64_t> labels;
-    std::vector<float> points;
-    for (int j = 0; j < kNumBoxes; ++j) {
-      boxes.insert(boxes.end(), {5.0 * j, 4.0 * j, 10, 8});
-      labels.push_back(100 * i + j);
-      for (const float k : {0.F, 1.F}) {
-        points.insert(points.end(), {5.F * static_cast<float>(j) + 10 * k,
-                                     4.F * static_cast<float>(j) + 8 * k, 1 + k});
-      }
-    }
-    const Schema fields = schema();
-    RecordBuilder builder(fields);
-    const auto at = [&](const char* name) { return fields.require(name); };
-    builder.set_bytes(at("image"), image);
-    builder.set_bytes(at("depth"), image);
-    builder.set_scalar<int64_t>(at("label"), i);
-    builder.set_tensor(at("mask"), {DType::i32, {50, width}, std::as_bytes(std::span(mask))});
-    builder.set_tensor(at("boxes"), {DType::f64, {kNumBoxes, 4}, std::as_bytes(std::span(boxes))});
-    builder.set_tensor(at("labels"), {DType::i64, {kNumBoxes}, std::as_bytes(std::span(labels))});
-    builder.set_tensor(at("points"),
-                       {DType::f32, {kNumBoxes, 2, 3}, std::as_bytes(std::span(points))});
-    return testing::encoded(builder);
-  }
-
-  static LoaderOptions options_of(std::vector<View> views, std::vector<ViewField> fields) {
-    LoaderOptions options;
-    options.batch_size = 3;
-    options.num_threads = 2;
-    options.sampler = {.order = Order::sequential, .seed = 7};
-    options.image = {.transform = RandomResizedCrop{.size = 24}};
-    options.views = std::move(views);
-    options.view_fields = std::move(fields);
-    return options;
-  }
-
-  Dataset dataset() const { return Dataset::open(dir_ / "train"); }
-
-  testing::TempDir dir_;
-};
-
-template <typename T>
-std::vector<T> values_of(const BatchArray& array) {
-  std::vector<T> values(array.num_bytes() / sizeof(T));
-  std::memcpy(values.data(), array.data, array.num_bytes());
-  return values;
-}
 
 std::vector<int64_t> shape_of(const BatchArray& array) {
   return {array.shape.begin(), array.shape.end()};
@@ -163,11 +92,11 @@ TEST_F(ViewsTest, AreTheSameForAnyNumberOfThreads) {
       {{"mask", MaskField{.field = "mask", .view = "local"}},
        {"boxes", BoxesField{.view = "local", .min_size = 0}},
        {"labels", BoxRowsField{.field = "labels"}},
-       {"points", PointsField{.field = "points", .num_points = 2}},
+       {"points", PointsField{.field = "points", .num_points = 2, .counts = PointCount::edges}},
        {"boxes of copies", BoxesField{.view = "global"}},
        {"labels of copies", BoxRowsField{.field = "labels", .boxes = "boxes of copies"}}});
-  options.fields = {
-      {"cameras", decode_images(schema(), {"image", "depth"}, {.transform = Resize{.size = 10}})}};
+  options.fields = {{"cameras", decode_images(schema(), {"image", "depth"},
+                                              {.transform = Resize{.size = {10, 10}}})}};
   options.num_threads = 1;
   const auto expected = epoch_of(dataset(), options);
   for (const int threads : {2, 5}) {
@@ -210,14 +139,16 @@ TEST_F(ViewsTest, BoxesAreMovedClippedAndDroppedWithTheirNumbers) {
                         .bottom_min = 0.6,
                         .bottom_max = 0.6,
                         .centered = false};
-  LoaderOptions options =
-      options_of({{"v", {.transform = crop}}},
-                 {{"boxes", BoxesField{.min_size = 3, .layout = RowLayout::padded}},
-                  {"labels", BoxRowsField{.field = "labels"}},
-                  {"points", PointsField{.field = "points", .num_points = 2, .mirrored = {{0, 1}}}},
-                  {"half", BoxesField{.output = {.format = BoxFormat::cxcywh, .is_relative = true},
-                                      .min_visible = 0.5}},
-                  {"half labels", BoxRowsField{.field = "labels", .boxes = "half"}}});
+  LoaderOptions options = options_of(
+      {{"v", {.transform = crop}}},
+      {{"boxes", BoxesField{.min_size = 3, .layout = RowLayout::padded}},
+       {"labels", BoxRowsField{.field = "labels"}},
+       {"points",
+        PointsField{
+            .field = "points", .num_points = 2, .mirrored = {{0, 1}}, .counts = PointCount::edges}},
+       {"half", BoxesField{.output = {.format = BoxFormat::cxcywh, .is_relative = true},
+                           .min_visible = 0.5}},
+       {"half labels", BoxRowsField{.field = "labels", .boxes = "half"}}});
   options.batch_size = 6;
   Loader loader(dataset(), options);
   loader.start_epoch(0);
@@ -290,6 +221,42 @@ RowsOfPicture rows_of(const Batch& batch, int64_t i, int64_t begin) {
 }
 
 // Each copy has the rows that a loader of one view has whose numbers are those of the copy.
+// Each record has a good box, and then one that means nothing; the last one has that alone.
+TEST_F(ViewsTest, BoxesWithoutAreaAreLeftOutWithTheirNumbersAndCounted) {
+  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<std::vector<double>> bad = {
+      {5, 5, 0, 9}, {5, 5, 9, -1}, {kNaN, 5, 9, 9}, {0, 0, INFINITY, 4}, {0, 0, 0, 0}};
+  const Schema fields = schema();
+  testing::write_split(dir_ / "bad", fields, std::ssize(bad), [&](int64_t i) {
+    const auto good = record(i);
+    const RecordView view(fields, good);
+    RecordBuilder builder(fields);
+    for (const size_t image : {0, 1}) builder.set_bytes(image, view.bytes(image));
+    builder.set_scalar<int64_t>(2, i);
+    builder.set_tensor(3, view.tensor(3));
+    std::vector<double> boxes = bad[static_cast<size_t>(i)];
+    if (i < 4) boxes.insert(boxes.begin(), {0, 0, 20, 20});
+    const int64_t n = std::ssize(boxes) / 4;
+    const std::vector<int64_t> labels = {n == 2 ? 1 : 7, 7};
+    builder.set_tensor(4, {DType::f64, {n, 4}, std::as_bytes(std::span(boxes))});
+    builder.set_tensor(5, {DType::i64, {n}, std::as_bytes(std::span(labels).first(n))});
+    return testing::encoded(builder);
+  });
+  LoaderOptions options = options_of({{"v", {.transform = Resize{.size = {50, 60}}}, 2}},
+                                     {{"boxes", BoxesField{}}, {"labels", BoxRowsField{"labels"}}});
+  options.batch_size = 5;
+  std::vector<std::string> warnings;
+  options.on_warning = [&](std::string_view warning) { warnings.emplace_back(warning); };
+  Loader loader(Dataset::open(dir_ / "bad"), options);
+  loader.start_epoch(0);
+  const std::optional<Batch> batch = loader.next();
+  EXPECT_THAT(batch->row_offsets("boxes"), ::testing::ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 8));
+  EXPECT_EQ(values_of<int64_t>(batch->field("labels")), std::vector<int64_t>(8, 1));
+  EXPECT_GE(loader.statistics().num_items_left_out, 5);  // more may be decoded ahead
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_THAT(warnings[0], ::testing::HasSubstr("of field 'boxes' has no area; such items"));
+}
+
 TEST_F(ViewsTest, EachCopyHasItsBoxes) {
   constexpr int64_t kCopies = 3;
   constexpr int64_t kMaxBoxes = 5;
@@ -299,7 +266,10 @@ TEST_F(ViewsTest, EachCopyHasItsBoxes) {
         std::move(views),
         {{"boxes", BoxesField{.min_visible = 0.3, .max_boxes = kMaxBoxes, .layout = layout}},
          {"labels", BoxRowsField{.field = "labels"}},
-         {"points", PointsField{.field = "points", .num_points = 2, .mirrored = {{0, 1}}}}});
+         {"points", PointsField{.field = "points",
+                                .num_points = 2,
+                                .mirrored = {{0, 1}},
+                                .counts = PointCount::edges}}});
     options.batch_size = kNumRecords;
     options.image = options.views.empty() ? crop : ImageOptions();
     options.sampler.seed = seed;
@@ -349,7 +319,7 @@ TEST_F(ViewsTest, EachCopyHasItsBoxes) {
 
 TEST_F(ViewsTest, MoreBoxesThanMaxBoxesMakeABadSample) {
   for (const int64_t copies : {0, 2}) {
-    Loader loader(dataset(), options_of({{"v", {.transform = Resize{.size = 40}}, copies}},
+    Loader loader(dataset(), options_of({{"v", {.transform = Resize{.size = {40, 40}}}, copies}},
                                         {{"boxes", BoxesField{.max_boxes = 3}}}));
     loader.start_epoch(0);
     EXPECT_ERROR(loader.next(), unsupported, .record = 0, .subject = sample);
@@ -358,7 +328,7 @@ TEST_F(ViewsTest, MoreBoxesThanMaxBoxesMakeABadSample) {
 
 // A RandomIoUCrop plans each copy by the boxes.
 TEST_F(ViewsTest, CropsThatNeedBoxesMayHaveCopies) {
-  const Compose steps{{RandomIoUCrop{}, Resize{.size = 24}}};
+  const Compose steps{{RandomIoUCrop{}, Resize{.size = {24, 24}}}};
   Loader loader(dataset(), options_of({{"v", {.transform = steps}, 4}},
                                       {{"boxes", BoxesField{.layout = RowLayout::padded}}}));
   loader.start_epoch(0);
@@ -420,10 +390,10 @@ TEST_F(ViewsTest, TwoRandomPicturesOfOneFieldAreRefused) {
     return options;
   };
   const ImageOptions random{.transform = RandomResizedCrop{.size = 8}};
-  const ImageOptions fixed{.transform = Resize{.size = 8}};
-  const ImageOptions jittered{.transform = Resize{.size = 8},
+  const ImageOptions fixed{.transform = Resize{.size = {8, 8}}};
+  const ImageOptions jittered{.transform = Resize{.size = {8, 8}},
                               .augmentations = {ColorJitter{.brightness = 0.4}}};
-  const ImageOptions erased{.transform = Resize{.size = 8}, .erasing = RandomErasing{}};
+  const ImageOptions erased{.transform = Resize{.size = {8, 8}}, .erasing = RandomErasing{}};
   EXPECT_ERROR(Loader(dataset(), with(random, "image", random)), invalid_argument);
   EXPECT_ERROR(Loader(dataset(), with(erased, "image", jittered)), invalid_argument);
   Loader(dataset(), with(random, "depth", random));

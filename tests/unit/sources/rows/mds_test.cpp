@@ -1,5 +1,5 @@
 #include "rows/mds_builder.h"
-#include "sources/files/file_hash.h"
+#include "sources/files/file_window.h"
 #include "sources_prelude.h"
 
 namespace ffkit {
@@ -193,6 +193,20 @@ TEST(Mds, HashesAreComparedWhereThatIsAsked) {
   write_index("");
   EXPECT_THAT(open_mds(dir.path(), {.check_hashes = true})->notes(),
               Contains(HasSubstr("there are no hashes")));
+}
+
+TEST(Mds, AShardThatIsListedTwiceIsReadOnce) {
+  const TempDir dir;
+  MdsBuilder builder;
+  builder.add_column("x", "int", 8);
+  const std::string shard = MdsBuilder::shard({bytes_of_number(int64_t{7})});
+  write_file(dir / "shard.00000.mds", shard);
+  const std::string entry = builder.entry("shard.00000.mds", std::ssize(shard), 1);
+  write_file(dir / "index.json", MdsBuilder::index({entry, entry}));
+  const auto source = open_mds(dir.path());
+  EXPECT_EQ(source->splits()[0].num_samples, 1);
+  EXPECT_THAT(source->notes(),
+              Contains(HasSubstr("lists shard.00000.mds more than once; it is read once")));
 }
 
 TEST(FileHash, IsThatOfTheAlgorithm) {

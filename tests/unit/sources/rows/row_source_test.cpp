@@ -57,6 +57,21 @@ std::vector<std::string> row_field_names(const Source& source) {
   return names;
 }
 
+TEST(RowSource, NoColumnNeedsToBeTheLabel) {
+  std::vector<RowColumn> columns = {column("target", FieldType::scalar, DType::i32),
+                                    column("kinds", FieldType::tensor, DType::i64)};
+  columns[1].class_names = {"a", "b"};
+  EXPECT_THAT(row_field_names(*source_of(columns)), ElementsAre("label", "kinds", "id"));
+  const auto source = source_of(columns, {.label_column = "none"});
+  EXPECT_THAT(row_field_names(*source), ElementsAre("target", "kinds", "id"));
+  // The only names there are.
+  EXPECT_THAT(source->classes(), ElementsAre("a", "b"));
+  EXPECT_EQ(source->facts(0).at("classes of kinds"), R"(["a","b"])");
+  columns.push_back(column("none", FieldType::scalar, DType::i32));
+  EXPECT_THAT(row_field_names(*source_of(columns, {.label_column = "none"})),
+              ElementsAre("label", "target", "kinds", "id"));
+}
+
 TEST(RowSource, ColumnsAreFoundByTypeAndName) {
   const auto source = source_of(
       {column("caption", FieldType::string), column("jpg", FieldType::image),

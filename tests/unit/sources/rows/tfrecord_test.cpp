@@ -1,4 +1,4 @@
-#include "sources/tfrecord/tf_features.h"
+#include "sources/tfrecord/tfrecord_file.h"
 #include "sources_prelude.h"
 #include "tf_example_builder.h"
 

@@ -1,5 +1,6 @@
 #include "addresses/place.h"
 
+#include "addresses/signatures.h"
 #include "addresses/url.h"
 #include "stores/object_store.h"
 #include "test_prelude.h"
@@ -23,7 +24,7 @@ TEST(ParseAddress, KeepsTheQueryOfAUrl) {
   EXPECT_EQ(a.place, "host.example:8443");
   EXPECT_EQ(a.path, "a%20b/c%20d");
   EXPECT_EQ(a.query, "X-Sig=1&v");
-  EXPECT_EQ(parse_address("http://[::1]:80/x").place, "[::1]:80");
+  EXPECT_EQ(parse_address("http://[::1]:81/x").place, "[::1]:81");
 }
 
 TEST(ParseAddress, TakesTheRevisionOfADataSet) {
@@ -60,6 +61,59 @@ TEST(ParseAddress, IsUndoneByItsText) {
   }
 }
 
+TEST(Place, HasOneNameOfAScheme) {
+  EXPECT_EQ(Place("S3A://b/x").address(), "s3://b/x");
+  EXPECT_EQ(Place("gcs://b/x").address(), "gs://b/x");
+  EXPECT_EQ(Place("abfss://box@account.dfs.core.windows.net/a b").address(),
+            "az://account/box/a b");
+  EXPECT_EQ(Place("az://box@account.blob.core.windows.net").address(), "az://account/box");
+  EXPECT_EQ(parse_address("abfs://box@a.dfs.core.windows.net/x").place, "a/box");
+  EXPECT_EQ(parse_address("az://account/box/a/b").path, "a/b");
+  for (const char* text : {"az://account", "az://account/", "abfs://box@host.example/x",
+                           "az://a/b/../c", "az://a/b/c?sv=1&sig=secret", "r2:///x"}) {
+    EXPECT_ERROR(parse_address(text), invalid_argument, .subject = argument);
+  }
+}
+
+std::string signature_at(const std::string& url) {
+  return signature_of(parse_url(url, "x"));
+}
+
+TEST(Signature, IsOfAFolderAndAllBelow) {
+  const std::string sas = "sv=2020-12-06&sr=c&sig=a%2Fb%3D";
+  const Place folder("HTTPS://Host.example/set one/train/?" + sas);
+  EXPECT_EQ(folder.address(), "https://Host.example/set one/train/");
+  EXPECT_EQ(signature_at("https://host.example/set%20one/train/shard-00000.ffr"), sas);
+  EXPECT_EQ(signature_at("https://host.example/set%20one/train"), sas);
+  for (const char* other :
+       {"https://host.example/set%20one", "https://host.example/set%20one/train2/x",
+        "http://host.example/set%20one/train/x", "https://host.example:8443/set%20one/train/x"}) {
+    EXPECT_EQ(signature_at(other), "") << other;
+  }
+  // A new one, and one of a folder below.
+  EXPECT_EQ(Place("https://host.example/set%20one/train?sig=new").shown(),
+            "https://host.example/set%20one/train");
+  Place("https://host.example/set%20one/train/below?Policy=p&Signature=s&Key-Pair-Id=k");
+  EXPECT_EQ(signature_at("https://host.example/set%20one/train/x"), "sig=new");
+  EXPECT_EQ(signature_at("https://host.example/set%20one/train/below/x"),
+            "Policy=p&Signature=s&Key-Pair-Id=k");
+  EXPECT_EQ(Place("https://bare.example?token=t").address(), "https://bare.example");
+  EXPECT_EQ(signature_at("https://bare.example/a/b"), "token=t");
+}
+
+TEST(Signature, IsNoQueryThatSaysWhichFileIsMeant) {
+  for (const char* text :
+       {"https://h/x?id=7", "https://h/x?id=7&sig=s", "https://h/x?X-Amz-Signature=1&versionId=2",
+        "https://h/x?", "https://h/x-{0..3}.tar?sig=s", "https://h/x?expires=1",
+        "https://:1/x?sig=1", "s3://b/x?sig=1"}) {
+    EXPECT_EQ(Place(text).address(), text);
+  }
+  // A token may be the name of a file: of two, the second one stays.
+  EXPECT_EQ(Place("https://h/get?token=1").address(), "https://h/get");
+  EXPECT_EQ(Place("https://h/get?token=2").address(), "https://h/get?token=2");
+  EXPECT_EQ(Place("https://h/get?token=2&expires=9").address(), "https://h/get");
+}
+
 TEST(ShownAddress, HasNoSecrets) {
   EXPECT_EQ(shown_address("https://h/x?X-Amz-Signature=1"), "https://h/x?...");
   EXPECT_EQ(shown_address("https://me:secret@h/x"), "https://...@h/x");
@@ -71,6 +125,15 @@ TEST(Percent, KeepsWhatIsUnreserved) {
   EXPECT_EQ(percent_encoded_path("a/b c"), "a/b%20c");
   EXPECT_EQ(percent_decoded("a%2fb%zz%"), "a/b%zz%");
   EXPECT_EQ(as_in_url("/a%20b c\"?x=[1]"), "/a%20b%20c%22?x=[1]");
+}
+
+TEST(Url, LeavesOutAPortThatIsTheSchemesOwn) {
+  EXPECT_EQ(parse_url("http://host:80/a", "x").text(), "http://host/a");
+  EXPECT_EQ(parse_url("https://host:443", "x").host, "host");
+  EXPECT_EQ(parse_url("http://[::1]:80/", "x").host, "[::1]");
+  EXPECT_EQ(parse_url("http://host:443/a", "x").host, "host:443");
+  EXPECT_EQ(parse_url("https://host:80/a", "x").host, "host:80");
+  EXPECT_EQ(parse_url("http://host:8080/a", "x").host, "host:8080");
 }
 
 TEST(Url, FollowsLocations) {
@@ -109,7 +172,7 @@ TEST(Place, OfADiskIsShownByItsPath) {
   EXPECT_EQ(folder.path_on_disk(), "/data/set");
   EXPECT_EQ(Place("set/train").shown(), "set/train");
   EXPECT_EQ(Place("s3://b/set/").in_store().shown(), "s3://b/set");
-  EXPECT_EQ(Place("https://host/a?key").shown(), "https://host/a?...");
+  EXPECT_EQ(Place("https://host/a?v=1").shown(), "https://host/a?...");
   EXPECT_FALSE(Place("s3://b").is_on_disk());
 }
 

@@ -31,7 +31,7 @@ class BlockReaderTest : public ::testing::Test {
   }
   // What waits for a block has it before the block is written.
   static bool gets(const BlockReader& reader, int64_t offset, int64_t num_bytes) {
-    for (int i = 0; i < 1000 && !reader.file().holds(offset, num_bytes); ++i) {
+    for (int i = 0; i < 20'000 && !reader.file().holds(offset, num_bytes); ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
     return reader.file().holds(offset, num_bytes);
@@ -41,9 +41,7 @@ class BlockReaderTest : public ::testing::Test {
     const auto is_used = [&] {
       return std::ranges::any_of(cached_sets(dir_ / "cache"), &CachedSet::is_in_use);
     };
-    for (int i = 0; i < 1000 && is_used(); ++i) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
+    while (is_used()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   bool is_right(const MemoryObject& object, int64_t offset, const std::vector<std::byte>& read) {
     return std::ranges::equal(
@@ -340,6 +338,10 @@ TEST(CacheOptions, AreOfTheEnvironment) {
     ::setenv("FFKIT_CACHE_BYTES", wrong, 1);
     EXPECT_ERROR(cache_options_of_environment(), invalid_argument);
   }
+  for (const char* off : {"none", "0"}) {
+    ::setenv("FFKIT_CACHE", off, 1);
+    EXPECT_TRUE(cache_options_of_environment().folder.empty()) << off;
+  }
   ::setenv("FFKIT_CACHE", "off", 1);
   ::unsetenv("FFKIT_CACHE_BYTES");
   EXPECT_TRUE(cache_options_of_environment().folder.empty());
@@ -348,6 +350,23 @@ TEST(CacheOptions, AreOfTheEnvironment) {
   EXPECT_EQ(cache_options_of_environment().folder.parent_path(), "/scratch");
   ::unsetenv("TMPDIR");
   EXPECT_ERROR(set_cache({.folder = "/data", .max_bytes = 1000}), invalid_argument);
+}
+
+TEST(BlockCache, RefusesADefaultFolderThatALinkLeadsOutOf) {
+  const testing::TempDir temporary;
+  const testing::TempDir elsewhere;
+  ::setenv("TMPDIR", temporary.path().c_str(), 1);
+  const CacheOptions options = cache_options_of_environment();
+  EXPECT_EQ(options.folder.parent_path(), temporary.path());
+  std::filesystem::create_directory_symlink(elsewhere.path(), options.folder);
+  EXPECT_ERROR(BlockCache(CacheOptions(options)), invalid_argument, .path = options.folder);
+  std::filesystem::remove(options.folder);
+  const BlockCache made(options);
+  struct stat status {};
+  ASSERT_EQ(::lstat(options.folder.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0700U);
+  const BlockCache again(options);
+  ::unsetenv("TMPDIR");
 }
 
 }  // namespace

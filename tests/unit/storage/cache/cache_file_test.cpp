@@ -71,6 +71,19 @@ TEST_F(CacheFileTest, OfAnotherVersionBeginsAnewAndTakesNothingFromWhoReads) {
   EXPECT_TRUE(std::ranges::equal(out, block(0)));
 }
 
+TEST_F(CacheFileTest, ADamagedBlockIsDroppedAndNoOther) {
+  const auto file = make();
+  file->write(0, block(0));
+  file->write(1, block(1));
+  EXPECT_FALSE(file->drop_damaged(0, kBytes));
+  overwrite(kBlockBytes + 5, "damage");
+  EXPECT_FALSE(file->drop_damaged(0, 10));
+  EXPECT_TRUE(file->drop_damaged(kBlockBytes - 10, 20));
+  EXPECT_TRUE(file->holds_block(0));
+  EXPECT_FALSE(file->holds_block(1));
+  EXPECT_FALSE(file->drop_damaged(0, kBytes));
+}
+
 TEST_F(CacheFileTest, ClaimsAreOfOneAtATimeAndEndWithTheFile) {
   auto first = make();
   const auto second = make();

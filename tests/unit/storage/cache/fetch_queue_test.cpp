@@ -21,7 +21,7 @@ class Begun {
   // Waits for so many.
   std::vector<int> numbers(size_t count) {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, std::chrono::seconds(10), [&] { return numbers_.size() >= count; });
+    changed_.wait_for(lock, std::chrono::seconds(100), [&] { return numbers_.size() >= count; });
     return numbers_;
   }
 

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstring>
 #include <future>
+#include <latch>
 #include <random>
 #include <thread>
 #include <vector>
@@ -35,12 +36,14 @@ class MemoryObject {
   int64_t num_fetches() const { return num_fetches_; }
   std::exception_ptr error;            // of all that is fetched, unless it is null
   std::chrono::milliseconds delay{0};  // before each answer
+  std::latch* gate = nullptr;          // answers come when it is open; null: at once
 
   BlockReader::Fetch fetch() {
     return [this](int64_t offset, std::span<std::byte> into, BlockReader::Done done) {
       num_fetched_ += std::ssize(into);
       ++num_fetches_;
       std::this_thread::sleep_for(delay);
+      if (gate != nullptr) gate->wait();
       if (error == nullptr) std::memcpy(into.data(), bytes_.data() + offset, into.size());
       done(error);
     };

@@ -141,6 +141,60 @@ TEST(AwsCredentials, AreThoseOfAWebIdentity) {
                invalid_argument, .path = (home / "token").string());
 }
 
+// A pod has a web identity of its own, and AWS_PROFILE names a role of another account.
+TEST(AwsCredentials, AProfilesRoleGoesBeforeAWebIdentityOfTheEnvironment) {
+  const TempDir home;
+  write_file(home / "token", "pod\n");
+  write_file(home / ".aws/config",
+             "[profile other]\nROLE_ARN: arn:aws:iam::2:role/other\nSource_Profile = keys\n"
+             "[profile keys]\naws_access_key_id = C\naws_secret_access_key = D\n"
+             "role_arn = arn:aws:iam::3:role/unused\nsource_profile = keys\n"
+             "[profile web]\nrole_arn = arn:aws:iam::2:role/web\n"
+             "web_identity_token_file = " +
+                 (home / "token").string() + "\n");
+  const Variables pod = {{"AWS_WEB_IDENTITY_TOKEN_FILE", home / "token"},
+                         {"AWS_ROLE_ARN", "arn:aws:iam::1:role/pod"}};
+  const auto role_asked_for = [&](Variables variables) {
+    const auto client = std::make_shared<CannedClient>([](const SentRequest& asked) {
+      std::string answer = kStsAnswer;
+      if (asked.body.find("WebIdentity") == std::string::npos) return answer_of(200, answer);
+      for (const std::string& name :
+           {std::string("AssumeRoleResult"), std::string("AssumeRoleResponse")}) {
+        for (size_t at = answer.find(name); at != std::string::npos;
+             at = answer.find(name, at + 30)) {
+          answer.insert(at + 10, "WithWebIdentity");
+        }
+      }
+      return answer_of(200, answer);
+    });
+    find_aws_credentials(surroundings_of(std::move(variables), client, home.path()));
+    const std::string body = client->asked().back().body;
+    const size_t begin = body.find("role%2F") + 7;
+    return body.substr(begin, body.find('&', begin) - begin);
+  };
+  EXPECT_EQ(role_asked_for(pod), "pod");
+  Variables chosen = pod;
+  chosen["AWS_PROFILE"] = "other";
+  EXPECT_EQ(role_asked_for(chosen), "other");
+  // The environment's values go before those of a profile with a web identity.
+  chosen["AWS_PROFILE"] = "web";
+  EXPECT_EQ(role_asked_for(chosen), "pod");
+  EXPECT_EQ(role_asked_for({{"AWS_PROFILE", "web"}}), "web");
+  EXPECT_ERROR(find_aws_credentials(surroundings_of(
+                   {{"AWS_WEB_IDENTITY_TOKEN_FILE", home / "token"}}, nullptr, home.path())),
+               invalid_argument, .path = home / "token");
+}
+
+TEST(AwsProfiles, ARegionIsAName) {
+  const auto region = [](const std::string& text) {
+    const Surroundings surroundings = surroundings_of({{"AWS_REGION", text}});
+    return configured_region(surroundings, AwsProfiles(surroundings));
+  };
+  EXPECT_EQ(region("eu-central-1"), "eu-central-1");
+  EXPECT_ERROR(region("eu.evil/"), invalid_argument);
+  EXPECT_ERROR(region("eu central"), invalid_argument);
+}
+
 TEST(AwsCredentials, AreThoseOfAContainer) {
   const TempDir home;
   write_file(home / "token", "pod-token");

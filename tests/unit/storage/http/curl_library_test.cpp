@@ -63,7 +63,7 @@ TEST(CurlLibraryDeathTest, RequestsEndWhenTheProgramExits) {
           });
         });
         while (server.num_requests() == 0) ::usleep(1000);
-        ::alarm(30);
+        ::alarm(300);
         ::exit(0);
       },
       ::testing::ExitedWithCode(0), "0 the requests were ended.*\n0 0\n");
@@ -100,7 +100,7 @@ TEST(ProcessHttpClient, IsOneAndAChildOfForkHasItsOwn) {
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    ::alarm(30);
+    ::alarm(300);
     const HttpResponse refused = client->fetch({.url = server.url("/")});
     expect(refused.failure.find("before fork()") != std::string::npos, refused.failure);
     expect(!refused.is_cut, "a client of the parent is not to be asked again");

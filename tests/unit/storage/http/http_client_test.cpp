@@ -209,12 +209,12 @@ TEST_F(CurlClientTest, AStalledAnswerIsBrokenOff) {
     connection.hang();
   });
   for (const int64_t bytes_before : {5, 0}) {
-    const HttpResponse response = get(server, {.stall_limit_s = 0.15});
+    const HttpResponse response = get(server, {.stall_limit_s = 0.8});
     EXPECT_TRUE(response.is_cut);
-    EXPECT_THAT(response.failure, HasSubstr("no byte came for 0.15 s (127.0.0.1:"));
+    EXPECT_THAT(response.failure, HasSubstr("no byte came for 0.8 s (127.0.0.1:"));
     EXPECT_EQ(response.num_bytes, bytes_before);
-    EXPECT_GE(response.total_s, 0.15);
-    EXPECT_LT(response.total_s, 2);
+    EXPECT_GE(response.total_s, 0.8);
+    EXPECT_LT(response.total_s, 100);
   }
 }
 
@@ -222,14 +222,14 @@ TEST_F(CurlClientTest, ATrickleIsNoStallAndEndsAtTheTimeLimit) {
   FaultServer server([](const Asked& asked, Connection& connection) {
     connection.send(Connection::head(200, 12));
     const int num_bytes = asked.number == 0 ? 12 : 6;
-    for (int i = 0; i < num_bytes && connection.send("x"); ++i) connection.pause(0.03);
+    for (int i = 0; i < num_bytes && connection.send("x"); ++i) connection.pause(0.15);
     if (num_bytes < 12) connection.hang();
   });
-  const HttpResponse slow = get(server, {.stall_limit_s = 0.25});
+  const HttpResponse slow = get(server, {.stall_limit_s = 1.5});
   EXPECT_EQ(slow.status, 200);
   EXPECT_EQ(slow.body, "xxxxxxxxxxxx");
-  EXPECT_GT(slow.total_s, 0.3);
-  const HttpResponse late = get(server, {.stall_limit_s = 10, .time_limit_s = 0.1});
+  EXPECT_GT(slow.total_s, 1.5);
+  const HttpResponse late = get(server, {.stall_limit_s = 100, .time_limit_s = 0.1});
   EXPECT_TRUE(late.is_cut);
   EXPECT_THAT(late.failure, HasSubstr("no end of the answer came within 0.1 s"));
 }

@@ -86,6 +86,11 @@ TEST(Failure, SaysWhatToDo) {
   EXPECT_ERROR(fail(refused(400, "ExpiredToken", "The token has expired"), asked),
                invalid_argument);
   EXPECT_ERROR(fail(refused(403, "RequestTimeTooSkewed", "too large"), asked), invalid_argument);
+  EXPECT_ERROR(fail(refused(403, "InvalidObjectState", "in Glacier"), asked), invalid_argument);
+  EXPECT_ERROR(fail(refused(403, "SecondLevelDomainForbidden", "no path style"), asked),
+               invalid_argument);
+  HttpResponse moved = answer_of(301, "", {{"location", "https://store/bucket/key?signed=yes"}});
+  EXPECT_ERROR(fail(moved, {"keys", "bucket", "store", "AWS", false}), invalid_argument);
   EXPECT_ERROR(fail(refused(301, "PermanentRedirect", "elsewhere"), asked), invalid_argument);
   EXPECT_ERROR(fail(refused(503, "SlowDown", "Reduce your request rate"), asked), io);
   EXPECT_ERROR(fail(refused(501, "NotImplemented", "A header is not implemented"), asked),

@@ -1,5 +1,6 @@
 #include "protocol/s3_requests.h"
 
+#include "addresses/url.h"
 #include "canned_client.h"
 #include "test_prelude.h"
 
@@ -40,6 +41,24 @@ RequestPolicy hasty() {
   return policy;
 }
 
+TEST(S3Settings, OfR2NeverSayAws) {
+  const auto url_by = [](const Variables& variables) {
+    const Surroundings surroundings = surroundings_of(variables);
+    const S3Settings settings = r2_settings("bucket", surroundings, chain_of(surroundings));
+    return url_of(settings, settings.region, "x", "");
+  };
+  EXPECT_EQ(url_by({{"R2_ACCOUNT_ID", "abc"}, {"AWS_ENDPOINT_URL", "http://other"}}),
+            "https://abc.r2.cloudflarestorage.com/bucket/x");
+  EXPECT_EQ(url_by({{"CLOUDFLARE_ACCOUNT_ID", "abc"}}),
+            "https://abc.r2.cloudflarestorage.com/bucket/x");
+  EXPECT_EQ(url_by({{"R2_ENDPOINT_URL", "http://127.0.0.1:1/"}, {"R2_ACCOUNT_ID", "abc"}}),
+            "http://127.0.0.1:1/bucket/x");
+  EXPECT_EQ(url_by({{"AWS_ENDPOINT_URL_S3", "http://127.0.0.1:2"}}), "http://127.0.0.1:2/bucket/x");
+  EXPECT_ERROR(url_by({}), invalid_argument, .path = "r2://bucket", .subject = argument);
+  EXPECT_ERROR(url_by({{"AWS_ENDPOINT_URL", "https://s3.us-east-1.amazonaws.com"}}),
+               invalid_argument, .path = "r2://bucket", .subject = argument);
+}
+
 TEST(S3Settings, SayWhereABucketIs) {
   EXPECT_EQ(url_with("bucket", {}), "https://bucket.s3.amazonaws.com/a%20b/c%2Bd?x=1");
   EXPECT_EQ(url_with("bucket", {{"AWS_REGION", "eu-west-1"}}),
@@ -73,6 +92,25 @@ TEST(S3Settings, AreThoseOfTheProfile) {
   };
   EXPECT_EQ(url({}), "https://bucket.oss.example/k");
   EXPECT_EQ(url({{"AWS_PROFILE", "services"}}), "http://127.0.0.1:1/bucket/k");
+}
+
+// As botocore 1.44 has them.
+TEST(S3Settings, HasTheHostsOfEveryPartitionAndKind) {
+  const auto host = [](const Variables& variables) {
+    return parse_url(url_with("bucket", variables), "x").host;
+  };
+  EXPECT_EQ(host({{"AWS_REGION", "cn-north-1"}}), "bucket.s3.cn-north-1.amazonaws.com.cn");
+  EXPECT_EQ(host({{"AWS_REGION", "us-iso-east-1"}}), "bucket.s3.us-iso-east-1.c2s.ic.gov");
+  EXPECT_EQ(host({{"AWS_REGION", "us-isob-east-1"}}), "bucket.s3.us-isob-east-1.sc2s.sgov.gov");
+  EXPECT_EQ(host({{"AWS_REGION", "eusc-de-east-1"}}), "bucket.s3.eusc-de-east-1.amazonaws.eu");
+  EXPECT_EQ(host({{"AWS_REGION", "us-east-1"}, {"AWS_USE_FIPS_ENDPOINT", "true"}}),
+            "bucket.s3-fips.us-east-1.amazonaws.com");
+  EXPECT_EQ(host({{"AWS_REGION", "us-east-1"}, {"AWS_USE_DUALSTACK_ENDPOINT", "true"}}),
+            "bucket.s3.dualstack.us-east-1.amazonaws.com");
+  EXPECT_EQ(host({{"AWS_REGION", "us-east-1"},
+                  {"AWS_USE_FIPS_ENDPOINT", "true"},
+                  {"AWS_USE_DUALSTACK_ENDPOINT", "true"}}),
+            "bucket.s3-fips.dualstack.us-east-1.amazonaws.com");
 }
 
 TEST(S3Requests, FindTheRegionOnce) {
@@ -112,7 +150,7 @@ TEST(S3Requests, TakeNewCredentialsWhenTheOldHaveEnded) {
   S3Requests requests(settings_of("bucket", surroundings), store, hasty());
   std::string bytes(5, '\0');
   std::promise<std::exception_ptr> done;
-  requests.read_range("k", 0, std::as_writable_bytes(std::span(bytes)), "", nullptr,
+  requests.read_range("k", 0, std::as_writable_bytes(std::span(bytes)), {}, nullptr,
                       [&](std::exception_ptr error) { done.set_value(std::move(error)); });
   EXPECT_EQ(done.get_future().get(), nullptr);
   EXPECT_EQ(bytes, "bytes");

@@ -39,13 +39,13 @@ class OneObjectStore : public ObjectStore {
 
  protected:
   void read_range(const std::string& address, int64_t offset, std::span<std::byte> into,
-                  const std::string& version, std::shared_ptr<std::string> found,
+                  const ObjectFacts& known, std::shared_ptr<std::string> found,
                   Done done) override {
     std::exception_ptr error;
     {
       const std::scoped_lock lock(mutex_);
       asked_.emplace_back(offset, std::ssize(into));
-      if (!version.empty() && version != version_) {
+      if (!known.version.empty() && known.version != version_) {
         error = std::make_exception_ptr(
             Error(ErrorCode::corrupt, "the object was changed", {.path = address}));
       } else {
@@ -79,7 +79,7 @@ class ObjectReaderTest : public ::testing::Test {
     return std::memcmp(out.data(), store_->bytes_.data() + offset, out.size()) == 0;
   }
   static void wait_for(const RandomReader& reader, int64_t offset) {
-    for (int i = 0; i < 1000 && reader.descriptor_of(offset, 1) < 0; ++i) {
+    for (int i = 0; i < 20'000 && reader.descriptor_of(offset, 1) < 0; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
   }

@@ -33,7 +33,7 @@ TEST(ProcessReader, ReadsInAChildWhatItsParentHasNotRead) {
     EXPECT_EQ(bytes_at(*reader, kInFirstBlock, 1000), content().substr(kInFirstBlock, 1000));
     const pid_t child = ::fork();
     if (child == 0) {
-      ::alarm(20);
+      ::alarm(300);
       const bool is_same =
           bytes_at(*reader, kInSecondBlock, 1000) == content().substr(kInSecondBlock, 1000) &&
           bytes_at(*reader, kInFirstBlock, 1000) == content().substr(kInFirstBlock, 1000);
@@ -53,7 +53,7 @@ TEST(ProcessReader, HasFetchedWhatIsAnnounced) {
   set_cache({.folder = dir / "cache", .min_free_bytes = 0});
   const auto reader = open_random_reader("file://" + (dir / "object").string());
   reader->announce(5'000'000, 1000);
-  for (int i = 0; i < 1000 && reader->descriptor_of(5'000'000, 1000) < 0; ++i) {
+  for (int i = 0; i < 20'000 && reader->descriptor_of(5'000'000, 1000) < 0; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   EXPECT_GE(reader->descriptor_of(5'000'000, 1000), 0);
@@ -72,7 +72,7 @@ TEST(ProcessReader, RefusesInAChildWhatWasReplaced) {
   std::filesystem::rename(dir / "other", dir / "object");
   const pid_t child = ::fork();
   if (child == 0) {
-    ::alarm(20);
+    ::alarm(300);
     try {
       bytes_at(*reader, 5'000'000, 10);
     } catch (const Error& error) {

@@ -7,7 +7,7 @@ namespace {
 using Kind = RangeAnswer::Kind;
 
 const AskedRange kAsked = {
-    .address = "s3://bucket/a.ffr", .first = 10, .num_bytes = 10, .version = "\"v1\""};
+    .address = "s3://bucket/a.ffr", .first = 10, .num_bytes = 10, .known = {-1, "\"v1\""}};
 
 HttpResponse part_answer(const std::string& content_range, int64_t num_bytes,
                          const std::string& etag = "\"v1\"") {
@@ -59,7 +59,7 @@ TEST(RangeAnswer, AsksForTheRangeAndTheVersion) {
             (std::vector<std::string>{"Range: bytes=10-19", "If-Match: \"v1\""}));
   EXPECT_EQ(range_headers({.first = 0, .num_bytes = 1}),
             (std::vector<std::string>{"Range: bytes=0-0"}));
-  EXPECT_EQ(range_headers({.first = 0, .num_bytes = 1, .version = "W/\"v1\""}),
+  EXPECT_EQ(range_headers({.first = 0, .num_bytes = 1, .known = {-1, "W/\"v1\""}}),
             (std::vector<std::string>{"Range: bytes=0-0"}));
 }
 
@@ -67,7 +67,7 @@ TEST(RangeAnswer, IsWholeWhenEveryByteIsThere) {
   EXPECT_EQ(judge_range(part_answer("bytes 10-19/100", 10), kAsked).kind, Kind::whole);
   EXPECT_EQ(judge_range(part_answer("bytes 10-19/*", 10, ""), kAsked).kind, Kind::whole);
   AskedRange weak = kAsked;
-  weak.version = "W/\"v1\"";
+  weak.known.version = "W/\"v1\"";
   EXPECT_EQ(judge_range(part_answer("bytes 10-19/100", 10), weak).kind, Kind::whole);
   AskedRange begin = kAsked;
   begin.first = 0;
@@ -136,7 +136,7 @@ TEST(RangeAnswer, SaysWhatIsWrongWithTheObject) {
 
 TEST(RangeAnswer, AnObjectOfAnotherLengthIsAnother) {
   AskedRange asked = kAsked;
-  asked.object_bytes = 100;
+  asked.known.num_bytes = 100;
   EXPECT_EQ(judge_range(part_answer("bytes 10-19/100", 10), asked).kind, Kind::whole);
   EXPECT_ERROR(throw_error(judge_range(part_answer("bytes 10-19/101", 10), asked)), corrupt);
   asked.first = 0;

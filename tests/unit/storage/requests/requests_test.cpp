@@ -1,6 +1,7 @@
 // Requests that are repeated, throttled and ended, against a server with faults.
 #include "requests/requests.h"
 
+#include "base/machine/wait_check.h"
 #include "faults/fault_server.h"
 #include "http/curl_library.h"
 #include "http/http_client.h"
@@ -27,7 +28,7 @@ class RequesterTest : public ::testing::Test {
   static Requester::MakeRequest make(const FaultServer& server, const std::string& target = "/x") {
     return [url = server.url(target)](int attempt) {
       return HttpRequest{
-          .url = url, .headers = {"X-Attempt: " + std::to_string(attempt)}, .stall_limit_s = 0.2};
+          .url = url, .headers = {"X-Attempt: " + std::to_string(attempt)}, .stall_limit_s = 300};
     };
   }
   // So many requests at once, each of which is answered with 200.
@@ -123,9 +124,64 @@ TEST_F(RequesterTest, RetryAfterIsWaitedFor) {
     connection.answer(200);
   });
   RequestPolicy policy = quick();
-  policy.max_retry_after_s = 0.05;
+  policy.retry_s = 0.05;
   Requester impatient(client_, policy);
   EXPECT_EQ(impatient.fetch(kAddress, make(slow)).status, 200);
+}
+
+TEST_F(RequesterTest, IsPatientForATimeAndSaysOnceForWhomItWaits) {
+  std::atomic<bool> is_away = true;
+  FaultServer server([&](const Asked& asked, Connection& connection) {
+    if (asked.target == "/x" && asked.number == 30) is_away = false;
+    connection.answer(is_away ? 503 : 200);
+  });
+  RequestPolicy policy = quick();
+  policy.max_attempts = 0;
+  policy.say_after_s = 0;
+  Requester requester(client_, policy);
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(requester.fetch(kAddress, make(server)).status, 200);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+            "ffkit: waiting for s3://bucket/a.ffr, for up to 300 s: status 503\n");
+  EXPECT_EQ(server.num_requests(), 31);
+}
+
+TEST_F(RequesterTest, NoPatienceIsOneAttemptAndAStallTakesOfIt) {
+  FaultServer server([](const Asked& asked, Connection& connection) {
+    if (asked.target == "/stall") return connection.hang();
+    connection.answer(503);
+  });
+  RequestPolicy policy = quick();
+  policy.max_attempts = 0;
+  policy.retry_s = 0;
+  Requester never(client_, policy);
+  EXPECT_ERROR(never.fetch(kAddress, make(server)), io, .path = kAddress);
+  EXPECT_EQ(server.num_requests(), 1);
+  // The first attempt stalls until the request's own limit of 0.2 s, and by then the time is over.
+  policy.retry_s = 0.1;
+  Requester brief(client_, policy);
+  EXPECT_ERROR(brief.fetch(kAddress, make(server, "/stall")), io, .path = kAddress);
+  EXPECT_EQ(server.num_requests(), 2);
+}
+
+TEST_F(RequesterTest, ACheckEndsAWaitInFlightAndBetweenAttempts) {
+  FaultServer server([](const Asked& asked, Connection& connection) {
+    if (asked.target == "/busy") return connection.answer(503, "", {"Retry-After: 100"});
+    connection.hang();
+  });
+  Requester requester(client_, RequestPolicy{.hedge_share = 0});
+  const WaitCheck check([&](const Wait& wait) {
+    if (!wait.is_over && server.num_requests() > 0) throw Error(ErrorCode::cancelled, "stopped");
+  });
+  for (const std::string target : {"/hang", "/busy"}) {
+    const auto make_patient = [url = server.url(target)](int) {
+      return HttpRequest{.url = url, .stall_limit_s = 100};
+    };
+    EXPECT_ERROR(requester.fetch(kAddress, make_patient), cancelled);
+    std::array<std::byte, 10> bytes{};
+    EXPECT_ERROR(requester.read_range({.address = kAddress, .into = bytes}, make_patient),
+                 cancelled);
+  }
 }
 
 TEST_F(RequesterTest, TheJudgeDecides) {
@@ -196,6 +252,7 @@ TEST_F(RequesterTest, NoMoreThanTheLimitAreInFlight) {
     int before = most;
     while (before < here && !most.compare_exchange_weak(before, here)) {
     }
+    connection.wait_until([&] { return most >= 2; });  // the first one for the second
     connection.pause(0.001);
     --now;
     connection.answer(200);
@@ -209,25 +266,23 @@ TEST_F(RequesterTest, NoMoreThanTheLimitAreInFlight) {
   EXPECT_LE(requester.statistics().connections, 5);
 }
 
-// A store that takes four at a time: the limit comes down to what it takes, and all is answered.
+// A store that is content with four at a time: the limit comes down to that, and all is answered.
 TEST_F(RequesterTest, ABusyStoreIsAskedForLess) {
-  std::atomic<int> now = 0;
-  FaultServer server([&](const Asked&, Connection& connection) {
-    const bool is_too_many = ++now > 4;
-    connection.pause(0.002);
-    --now;
-    connection.answer(is_too_many ? 503 : 200);
-  });
   RequestPolicy policy = quick();
   policy.max_attempts = 100;
   policy.first_backoff_s = policy.max_backoff_s = 0.02;
   Requester requester(client_, policy);
+  std::atomic<bool> is_busy = true;
+  FaultServer server([&](const Asked&, Connection& connection) {
+    connection.answer(is_busy && requester.statistics().in_flight_limit > 4 ? 503 : 200);
+  });
   expect_answers(requester, server, 200);
   const RequestStatistics statistics = requester.statistics();
-  EXPECT_LE(statistics.in_flight_limit, 10);
+  EXPECT_LE(statistics.in_flight_limit, 16);
   EXPECT_GE(statistics.throttled, 8);
   EXPECT_EQ(statistics.requests, 200 + statistics.retries);
   // And up again when it has time.
+  is_busy = false;
   for (int i = 0; i <= statistics.in_flight_limit; ++i) {
     EXPECT_EQ(requester.fetch(kAddress, make(server)).status, 200);
   }
@@ -258,7 +313,7 @@ TEST_F(RequesterTest, DestructionEndsWhatRunsWaitsAndIsQueued) {
   for (size_t i = 1; i < answers.size(); ++i) send(i, "/hang");
   const auto begin = std::chrono::steady_clock::now();
   requester.reset();
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(50));
   for (auto& answer : answers) {
     std::future<void> result = answer.get_future();
     ASSERT_EQ(result.wait_for(std::chrono::seconds(0)), std::future_status::ready);
@@ -275,7 +330,7 @@ TEST_F(RequesterTest, InAChildOfForkItFailsAndItsEndDoesNothing) {
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    ::alarm(30);
+    ::alarm(300);
     try {
       requester->fetch(kAddress, make(server));
       testing::expect(false, "a parent's requester sends in a child");
@@ -294,16 +349,39 @@ TEST_F(RequesterTest, InAChildOfForkItFailsAndItsEndDoesNothing) {
 }
 
 TEST(Verdict, RepeatsWhatMayBeOtherwiseTheNextTime) {
-  for (const int status : {408, 429, 500, 502, 503, 504}) {
+  for (const int status : {408, 429, 500, 502, 503, 504, 507, 520, 522, 524}) {
     const Verdict verdict = judge_by_status({.status = status});
     EXPECT_EQ(verdict.kind, Verdict::Kind::repeat) << status;
     EXPECT_EQ(verdict.is_throttled, status == 429 || status == 503) << status;
     EXPECT_EQ(verdict.wait_s, 0);
   }
-  for (const int status : {200, 204, 206, 301, 304, 400, 401, 403, 404, 412, 416, 501}) {
+  for (const int status : {200, 204, 206, 301, 304, 400, 401, 403, 404, 412, 416, 501, 505}) {
     EXPECT_EQ(judge_by_status({.status = status}).kind, Verdict::Kind::done) << status;
   }
   EXPECT_EQ(judge_by_status({.status = 429, .headers = {{"retry-after", "7"}}}).wait_s, 7);
+  EXPECT_EQ(judge_by_status({.status = 429, .headers = {{"ratelimit", "\"api\";r=0;t=55"}}}).wait_s,
+            55);
+}
+
+TEST(Verdict, RepeatsTheCodesThatAwsOwnToolsRepeat) {
+  const auto refused = [](const std::string& code) {
+    return judge_by_status({.status = 400, .body = "<Error><Code>" + code + "</Code></Error>"});
+  };
+  for (const char* code : {"Throttling", "ThrottlingException", "RequestLimitExceeded", "SlowDown",
+                           "BandwidthLimitExceeded"}) {
+    EXPECT_EQ(refused(code).kind, Verdict::Kind::repeat) << code;
+    EXPECT_TRUE(refused(code).is_throttled) << code;
+  }
+  EXPECT_EQ(refused("RequestTimeout").kind, Verdict::Kind::repeat);
+  EXPECT_FALSE(refused("RequestTimeout").is_throttled);
+  EXPECT_EQ(refused("InvalidArgument").kind, Verdict::Kind::done);
+}
+
+TEST(Verdict, ARateLimitSaysWhenThereIsMore) {
+  EXPECT_EQ(rate_limit_s("\"api\";r=0;t=55"), 55);
+  EXPECT_EQ(rate_limit_s("\"api\";r=3;t=55"), std::nullopt);
+  EXPECT_EQ(rate_limit_s("\"api\";r=0"), std::nullopt);
+  EXPECT_EQ(rate_limit_s(""), std::nullopt);
 }
 
 TEST(Verdict, RetryAfterIsSecondsOrADate) {

@@ -26,11 +26,10 @@ TEST_F(FileStoreTest, WritesAndReads) {
   const auto facts = store_->find(address);
   ASSERT_TRUE(facts.has_value());
   EXPECT_EQ(facts->num_bytes, 7);
-  store_->read(address, 2, std::as_writable_bytes(std::span(part)), facts->version);
+  store_->read(address, 2, std::as_writable_bytes(std::span(part)), *facts);
   EXPECT_EQ(part, "nte");
   store_->put(address, bytes("other"), false);
-  EXPECT_ERROR(store_->read(address, 2, std::as_writable_bytes(std::span(part)), facts->version),
-               corrupt);
+  EXPECT_ERROR(store_->read(address, 2, std::as_writable_bytes(std::span(part)), *facts), corrupt);
   EXPECT_ERROR(store_->read(address, 3, std::as_writable_bytes(std::span(part))), corrupt);
   EXPECT_ERROR(store_->read_all(address_of("none"), 10), not_found);
   EXPECT_FALSE(store_->find(address_of("none")).has_value());

@@ -18,6 +18,8 @@ std::shared_ptr<ObjectStore> store_with(std::shared_ptr<CannedClient> client) {
   settings.is_path_style = true;
   settings.region = "r";
   settings.create_only = "If-None-Match: *";
+  settings.crc32c_header = "x-amz-checksum-crc32c: ";
+  settings.has_part_checksums = true;
   settings.variables = "AWS";
   settings.authorizer = anonymous_authorizer();
   RequestPolicy policy;
@@ -39,6 +41,37 @@ HttpResponse lost_answer() {
 
 std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text));
+}
+
+TEST(S3Put, HasTheChecksumOfTheBody) {
+  const auto client = client_that([](const SentRequest&) { return answer_of(200); });
+  store_with(client)->put("s3://bucket/x", bytes_of("123456789"), false);
+  // The check value of CRC-32C, e3069283.
+  EXPECT_EQ(client->asked().back().header("x-amz-checksum-crc32c"), "4waSgw==");
+}
+
+TEST(S3Upload, NamesTheChecksumsOfItsPartsAtBothEnds) {
+  const auto client = client_that([](const SentRequest& asked) {
+    if (asked.url.ends_with("?uploads")) {
+      return answer_of(200,
+                       "<InitiateMultipartUploadResult><UploadId>1</UploadId>"
+                       "</InitiateMultipartUploadResult>");
+    }
+    return answer_of(200, "", {{"etag", "\"e\""}});
+  });
+  const auto upload = store_with(client)->upload("s3://bucket/x", 0);
+  const std::string bytes(17 << 20, 'x');
+  upload->add(bytes_of(bytes));
+  upload->finish();
+  const auto asked = client->asked();
+  EXPECT_EQ(asked.front().header("x-amz-checksum-algorithm"), "CRC32C");
+  for (const SentRequest& part : asked) {
+    if (part.method != "PUT") continue;
+    const std::string crc = part.header("x-amz-checksum-crc32c");
+    ASSERT_FALSE(crc.empty());
+    EXPECT_NE(asked.back().body.find("<ChecksumCRC32C>" + crc + "</ChecksumCRC32C>"),
+              std::string::npos);
+  }
 }
 
 TEST(S3Put, SaysWhetherThereWasOne) {
@@ -113,9 +146,12 @@ TEST(S3Upload, SendsPartsAndNamesThemInOrder) {
                        {"http://store/bucket/x?partNumber=3&uploadId=a%2Fb", 8 * kPieceBytes}}));
   EXPECT_EQ(completed,
             "http://store/bucket/x?uploadId=a%2Fb <CompleteMultipartUpload>"
-            "<Part><PartNumber>1</PartNumber><ETag>\"e1\"</ETag></Part>"
-            "<Part><PartNumber>2</PartNumber><ETag>\"e2\"</ETag></Part>"
-            "<Part><PartNumber>3</PartNumber><ETag>\"e3\"</ETag></Part>"
+            "<Part><PartNumber>1</PartNumber><ETag>\"e1\"</ETag>"
+            "<ChecksumCRC32C>o6uFQg==</ChecksumCRC32C></Part>"
+            "<Part><PartNumber>2</PartNumber><ETag>\"e2\"</ETag>"
+            "<ChecksumCRC32C>o6uFQg==</ChecksumCRC32C></Part>"
+            "<Part><PartNumber>3</PartNumber><ETag>\"e3\"</ETag>"
+            "<ChecksumCRC32C>HkU5Ug==</ChecksumCRC32C></Part>"
             "</CompleteMultipartUpload>");
 }
 

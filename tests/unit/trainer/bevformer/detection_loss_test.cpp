@@ -63,10 +63,6 @@ at::Tensor some_boxes(int64_t n) {
   return boxes;
 }
 
-MeanOverProcesses alone() {
-  return [](double number) { return number; };
-}
-
 // Two objects in the first sample, none in the second; the predictions of query 3 and 1 are the
 // boxes of object 0 and 1.
 struct Scene {
@@ -124,8 +120,7 @@ TEST(DetectionLoss, EachObjectGetsTheQueryThatFits) {
 // By the formulas, one number after the other.
 TEST(DetectionLoss, IsTheSumByHand) {
   const Scene s;
-  const std::vector<LayerLoss> losses =
-      detection_losses(s.logits, s.coded + 0.5, s.objects, {}, alone());
+  const std::vector<LayerLoss> losses = detection_losses(s.logits, s.coded + 0.5, s.objects, {}, 2);
   ASSERT_EQ(losses.size(), 1U);
   const double p = 1 / (1 + std::exp(2.0));
   const double no = -0.75 * p * p * std::log(1 - p);
@@ -137,33 +132,36 @@ TEST(DetectionLoss, IsTheSumByHand) {
 TEST(DetectionLoss, WithoutObjectsThereAreClassesOnly) {
   Scene s;
   s.objects = {s.objects[1], s.objects[1]};
-  const std::vector<LayerLoss> losses = detection_losses(s.logits, s.coded, s.objects, {}, alone());
+  const std::vector<LayerLoss> losses = detection_losses(s.logits, s.coded, s.objects, {}, 1);
   const double p = 1 / (1 + std::exp(2.0));
   EXPECT_NEAR(losses[0].classes.item<double>(), 2 * 30 * -0.75 * p * p * std::log(1 - p), 1e-9);
   EXPECT_EQ(losses[0].boxes.item<double>(), 0);
 }
 
-TEST(DetectionLoss, TheNumberOfPairsIsThatOfAllProcesses) {
-  const Scene s;
-  const double own =
-      detection_losses(s.logits, s.coded, s.objects, {}, alone())[0].classes.item<double>();
-  const MeanOverProcesses mean = [](double number) { return number * 4; };
-  EXPECT_NEAR(detection_losses(s.logits, s.coded, s.objects, {}, mean)[0].classes.item<double>(),
-              own / 4, 1e-12);
-  // At least one pair.
-  const MeanOverProcesses few = [](double number) { return number / 100; };
-  EXPECT_NEAR(detection_losses(s.logits, s.coded, s.objects, {}, few)[0].classes.item<double>(),
-              own * 2, 1e-12);
+// However the samples are cut into batches.
+TEST(DetectionLoss, IsASumOverTheSamples) {
+  Scene s;
+  s.objects[1] = {s.objects[0].boxes.slice(0, 0, 1), s.objects[0].labels.slice(0, 0, 1)};
+  const auto loss = [&](int64_t first, int64_t last) {
+    const std::vector<LayerLoss> found =
+        detection_losses(s.logits.slice(1, first, last), (s.coded + 0.5).slice(1, first, last),
+                         {s.objects.begin() + first, s.objects.begin() + last}, {}, 3);
+    return std::pair(found[0].classes.item<double>(), found[0].boxes.item<double>());
+  };
+  const auto [classes, boxes] = loss(0, 2);
+  const auto first = loss(0, 1), second = loss(1, 2);
+  EXPECT_NEAR(classes, first.first + second.first, 1e-12);
+  EXPECT_NEAR(boxes, first.second + second.second, 1e-12);
 }
 
 // A box without a length has no logarithm.
 TEST(DetectionLoss, ObjectsWithoutAFiniteBoxAreMatchedByTheirClass) {
   Scene s;
   const double both =
-      detection_losses(s.logits, s.coded + 0.5, s.objects, {}, alone())[0].boxes.item<double>();
+      detection_losses(s.logits, s.coded + 0.5, s.objects, {}, 2)[0].boxes.item<double>();
   s.objects[0].boxes[1][4] = 0;
   const at::Tensor coded = (s.coded + 0.5).requires_grad_(true);
-  const std::vector<LayerLoss> losses = detection_losses(s.logits, coded, s.objects, {}, alone());
+  const std::vector<LayerLoss> losses = detection_losses(s.logits, coded, s.objects, {}, 2);
   EXPECT_NEAR(losses[0].boxes.item<double>(), both / 2, 1e-12);
   EXPECT_EQ(losses[0].matching.num_pairs, 2);
   losses[0].boxes.backward();
@@ -172,7 +170,7 @@ TEST(DetectionLoss, ObjectsWithoutAFiniteBoxAreMatchedByTheirClass) {
 
 TEST(DetectionLoss, PredictionsThatAreNotFiniteAreAnError) {
   const Scene s;
-  EXPECT_THROW(detection_losses(s.logits, s.coded * NAN, s.objects, {}, alone()), Error);
+  EXPECT_THROW(detection_losses(s.logits, s.coded * NAN, s.objects, {}, 2), Error);
 }
 
 }  // namespace

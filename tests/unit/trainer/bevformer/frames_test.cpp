@@ -1,8 +1,7 @@
-#include "tasks/bevformer/data/frames.h"
-
 #include <ffkit/format/dataset_writer.h>
 #include <ffkit/nuscenes/record.h>
 
+#include "tasks/bevformer/data/bevformer_data.h"
 #include "tasks/bevformer/evaluation/detection_evaluation.h"
 #include "tasks/bevformer/network/bev_geometry.h"
 #include "trainer_prelude.h"

@@ -197,9 +197,9 @@ TEST(CheckpointParts, AreNotThereUnlessAllWereWritten) {
   });
   ASSERT_EQ(list_checkpoints(run).size(), 1u);
   EXPECT_FALSE(fs::exists(path.string() + ".tmp"));
-  // Without its manifest the folder is none, whatever else it holds.
+  // Without its manifest the folder is damaged, whatever else it holds.
   fs::rename(path / "manifest.safetensors", path / "manifest");
-  EXPECT_TRUE(list_checkpoints(run).empty());
+  EXPECT_TRUE(newest_whole_checkpoint(run, [](const std::string&) {}).path.empty());
 }
 
 // Two machines, each with a disk of its own under the same name.
@@ -230,15 +230,17 @@ TEST(CheckpointParts, OfAWorkFolderAreListedPassedOverAndRemoved) {
   const WorkDir dir = WorkDir::create(run);
   for (const int64_t epoch : {1, 2, 3}) write_sample(dir.checkpoint_path(epoch, 0, true));
   write_safetensors(dir.checkpoint_path(2, 16),
-                    {.tensors = {{"a", at::zeros({3})}}, .metadata = {}});
+                    {.tensors = {{"a", at::zeros({3})}}, .metadata = {{"ffkit_checkpoint", "1"}}});
   EXPECT_EQ(list_checkpoints(run).size(), 4u);
   EXPECT_EQ(resolve_checkpoint(run), dir.checkpoint_path(3, 0, true));
   EXPECT_EQ(resolve_checkpoint(dir.checkpoint_path(1, 0, true)), dir.checkpoint_path(1, 0, true));
   EXPECT_EQ(resolve_checkpoint(run / "epoch-0001.parts/"), dir.checkpoint_path(1, 0, true));
   fs::remove(dir.checkpoint_path(3, 0, true) / "part-00000.safetensors");
   std::vector<std::string> said;
-  EXPECT_EQ(newest_whole_checkpoint(run, [&](const std::string& s) { said.push_back(s); }),
-            dir.checkpoint_path(2, 16));
+  const Say say = [&](const std::string& s) { said.push_back(s); };
+  const ChosenCheckpoint chosen = newest_whole_checkpoint(run, say);
+  EXPECT_EQ(chosen.path, dir.checkpoint_path(2, 16));
+  chosen.put_damaged_aside(say);
   EXPECT_EQ(said.size(), 1u);
   EXPECT_TRUE(fs::exists(run / "epoch-0003.parts.damaged"));
   dir.prune(1, /*best_epoch=*/0);

@@ -7,7 +7,7 @@
 #include "files/safetensors.h"
 #include "model/model_registry.h"
 #include "models/blocks/image_model.h"
-#include "optim/update_rules.h"
+#include "optim/optimizer.h"
 #include "support/test_models.h"
 #include "trainer_prelude.h"
 

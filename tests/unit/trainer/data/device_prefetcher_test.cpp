@@ -2,10 +2,9 @@
 
 #include <ffkit/loader/torch.h>
 #include <ffkit/trainer/device_prefetcher.h>
-#include <ffkit/trainer/pinned_allocator.h>
 
 #include "collect_epoch.h"
-#include "device/cuda_module.h"
+#include "device/device.h"
 #include "make_dataset.h"
 #include "test_prelude.h"
 

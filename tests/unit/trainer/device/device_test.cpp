@@ -1,6 +1,5 @@
 #include "device/device.h"
 
-#include "device/cuda_module.h"
 #include "trainer_prelude.h"
 
 namespace ffkit {

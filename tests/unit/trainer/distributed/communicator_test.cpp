@@ -2,6 +2,7 @@
 
 #include "support/world.h"
 #include "trainer_prelude.h"
+#include "whole_files.h"
 
 namespace ffkit {
 namespace {
@@ -73,6 +74,21 @@ TEST(Communicator, SaysAtOnceWhereNobodyCanMeet) {
                invalid_argument);
   EXPECT_ERROR(Communicator(place_at("file://" + temp.path().string()), c10::kCPU),
                invalid_argument);
+}
+
+// libtorch would wait for the rest of an entry with the file's lock, and the lock be blamed.
+TEST(Communicator, SaysAtOnceWhereAFileHoldsSomethingElse) {
+  const testing::TempDir temp;
+  const std::string entry("\x02\0\0\0/a\x01\0\0\0b", 11);
+  const std::string notes = "what somebody has written\n";
+  for (const std::string& text : {notes, std::string(64, '\0'), entry.substr(0, 6),
+                                  entry.substr(0, 10), entry + "x", entry + notes}) {
+    testing::write_file(temp / "store", text);
+    EXPECT_ERROR(Communicator(place_at("file://" + (temp / "store").string()), c10::kCPU),
+                 invalid_argument);
+    EXPECT_EQ(testing::read_file(temp / "store"), text);
+  }
+  EXPECT_ERROR(Communicator(place_at("file:///proc/store"), c10::kCPU), io);
 }
 
 TEST(Communicator, NamesAHostThatIsNotKnown) {

@@ -3,7 +3,7 @@
 #include <ffkit/trainer/task.h>
 
 #include "distributed/communicator.h"
-#include "step/trained_model.h"
+#include "step/training_step.h"
 #include "support/fake_task.h"
 #include "support/world.h"
 #include "trainer_prelude.h"

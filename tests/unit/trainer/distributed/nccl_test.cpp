@@ -5,7 +5,7 @@
 #include <torch/csrc/distributed/c10d/FileStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 
-#include "device/cuda_module.h"
+#include "device/device.h"
 #include "trainer_prelude.h"
 
 namespace ffkit {

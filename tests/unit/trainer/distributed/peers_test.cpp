@@ -2,7 +2,7 @@
 
 #include "distributed/communicator.h"
 #include "distributed/mesh.h"
-#include "step/trained_model.h"
+#include "step/training_step.h"
 #include "support/fake_task.h"
 #include "support/world.h"
 #include "trainer_prelude.h"

@@ -9,7 +9,7 @@
 #include "files/pth.h"
 #include "optim/optimizer.h"
 #include "reference_python.h"
-#include "step/trained_model.h"
+#include "step/training_step.h"
 #include "support/synthetic_dataset.h"
 #include "support/world.h"
 #include "trainer_prelude.h"

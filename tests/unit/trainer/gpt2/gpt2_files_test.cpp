@@ -1,5 +1,5 @@
 #include "files/safetensors.h"
-#include "tasks/gpt2/data/weights_source.h"
+#include "tasks/gpt2/data/gpt2_data.h"
 #include "tasks/gpt2/network/gpt2_config.h"
 #include "trainer_prelude.h"
 

@@ -8,7 +8,7 @@
 #include "checkpoint/checkpoint_parts.h"
 #include "files/safetensors.h"
 #include "options/stored_options.h"
-#include "step/trained_model.h"
+#include "step/training_step.h"
 #include "step/whole_state.h"
 #include "support/world.h"
 #include "tasks/gpt2/parallel/gpt2_parts.h"

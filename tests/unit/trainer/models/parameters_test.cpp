@@ -1,6 +1,5 @@
 #include "model/parameters.h"
 
-#include "model/model_average.h"
 #include "model/model_registry.h"
 #include "models/blocks/image_model.h"
 #include "support/fake_model.h"

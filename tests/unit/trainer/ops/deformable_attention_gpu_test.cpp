@@ -5,7 +5,7 @@
 #include <ATen/ops/softmax.h>
 #include <torch/csrc/autograd/autograd.h>
 
-#include "device/cuda_module.h"
+#include "device/device.h"
 #include "ops/deformable_attention_gpu.h"
 #include "trainer_prelude.h"
 

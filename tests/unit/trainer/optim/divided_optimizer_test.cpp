@@ -1,7 +1,6 @@
-#include "optim/divided_optimizer.h"
-
 #include <ATen/ops/sin.h>
 
+#include "optim/optimizer.h"
 #include "support/fake_model.h"
 #include "support/world.h"
 #include "trainer_prelude.h"

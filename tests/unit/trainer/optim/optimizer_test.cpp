@@ -7,7 +7,6 @@
 #include <torch/optim/sgd.h>
 
 #include "optim/gradients.h"
-#include "optim/update_rules.h"
 #include "support/fake_model.h"
 #include "trainer_prelude.h"
 
@@ -259,6 +258,13 @@ NamedTensor parameter_with(const at::Tensor& gradient) {
   NamedTensor p{"p", at::zeros(gradient.sizes()).requires_grad_(true)};
   p.tensor.mutable_grad() = gradient;
   return p;
+}
+
+// Returns the norm before.
+at::Tensor clip_gradient_norm(const std::vector<NamedTensor>& parameters, double max_norm) {
+  const at::Tensor norm = gradient_norm(parameters);
+  scale_gradients(parameters, norm, max_norm);
+  return norm;
 }
 
 TEST(ClipGradientNorm, EqualsTorch) {

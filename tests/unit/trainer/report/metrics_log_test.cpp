@@ -66,6 +66,10 @@ TEST(MetricsLog, KeepsWhatARunHadDoneAndCutsTheRest) {
   EXPECT_EQ(lines_after_resuming_at(20, all + "{\"kind\":\"tr"), all);
   EXPECT_EQ(lines_after_resuming_at(20, all.substr(0, all.size() - 1)), kTrain10);
   EXPECT_EQ(num_event_files(temp.path()), 6);
+  // A run that was killed between the line of a validation and its checkpoint validates again.
+  std::ofstream(temp / kMetricsName) << all;
+  MetricsLog(temp.path(), 12, "images", /*is_validated=*/false);
+  EXPECT_EQ(testing::read_file(temp / kMetricsName), kTrain10);
 }
 
 TEST(MetricsLog, SaysWhichFolderIsMissing) {

@@ -1,8 +1,7 @@
-#include "report/tensorboard_writer.h"
-
 #include <ffkit/base/crc32c.h>
 
 #include "reference_python.h"
+#include "report/metrics_log.h"
 #include "test_prelude.h"
 
 namespace ffkit {

@@ -1,6 +1,6 @@
 #include <ATen/ops/mm.h>
 
-#include "device/cuda_module.h"
+#include "device/device.h"
 #include "step/training_step.h"
 #include "trainer_prelude.h"
 

@@ -108,6 +108,62 @@ TEST(TrainingStep, HasTheMeanLossAndTheWaitOfItsBatches) {
   });
 }
 
+// Its loss is weight * value of each sample, which counts as much as "counts" says.
+class WeighingTask final : public testing::FakeTask {
+ public:
+  explicit WeighingTask(TaskSetting setting)
+      : FakeTask(std::move(setting), at::ones({1}).requires_grad_(true)) {}
+
+  at::Tensor loss(const DeviceBatch& batch) override {
+    return (weight() * batch.field("values") * batch.field("counts")).sum() / batch.size;
+  }
+  at::Tensor loss_weight(const DeviceBatch& batch) override {
+    return batch.field("counts").to(at::kDouble).mean();
+  }
+};
+
+// Gradient and loss of a step over eight samples, in batches of each of the processes.
+std::pair<double, double> of_one_step(const at::Tensor& values, const at::Tensor& counts,
+                                      int world_size, int accumulate) {
+  const TrainOptions options = options_of(1, accumulate);
+  const int64_t size = values.size(0) / world_size / accumulate;
+  double gradient = 0, loss = 0;
+  testing::run_world(world_size, [&](Communicator& world) {
+    WeighingTask task({.options = options, .place = world.place()});
+    const std::unique_ptr<Optimizer> optimizer = make_optimizer(options, task.make_model());
+    TrainingStep training(options, task, task.make_model(), *optimizer, world);
+    training.begin(0);
+    for (int i = 0; i < accumulate; ++i) {
+      const int64_t first = (world.rank() * accumulate + i) * size;
+      training.add({.size = size,
+                    .fields = {{.name = "values", .values = values.narrow(0, first, size)},
+                               {.name = "counts", .values = counts.narrow(0, first, size)}}},
+                   i + 1 == accumulate);
+    }
+    const double own = training.end(0).item<double>();
+    const double mean = world.sum(std::vector<double>{own})[0] / world.world_size();
+    if (world.rank() != 0) return;
+    gradient = task.make_model().parameters()[0].tensor.grad().item<double>();
+    loss = mean;
+  });
+  return {gradient, loss};
+}
+
+TEST(TrainingStep, IsOneMeanHoweverItIsCut) {
+  const at::Tensor values = at::tensor({1.F, 2.F, 3.F, 4.F, 5.F, 6.F, 7.F, 8.F});
+  const at::Tensor counts = at::tensor({0.F, 0.F, 1.F, 9.F, 0.F, 3.F, 2.F, 0.F});
+  const double mean = (3 + 36 + 18 + 14) / 15.0;
+  for (const int world_size : {1, 2}) {
+    for (const int accumulate : {1, 2, 4}) {
+      const auto [gradient, loss] = of_one_step(values, counts, world_size, accumulate);
+      EXPECT_NEAR(gradient, mean, 1e-6) << world_size << " x " << accumulate;
+      EXPECT_NEAR(loss, mean, 1e-6) << world_size << " x " << accumulate;
+      // Nothing counts.
+      EXPECT_EQ(of_one_step(values, counts * 0, world_size, accumulate), std::pair(0.0, 0.0));
+    }
+  }
+}
+
 TEST(TrainingStep, DrawsTheSameNumbersWhenAStepIsDoneAgain) {
   EXPECT_EQ(draws(7, 30), draws(7, 30));
 }

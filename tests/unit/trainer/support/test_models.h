@@ -12,7 +12,6 @@
 
 #include "model/model_registry.h"
 #include "models/blocks/layers.h"
-#include "models/blocks/net.h"
 #include "models/blocks/resnet_body.h"
 
 namespace ffkit::testing {

@@ -1,5 +1,7 @@
 #include "tasks/classification/classification_data.h"
 
+#include <ffkit/format/dataset_writer.h>
+#include <ffkit/format/record.h>
 #include <ffkit/trainer/classification.h>
 
 #include "support/synthetic_dataset.h"
@@ -245,11 +247,33 @@ TEST_F(ClassificationData, CutsEpochsAtTheLimitAndStartsTheNextWhole) {
 }
 
 TEST_F(ClassificationData, CountsClassesWhereTheManifestNamesNone) {
-  EXPECT_EQ(class_list(dataset("train")), (std::vector<std::string>{"blue", "green", "red"}));
+  const auto small = [] { return int64_t{1}; };
+  EXPECT_EQ(class_list(dataset("train"), small),
+            (std::vector<std::string>{"blue", "green", "red"}));
   Manifest manifest = read_manifest(temp_ / "data/train/manifest.json");
   manifest.classes.clear();
   write_manifest(temp_ / "data/train/manifest.json", manifest);
-  EXPECT_EQ(class_list(dataset("train")), (std::vector<std::string>{"0", "1", "2"}));
+  EXPECT_EQ(class_list(dataset("train"), small), (std::vector<std::string>{"0", "1", "2"}));
+}
+
+TEST_F(ClassificationData, NamesALabelWhoseHeadTakesTooMuchMemory) {
+  for (const int64_t label : {int64_t{20'000'000}, std::numeric_limits<int64_t>::max()}) {
+    const fs::path folder = temp_ / std::to_string(label);
+    const Schema schema = image_classification_schema();
+    DatasetWriter writer(folder, {.split = "train", .schema = schema});
+    RecordBuilder builder(schema);
+    std::vector<std::byte> record;
+    for (const int64_t own : {int64_t{0}, label}) {
+      builder.set_bytes(schema.require("image"), {});
+      builder.set_scalar<int64_t>(schema.require("label"), own);
+      builder.set_string(schema.require("id"), "");
+      builder.encode(record);
+      writer.append(record);
+    }
+    writer.finish();
+    EXPECT_ERROR_CODE(class_list(Dataset::open(folder), [] { return int64_t{1} << 40; }),
+                      invalid_argument);
+  }
 }
 
 }  // namespace

@@ -63,23 +63,45 @@ TEST_F(ClassWeights, SayWhatIsWrongWithAFile) {
   EXPECT_ERROR(of("cat 1\nbig dog -2\ncow 1"), invalid_argument);
   EXPECT_ERROR(of("cat nan\n"), invalid_argument);
   EXPECT_ERROR(of("cat 0\nbig dog 0\ncow 0"), invalid_argument);
+  EXPECT_EQ(of("\xEF\xBB\xBF"
+               "cat 1\nbig dog 2\ncow 3")
+                .sum()
+                .item<float>(),
+            6);
+  // Of classes that no record has.
+  testing::write_file(file(), "cat 1\nbig dog 0\ncow 0");
+  EXPECT_ERROR(class_weights(file().string(), kThree, {1, 2, 2}), invalid_argument);
   EXPECT_ERROR(of("{\"cat\": \"1\"}"), invalid_argument);
   EXPECT_ERROR(of("{\"cat\": 1"), invalid_argument);
   EXPECT_ERROR(class_weights((folder_ / "none").string(), kThree, {}), not_found);
 }
 
-// torch.nn.CrossEntropyLoss(weight=w): sum of w[label] * loss over the sum of w[label].
+// torch.nn.CrossEntropyLoss(weight=w): sum of w[label] * loss over the sum of w[label]; the run
+// divides by that sum.
 TEST_F(ClassWeights, WeighTheLossAsTorchDoes) {
   const at::Tensor logits = at::randn({4, 3}), labels = at::tensor({0, 1, 1, 2}, at::kLong);
   const at::Tensor weights = at::tensor({1.0F, 2.0F, 4.0F});
-  double sum = 0, total = 0;
+  double sum = 0;
   for (int64_t i = 0; i < 4; ++i) {
     const double w = weights[labels[i].item<int64_t>()].item<double>();
     sum += w *
            classification_loss(logits[i].unsqueeze(0), labels[i].unsqueeze(0), 1, 0).item<double>();
-    total += w;
   }
-  EXPECT_NEAR(classification_loss(logits, labels, 1, 0, weights).item<double>(), sum / total, 1e-6);
+  EXPECT_NEAR(classification_loss(logits, labels, 1, 0, weights).item<double>(), sum / 4, 1e-6);
+}
+
+// With label smoothing a sample whose class weighs nothing has a loss as well.
+TEST_F(ClassWeights, AreASumOverTheSamples) {
+  const at::Tensor logits = at::randn({4, 3}), labels = at::tensor({0, 0, 1, 2}, at::kLong);
+  const at::Tensor weights = at::tensor({0.0F, 2.0F, 4.0F});
+  const double whole = classification_loss(logits, labels, 1, 0.1, weights).item<double>();
+  const auto half = [&](int64_t first) {
+    return classification_loss(logits.narrow(0, first, 2), labels.narrow(0, first, 2), 1, 0.1,
+                               weights)
+        .item<double>();
+  };
+  EXPECT_TRUE(std::isfinite(half(0)));
+  EXPECT_NEAR(whole, (half(0) + half(2)) / 2, 1e-6);
 }
 
 at::Tensor labels(std::vector<int64_t> values) {

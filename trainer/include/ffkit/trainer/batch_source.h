@@ -12,7 +12,7 @@
 #include <ffkit/format/dataset.h>
 #include <ffkit/launch/launch.h>
 #include <ffkit/loader/loader.h>
-#include <ffkit/loader/mixture.h>
+#include <ffkit/loader/sampler.h>
 #include <ffkit/trainer/device_prefetcher.h>
 #include <ffkit/trainer/train_options.h>
 
@@ -35,7 +35,10 @@ class BatchSource {
   virtual LoaderState state() const = 0;
   // The next batch, or nothing at the end of the epoch. Blocks until a batch is ready.
   virtual std::optional<DeviceBatch> next() = 0;
-  // How long the last next() blocked, in seconds.
+  // Waits until next() does not block, or until this process was asked to stop: false, and nothing
+  // was taken. A source that does not know says true at once.
+  virtual bool wait_for_batch() { return true; }
+  // How long the last next() blocked, with the wait_for_batch() before it, in seconds.
   virtual double wait_seconds() const = 0;
   // What limits the source, in a few words for --loader-only: "decode-bound: ..."; empty: not
   // known.
@@ -99,12 +102,13 @@ class LoaderSource final : public BatchSource {
   void restore(const LoaderState& state) override;
   LoaderState state() const override { return prefetcher_.state(); }
   std::optional<DeviceBatch> next() override;
+  bool wait_for_batch() override;
   double wait_seconds() const override { return wait_seconds_; }
   std::string verdict() const override { return loader_.statistics().verdict(); }
 
  private:
-  // At the end of an epoch: prints how many samples were replaced.
-  void report_replaced();
+  // At the end of an epoch: prints how many samples were replaced or left out.
+  void report_bad();
 
   const bool normalises_bytes_;
   Loader loader_;
@@ -112,7 +116,7 @@ class LoaderSource final : public BatchSource {
   at::Tensor scale_, shift_;  // [3,1,1] f32, from bytes to normalised values
   int64_t limit_batches_;
   int64_t num_returned_ = 0;
-  int64_t num_replaced_before_ = 0;
+  double waited_before_ = 0;  // for the next one
   double wait_seconds_ = 0;
 };
 

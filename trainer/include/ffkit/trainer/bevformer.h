@@ -27,7 +27,7 @@ BevFormerCanBus parse_bevformer_can_bus(std::string_view name);
 
 struct BevFormerOptions : OwnOptions<BevFormerOptions> {
   std::string arch = "tiny";  // one of bevformer_archs()
-  // A data set without a split of this name gives that of v1.0-mini: "mini_train" for "train".
+  // As nuscenes::split_there() takes it.
   std::string train_split = "train";
   std::string val_split = "val";
   // Keyframes of a training sample, 0 .. 100: the one whose objects are found, and those before it.

@@ -2,7 +2,6 @@
 // FFCV's recipes.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -10,11 +10,13 @@
 
 #include <c10/core/Device.h>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
 
 #include <ffkit/loader/loader.h>
+#include <ffkit/loader/slab_allocator.h>
 #include <ffkit/trainer/device_batch.h>
 
 namespace ffkit {
@@ -38,6 +40,8 @@ class DevicePrefetcher {
   // from now on waits for its copy. If the loader has the batch after it ready, its copy begins;
   // next() never waits for that one.
   std::optional<DeviceBatch> next();
+  // As Loader::wait_for(), of the batch that next() gives.
+  bool wait_for(std::chrono::nanoseconds limit);
   // The state after the batches that next() has returned.
   LoaderState state() const;
 
@@ -45,5 +49,14 @@ class DevicePrefetcher {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+// Slabs in page-locked ("pinned") memory of libtorch's allocator, from which a GPU copies by
+// itself.
+
+// For LoaderOptions::allocator. It is a TensorSlabAllocator: tensors of torch.h may be copied to
+// the GPU asynchronously, and dropped during the copy. libtorch rounds sizes up to powers of two,
+// and keeps the memory when the loader ends. Throws Error(unsupported) if libtorch sees no CUDA
+// device.
+std::shared_ptr<SlabAllocator> pinned_slab_allocator();
 
 }  // namespace ffkit

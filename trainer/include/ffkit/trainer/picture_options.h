@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include <ffkit/base/option_table.h>
-#include <ffkit/image/interpolation.h>
+#include <ffkit/image/image_resizer.h>
 
 namespace ffkit {
 
@@ -29,7 +29,8 @@ struct PictureOptions {
   int64_t progressive_to = 0;
   double crop_scale_min = 0.08;  // share of the area that a training crop has: 0 < min <= max <= 1
   double crop_scale_max = 1.0;
-  int64_t eval_size = 0;    // side of the central crop in validation; 0: image_size
+  double hflip = 0.5;     // probability that a training picture is mirrored left and right, 0 .. 1
+  int64_t eval_size = 0;  // side of the central crop in validation; 0: image_size
   int64_t eval_resize = 0;  // short side of the picture before that crop; 0: eval_size * 256 / 224
   Interpolation interpolation = Interpolation::bilinear;     // of all resizing
   AutoAugmentMethod auto_augment = AutoAugmentMethod::none;  // of training pictures
@@ -55,8 +56,8 @@ struct PictureOptions {
 void describe_pictures(PictureOptions& options, OptionTable& table, int64_t epochs);
 
 // What is done to each training picture of `size` pixels, as a text for parse_transforms():
-// "RandomResizedCrop(224, scale=(0.35, 1), interpolation='bilinear'), RandAugment(2, 9)". MixUp and
-// CutMix, which need a batch, are not in it.
+// "RandomResizedCrop(224, scale=(0.35, 1), interpolation='bilinear', flip_probability=0.5),
+// RandAugment(2, 9)". MixUp and CutMix, which need a batch, are not in it.
 std::string training_transforms(const PictureOptions& options, int64_t size);
 
 }  // namespace ffkit

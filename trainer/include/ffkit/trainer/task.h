@@ -21,7 +21,7 @@
 #include <ffkit/trainer/eval_result.h>
 #include <ffkit/trainer/model.h>
 #include <ffkit/trainer/peers.h>
-#include <ffkit/trainer/task_facts.h>
+#include <ffkit/trainer/task_options.h>
 #include <ffkit/trainer/task_registry.h>
 #include <ffkit/trainer/train_options.h>
 
@@ -59,7 +59,7 @@ class Evaluation {
   // TaskEntry::results. Throws Error(io).
   virtual void write_results(const std::filesystem::path& file);
   // Likewise writes which classes were taken for which others, for tasks with
-  // TaskEntry::has_confusion. Returns a table for people. Throws Error(invalid_argument),
+  // TaskEntry::confusion_endings. Returns a table for people. Throws Error(invalid_argument),
   // Error(io).
   virtual std::string write_confusion(const std::filesystem::path& file);
 };
@@ -170,6 +170,11 @@ class Task {
   // The mean loss of the batch's samples, [] f32, with gradients, in the precision of the run. All
   // processes call it equally often, so that it may use setting().peers.
   virtual at::Tensor loss(const DeviceBatch& batch) = 0;
+  // How much a sample of the batch counts on average, [] f64: its objects, tokens, or weight of its
+  // class. Undefined: each counts alike. Otherwise loss() is the sum of the weighted losses divided
+  // by the number of samples, and the run divides it by the mean weight of all samples of the step,
+  // those of all its batches and processes; by 1 where they weigh nothing.
+  virtual at::Tensor loss_weight(const DeviceBatch& /*batch*/) { return {}; }
   // Called before each loss() if the run multiplies the loss by `scale`, [1] f32 on the device,
   // before the backward pass (--amp fp16). For a task whose loss() runs backward passes itself.
   virtual void set_loss_scale(const at::Tensor& /*scale*/) {}

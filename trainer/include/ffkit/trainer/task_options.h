@@ -10,15 +10,24 @@
 //
 // describe() declares them once. Command line, --help, --config, checkpoints, config.toml and
 // checks follow from it.
+//
+// TaskFacts: what a run and the checkpoint that it continues must agree on beside their options.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <string>
+#include <utility>
 
 #include <ffkit/base/option_table.h>
 
 namespace ffkit {
 
 struct TrainOptions;
+
+// Names (TaskEntry::facts) and JSON, such as the classes of a data set or a vocabulary. A
+// checkpoint has each in its metadata.
+using TaskFacts = std::map<std::string, std::string>;
 
 class TaskOptions {
  public:

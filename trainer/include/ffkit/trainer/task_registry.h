@@ -18,7 +18,6 @@
 
 #include <ffkit/format/schema.h>
 #include <ffkit/trainer/eval_result.h>
-#include <ffkit/trainer/task_facts.h>
 #include <ffkit/trainer/task_options.h>
 
 namespace ffkit {
@@ -59,7 +58,12 @@ struct TaskEntry {
   // For --help: what the results are that an evaluation can write (Evaluation::write_results).
   // Empty: it writes none.
   std::string results = {};
-  bool has_confusion = false;  // Evaluation::write_confusion
+  // How the names of such files end, which is looked at before an evaluation; empty: as one likes.
+  std::vector<std::string> result_endings = {};
+  // Likewise of Evaluation::write_confusion; empty: there is no confusion matrix.
+  std::vector<std::string> confusion_endings = {};
+  // Of a task without results, the words that say what predicts with its weights; may be empty.
+  std::string predicted_by = {};
   // Why a data set with this schema does not fit the task, as words that follow the data set's
   // path. Empty: it fits.
   std::function<std::string(const Schema& schema)> misfit;
@@ -82,11 +86,16 @@ struct TaskEntry {
   std::function<void(TrainOptions& options, const std::filesystem::path& weights)> take_settings =
       {};
   // Gives exported tensors the names that `library` ("timm", "transformers") uses for the network.
-  // Returns the config.json that belongs beside them; empty: none does. Throws Error(unsupported)
-  // if the library lacks the network. Empty: one library alone has the network.
-  std::function<std::string(const TrainOptions& options, const TaskFacts& facts,
-                            const std::string& library, std::vector<NamedTensor>& tensors)>
+  // Returns the files that belong beside them, by name, such as config.json. Throws
+  // Error(unsupported) if the library lacks the network. Empty: one library alone has the network.
+  std::function<TaskFacts(const TrainOptions& options, const TaskFacts& facts,
+                          const std::string& library, std::vector<NamedTensor>& tensors)>
       use_names_of = {};
+  // What exported weights say beside their tensors, names and JSON: classes, how pictures are
+  // prepared. It is metadata of a safetensors file, and FILE.json beside another one. Empty:
+  // nothing.
+  std::function<TaskFacts(const TrainOptions& options, const TaskFacts& facts)> describe_weights =
+      {};
   // The network of a run in Python. Throws Error(unsupported) if no library has this one. Empty: no
   // library has any.
   std::function<PythonModel(const TrainOptions& options, const TaskFacts& facts)> python_model = {};

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,8 +34,11 @@ struct ProgressOutput {
   std::filesystem::path confusion = {};
   bool has_steps = false;  // `lines` gets one every TrainOptions::log_every steps, too
   // JSON objects, one a line, instead of the lines for steps, epochs, validations and the summary
-  // (report/progress_json.h); null: none.
+  // (run_report.h); null: none.
   std::FILE* json = nullptr;
+  // A training calls it in every process when it has read all that it will, and before its loaders
+  // end, which wait for a store that does not answer. For a program that ends then; may be empty.
+  std::function<void()> at_end = {};
 };
 
 struct TrainSummary {
@@ -45,10 +49,20 @@ struct TrainSummary {
   double seconds = 0;           // of this call, with validation and checkpoints
   double units_per_second = 0;  // in this call's training steps without the first five
   double data_wait_share = 0;   // share of those steps' time that waited for the loader, 0 .. 1
+  // Samples of all processes a second without the first five steps of each epoch; 0: no more steps.
+  double fps = 0;
   // The last one that was written; empty without a work folder, and on ranks above 0.
   std::filesystem::path checkpoint;
   bool is_stopped = false;  // the run ended early because it was asked to stop (stop.h)
 };
+
+// A policy of the whole process, for programs that train: how the C library gives memory back.
+//
+// Freed memory stays in the process instead of going back to the system. Activations and gradients
+// are hundreds of megabytes that come and go in every step. By default glibc maps and unmaps each
+// of them, and zeroing their pages takes about a tenth of a training step on a CPU. Call it once at
+// the start of main(). Does nothing with another C library.
+void keep_freed_memory();
 
 // Every process of `place`'s world calls the functions below, with the same options. Rank 0 alone
 // prints, and needs the work folder and the checkpoint. They throw Error(io) if another process is
@@ -65,9 +79,9 @@ struct ResumeOptions {
   // refused. Options that leave it open (no global_batch_size; batch_size and accumulate as in the
   // checkpoint) keep the checkpoint's number, which the processes share anew.
   bool accept_batch_change = false;
-  // For train_or_resume(): the names of the options that were given, such as "lr" and "batch-size".
-  // All others keep the values of the run that continues, whatever `options` hold. Nothing: all
-  // were given.
+  // The names of the options that were given, such as "lr" and "batch-size". All others keep the
+  // values of the run that continues, whatever `options` hold, but for what a given one replaces,
+  // as "epochs" does "steps". Nothing: all were given.
   std::optional<std::vector<std::string>> given = std::nullopt;
 };
 
@@ -94,15 +108,21 @@ TrainSummary train_or_resume(const TrainOptions& options, const ProgressOutput& 
 // Error(unsupported) if output.results is given and the task writes none. If the split has no truth
 // to compare with, the result has EvalResult::no_metrics; without output.results, it throws
 // Error(invalid_argument) then.
+//
+// `given`: the names of the options that were given. All others are those of the run of the
+// checkpoint, but for what concerned its training alone, such as limit_batches, and for what
+// concerned its data if `options` name others, such as val_share. Nothing: all were given.
 EvalResult evaluate(const TrainOptions& options, const std::filesystem::path& checkpoint,
-                    const ProgressOutput& output = {}, const ProcessPlace& place = {});
+                    const ProgressOutput& output = {}, const ProcessPlace& place = {},
+                    const std::optional<std::vector<std::string>>& given = std::nullopt);
 
 // Predicts all samples of options.data with the weights of `checkpoint`, and writes output.results.
 // Labels are not needed. The data are a data set, whose val_split or only split is taken, or a
-// folder of pictures at any depth. `checkpoint` and errors are as for evaluate(). Throws
+// folder of pictures at any depth. `checkpoint`, `given` and errors are as for evaluate(). Throws
 // Error(unsupported) for a task that predicts nothing.
 EvalResult predict(const TrainOptions& options, const std::filesystem::path& checkpoint,
-                   const ProgressOutput& output = {}, const ProcessPlace& place = {});
+                   const ProgressOutput& output = {}, const ProcessPlace& place = {},
+                   const std::optional<std::vector<std::string>>& given = std::nullopt);
 
 // `options` with the name of their task: their own, or that of the task that fits their data, or
 // kFirstTask without data. The functions above do this themselves. Throws Error(invalid_argument)
@@ -113,6 +133,9 @@ TrainOptions with_task(TrainOptions options);
 // `checkpoint` is a file, the folder of a checkpoint in parts, or a work folder, whose newest one
 // is taken.
 TrainOptions read_checkpoint_options(const std::filesystem::path& checkpoint);
+// The same to begin with for evaluate() and predict(): without what concerned the training alone,
+// such as limit_batches.
+TrainOptions read_evaluation_options(const std::filesystem::path& checkpoint);
 
 // The options in the newest checkpoint of `work_dir` whose options can be read. train_or_resume()
 // may continue from it. Nothing without one.
@@ -142,5 +165,37 @@ struct ExportOptions {
 // config.json beside it for transformers' from_pretrained().
 void export_weights(const std::filesystem::path& from, const std::filesystem::path& to,
                     const ExportOptions& options = {});
+
+// Measures loader and model, each alone, to find the bottleneck of training.
+
+// What --benchmark runs on one batch of noise.
+enum class BenchmarkMode {
+  forward,  // the forward pass of an evaluation
+  step,     // a step of training: forward, backward and update
+};
+
+// Results are the task's units (images, tokens) a second over all processes, without the first five
+// steps. options.limit_batches is the number of measured steps; 0: 20. All processes of `place`'s
+// world call these functions. Rank 0 prints a line for each.
+
+// The model alone.
+double measure_model(const TrainOptions& options, BenchmarkMode mode,
+                     const ProgressOutput& output = {}, const ProcessPlace& place = {});
+
+// The training loader alone: it reads, decodes, augments and copies to the device as fast as it
+// can. The line also says what limits it.
+double measure_loader(const TrainOptions& options, const ProgressOutput& output = {},
+                      const ProcessPlace& place = {});
+
+struct Bottleneck {
+  double loader = 0;           // units a second of the loader alone
+  double model = 0;            // units a second of training steps without data
+  double both = 0;             // units a second of training
+  double data_wait_share = 0;  // share of training's time, 0 .. 1
+};
+
+// All three. A last line says which one is the limit.
+Bottleneck measure_bottleneck(const TrainOptions& options, const ProgressOutput& output = {},
+                              const ProcessPlace& place = {});
 
 }  // namespace ffkit

@@ -16,7 +16,7 @@
 #include <ffkit/nuscenes/windows.h>
 
 #include "base/make_error.h"
-#include "tasks/bevformer/data/frames.h"
+#include "tasks/bevformer/data/bevformer_data.h"
 #include "tasks/bevformer/loss/detection_loss.h"
 
 namespace ffkit {
@@ -96,7 +96,11 @@ std::vector<int64_t> share_of_scenes(const Dataset& split, int rank, int world_s
 }
 
 void DetectionEvaluation::add(const DeviceBatch& batch) {
-  const bool has_previous = batch.field("frame_index").item<int64_t>() > 0 && bev_.defined();
+  const int64_t keyframe = share_.at(batch.record_indices.at(0));
+  const auto frame_index = batch.field("frame_index").item<int64_t>();
+  // A scene whose first keyframes are left out does not follow the scene before it.
+  const int64_t scene = keyframe - frame_index;
+  const bool has_previous = std::exchange(scene_, scene) == scene;
   const at::Tensor absolute = batch.field("motion").cpu().clone();
   at::Tensor motion = has_previous ? at::cat({motion_before_, absolute}) : absolute.clone();
   std::vector<uint8_t> follows(motion.size(0), 0);
@@ -116,7 +120,6 @@ void DetectionEvaluation::add(const DeviceBatch& batch) {
   const int64_t last = found.logits.size(0) - 1;
   const DetectedBoxes boxes =
       decode_boxes(found.logits[last][0].to(at::kFloat), found.boxes[last][0].to(at::kFloat), {});
-  const int64_t keyframe = share_.at(batch.record_indices.at(0));
   keyframes_.push_back(keyframe);
   const at::Tensor numbers = from_published_boxes(boxes.boxes).to(at::kCPU, at::kDouble);
   const at::Tensor rows =

@@ -42,7 +42,8 @@ class DetectionEvaluation final : public Evaluation {
   const Dataset& split_;
   const std::vector<int64_t> share_;
   const bool is_bgr_;
-  at::Tensor bev_;            // of the keyframe before
+  int64_t scene_ = -1;        // of the keyframe before: the number of its first one
+  at::Tensor bev_;            // likewise
   at::Tensor motion_before_;  // [1, 18], absolute
   // Keyframes that were seen, and their detections [R, 12] f64: number of the keyframe, box as
   // records have it, class, score.

@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <span>
 
 #include <ffkit/base/error.h>
 
@@ -242,16 +241,13 @@ Matching match_objects(const at::Tensor& logits, const at::Tensor& coded,
 
 std::vector<LayerLoss> detection_losses(const at::Tensor& logits, const at::Tensor& coded,
                                         const std::vector<Objects>& objects,
-                                        const DetectionLossOptions& options,
-                                        const MeanOverProcesses& mean) {
+                                        const DetectionLossOptions& options, double divisor) {
   const Targets targets = targets_of(objects, coded);
   const at::Tensor wanted_boxes = at::cat(targets.coded);
   const at::Tensor labels = at::cat(targets.labels);
   const int64_t num_queries = logits.size(2);
   const at::Tensor has_box = wanted_boxes.isfinite().all(1);
   const at::Tensor code_weights = at::tensor(options.code_weights).to(coded.options());
-  // The same in every layer: each object has its pair.
-  const double factor = std::max(1.0, mean(static_cast<double>(labels.size(0))));
   std::vector<LayerLoss> out;
   for (int64_t layer = 0; layer < logits.size(0); ++layer) {
     LayerLoss loss;
@@ -269,11 +265,11 @@ std::vector<LayerLoss> detection_losses(const at::Tensor& logits, const at::Tens
                                   .index_fill(0, pairs * flat.size(1) + labels, 1)
                                   .view_as(flat);
     loss.classes =
-        (focal_loss(flat, wanted, options) * (options.class_weight / factor)).nan_to_num();
+        (focal_loss(flat, wanted, options) * (options.class_weight / divisor)).nan_to_num();
     const at::Tensor distance =
         (coded[layer].flatten(0, 1).index_select(0, pairs) - wanted_boxes).abs() * code_weights;
     loss.boxes = (distance.index_select(0, has_box.nonzero().squeeze(1)).sum() *
-                  (options.box_weight / factor))
+                  (options.box_weight / divisor))
                      .nan_to_num();
     out.push_back(std::move(loss));
   }

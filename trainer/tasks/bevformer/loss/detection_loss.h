@@ -7,7 +7,6 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -79,9 +78,6 @@ struct Matching {
 Matching match_objects(const at::Tensor& logits, const at::Tensor& coded,
                        const std::vector<Objects>& objects, const DetectionLossOptions& options);
 
-// The mean of a number over all processes.
-using MeanOverProcesses = std::function<double(double)>;
-
 struct LayerLoss {
   at::Tensor classes;  // [] focal loss over all queries and classes
   at::Tensor boxes;    // [] L1 over the numbers of the boxes that have an object
@@ -89,11 +85,10 @@ struct LayerLoss {
 };
 
 // The losses of each decoder layer, weighted: logits [layers, B, queries, classes], boxes [layers,
-// B, queries, 10]. Both are divided by the number of pairs, at least 1, which is averaged over the
-// processes by `mean`. Objects whose coded box is not finite have no loss of their box.
+// B, queries, 10]. Both are divided by `divisor`: the number of pairs, for a mean over them.
+// Objects whose coded box is not finite have no loss of their box.
 std::vector<LayerLoss> detection_losses(const at::Tensor& logits, const at::Tensor& coded,
                                         const std::vector<Objects>& objects,
-                                        const DetectionLossOptions& options,
-                                        const MeanOverProcesses& mean);
+                                        const DetectionLossOptions& options, double divisor);
 
 }  // namespace ffkit

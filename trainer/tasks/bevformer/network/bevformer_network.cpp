@@ -14,7 +14,6 @@
 #include <torch/nn/modules/normalization.h>
 
 #include <cmath>
-#include <memory>
 
 #include <ffkit/base/error.h>
 
@@ -40,37 +39,46 @@ struct PyramidConv : torch::nn::Module {
 
 }  // namespace
 
-FeaturePyramid::FeaturePyramid(const std::vector<int64_t>& in, int64_t out, int64_t levels) {
-  lateral_ = register_module("lateral_convs", torch::nn::ModuleList());
-  output_ = register_module("fpn_convs", torch::nn::ModuleList());
-  for (const int64_t channels : in) {
-    lateral_->push_back(std::make_shared<PyramidConv>(channels, out, 1, 1));
+// Maps of one number of channels from those of a backbone (Lin et al., "Feature Pyramid Networks
+// for Object Detection", 2017).
+struct BevFormerNetwork::FeaturePyramid : torch::nn::Module {
+  // `in`: channels of each map, from the finest on. More `levels` than that: each further one is a
+  // convolution of stride 2 on the one before, after a ReLU from the second of them on.
+  FeaturePyramid(const std::vector<int64_t>& in, int64_t out, int64_t levels) {
+    lateral_ = register_module("lateral_convs", torch::nn::ModuleList());
+    output_ = register_module("fpn_convs", torch::nn::ModuleList());
+    for (const int64_t channels : in) {
+      lateral_->push_back(std::make_shared<PyramidConv>(channels, out, 1, 1));
+    }
+    for (int64_t i = 0; i < levels; ++i) {
+      const bool is_further = i >= std::ssize(in);
+      output_->push_back(std::make_shared<PyramidConv>(out, out, 3, is_further ? 2 : 1));
+    }
   }
-  for (int64_t i = 0; i < levels; ++i) {
-    const bool is_further = i >= std::ssize(in);
-    output_->push_back(std::make_shared<PyramidConv>(out, out, 3, is_further ? 2 : 1));
-  }
-}
 
-std::vector<at::Tensor> FeaturePyramid::forward(const std::vector<at::Tensor>& maps) {
-  std::vector<at::Tensor> sums;
-  for (size_t i = 0; i < maps.size(); ++i) {
-    sums.push_back(lateral_->ptr<PyramidConv>(i)->forward(maps[i]));
+  // [N, in[i], h, w] each, a map half as large as the one before -> `levels` maps [N, out, h, w].
+  std::vector<at::Tensor> forward(const std::vector<at::Tensor>& maps) {
+    std::vector<at::Tensor> sums;
+    for (size_t i = 0; i < maps.size(); ++i) {
+      sums.push_back(lateral_->ptr<PyramidConv>(i)->forward(maps[i]));
+    }
+    for (size_t i = sums.size() - 1; i > 0; --i) {
+      const at::Tensor& finer = sums[i - 1];
+      sums[i - 1] = finer + at::upsample_nearest2d(sums[i], finer.sizes().slice(2));
+    }
+    std::vector<at::Tensor> out;
+    for (size_t i = 0; i < output_->size(); ++i) {
+      const bool is_further = i >= sums.size();
+      const at::Tensor from = !is_further        ? sums[i]
+                              : i == sums.size() ? out.back()
+                                                 : at::relu(out.back());
+      out.push_back(output_->ptr<PyramidConv>(i)->forward(from));
+    }
+    return out;
   }
-  for (size_t i = sums.size() - 1; i > 0; --i) {
-    const at::Tensor& finer = sums[i - 1];
-    sums[i - 1] = finer + at::upsample_nearest2d(sums[i], finer.sizes().slice(2));
-  }
-  std::vector<at::Tensor> out;
-  for (size_t i = 0; i < output_->size(); ++i) {
-    const bool is_further = i >= sums.size();
-    const at::Tensor from = !is_further        ? sums[i]
-                            : i == sums.size() ? out.back()
-                                               : at::relu(out.back());
-    out.push_back(output_->ptr<PyramidConv>(i)->forward(from));
-  }
-  return out;
-}
+
+  torch::nn::ModuleList lateral_, output_;
+};
 
 namespace {
 

@@ -7,32 +7,14 @@
 #include <torch/nn/modules/conv.h>
 #include <torch/nn/modules/embedding.h>
 
-#include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "models/blocks/layers.h"
-#include "tasks/bevformer/network/attention.h"
 #include "tasks/bevformer/network/bevformer_config.h"
 #include "tasks/bevformer/network/transformer.h"
 
 namespace ffkit {
-
-// FeaturePyramid: maps of one number of channels from those of a backbone (Lin et al., "Feature
-// Pyramid Networks for Object Detection", 2017).
-class FeaturePyramid : public torch::nn::Module {
- public:
-  // `in`: channels of each map, from the finest on. More `levels` than that: each further one is a
-  // convolution of stride 2 on the one before, after a ReLU from the second of them on.
-  FeaturePyramid(const std::vector<int64_t>& in, int64_t out, int64_t levels);
-
-  // [N, in[i], h, w] each, a map half as large as the one before -> `levels` maps [N, out, h, w].
-  std::vector<at::Tensor> forward(const std::vector<at::Tensor>& maps);
-
- private:
-  torch::nn::ModuleList lateral_;
-  torch::nn::ModuleList output_;
-};
 
 // One moment of B scenes.
 struct BevFrame {
@@ -80,6 +62,7 @@ class BevFormerNetwork : public torch::nn::Module {
 
  private:
   struct Backbone;
+  struct FeaturePyramid;
   struct Transformer;
   struct PositionalEncoding;
   struct Head;

@@ -1,16 +1,33 @@
 // The two halves of BEVFormer's transformer.
+//
+// Modules and parameters have the names of the published code. Not thread-safe.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 #include <torch/nn/modules/container/modulelist.h>
 
 #include <functional>
+#include <string>
 #include <vector>
 
-#include "tasks/bevformer/network/attention.h"
+#include "ops/deformable_attention.h"
+#include "tasks/bevformer/network/bev_geometry.h"
 #include "tasks/bevformer/network/bevformer_config.h"
 
 namespace ffkit {
+
+// Observer: sees the tensors inside of a network as they are computed.
+//
+// Called with the published code's name of a tensor, in its shape there. Empty: nobody looks.
+using Observer = std::function<void(const std::string& name, const at::Tensor& value)>;
+
+// The BEV of the frame before, as the next one sees it. What all layers of an encoder share.
+struct BevHistory {
+  at::Tensor previous;      // [B, cells, C] turned; undefined: no sample has a frame before
+  at::Tensor query;         // [B, cells, C] the encoder's input
+  at::Tensor shift;         // [B, 2] (x, y), as bev_shift()
+  at::Tensor has_previous;  // [B] bool on the CPU; where false, the sample has no frame before
+};
 
 // BevEncoder: from the cameras' maps and the BEV of the frame before to the BEV of this frame.
 class BevEncoder : public torch::nn::Module {

@@ -27,6 +27,7 @@
 #include "device/device.h"
 #include "distributed/communicator.h"
 #include "distributed/mesh.h"
+#include "launch/waiting.h"
 #include "tasks/gpt2/generation/generated_text.h"
 #include "tasks/gpt2/generation/loaded_gpt2.h"
 #include "tasks/gpt2/network/gpt2_network.h"
@@ -378,8 +379,7 @@ GenerateResult generate_texts(const GenerateOptions& options,
       }
     }
     world.barrier();  // nobody leaves while another still needs its answers
-    result.seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    result.seconds = seconds_since(start);
     return result;
   });
 }

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -16,9 +16,9 @@
 #include "base/make_error.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/weights.h"
+#include "checkpoint/work_dir.h"
 #include "step/whole_state.h"
 #include "tasks/gpt2/data/gpt2_data.h"
-#include "tasks/gpt2/data/weights_source.h"
 #include "tasks/gpt2/parallel/gpt2_parts.h"
 
 namespace ffkit {
@@ -167,7 +167,11 @@ GenerationSettings read_generation_settings(const std::filesystem::path& folder,
 }
 
 LoadedGpt2 load_gpt2(const GenerateOptions& options, const RunMesh& mesh, const Gpt2Peers& peers) {
-  const WeightsSource source = find_gpt2_weights(options.model);
+  ChosenCheckpoint chosen;  // on rank 0
+  std::vector<std::string> said;
+  const Say say = [&said](const std::string& sentence) { said.push_back(sentence); };
+  on_rank_0(mesh.world(), [&] { chosen = choose_checkpoint(options.model, say); });
+  const WeightsSource source = find_gpt2_weights(mesh.world().broadcast(chosen.path.string()));
   const std::filesystem::path& file = source.file;
   const bool is_run = source.run.has_value();
   if (is_run && !options.weights_key.empty()) {
@@ -209,6 +213,8 @@ LoadedGpt2 load_gpt2(const GenerateOptions& options, const RunMesh& mesh, const 
   const WholeState state(mesh, tensor * pipeline > 1 ? &parts : nullptr);
   if (is_run) {
     state.load_checkpoint(file, evaluated_state(model, source.run->options));
+    chosen.put_damaged_aside(say);
+    std::ranges::move(said, std::back_inserter(loaded.settings.notes));
     return loaded;
   }
   Weights weights;

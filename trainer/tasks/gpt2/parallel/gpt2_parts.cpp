@@ -15,6 +15,8 @@
 #include <deque>
 #include <utility>
 
+#include "launch/waiting.h"
+
 namespace ffkit {
 namespace {
 
@@ -120,10 +122,6 @@ class NoAutocast {
 
 using Clock = std::chrono::steady_clock;
 
-double waited_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 class Stage {
  public:
   Stage(Gpt2Network& network, at::IntArrayRef tokens)
@@ -146,7 +144,7 @@ class Stage {
     at::Tensor out = at::empty(shape_, like.options());
     const Clock::time_point start = Clock::now();
     peers_.start_receive(out, from, tag).wait();
-    waited_ += waited_since(start);
+    waited_ += seconds_since(start);
     return out;
   }
   void send(const at::Tensor& tensor, int to, int tag) {
@@ -265,8 +263,8 @@ at::Tensor staged_loss(Gpt2Network& network, const at::Tensor& tokens, const at:
   const Clock::time_point end = Clock::now();
   const at::Tensor shared = from_last_stage(loss, network);
   if (time != nullptr) {
-    time->waited += stage.waited() + waited_since(end);
-    time->seconds += waited_since(start);
+    time->waited += stage.waited() + seconds_since(end);
+    time->seconds += seconds_since(start);
   }
   return KnownLoss::apply(shared, found, at::TensorList(stage.parameters()));
 }

@@ -39,6 +39,7 @@
 // agree, for any number of threads and ranks. Thread-safe as field decoders are.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -46,12 +47,51 @@
 #include <vector>
 
 #include <ffkit/format/dataset.h>
+#include <ffkit/image/random.h>
 #include <ffkit/loader/field_decoder.h>
-#include <ffkit/nuscenes/bev_augmentation.h>
 #include <ffkit/nuscenes/classes.h>
-#include <ffkit/nuscenes/radar_filter.h>
+#include <ffkit/nuscenes/geometry.h>
+#include <ffkit/nuscenes/sweeps.h>
 
 namespace ffkit::nuscenes {
+
+// Augmentation of a scene seen from above: points and boxes of a keyframe turned, scaled and
+// mirrored about the lidar, all alike.
+//
+//   p' = flip * scale * rotation * p
+//
+// This is what GlobalRotScaleTrans and RandomFlip3D of mmdetection3d do, in this order. It changes
+// the lidar's frame, so matrices from this frame to the cameras undo it first. Pure functions:
+// thread-safe.
+struct BevAugmentation {
+  double rotation_min = 0;  // radians about z, from x to y, min <= max
+  double rotation_max = 0;
+  double scale_min = 1;  // 0 < min <= max
+  double scale_max = 1;
+  double flip_x_probability = 0;  // x becomes -x
+  double flip_y_probability = 0;  // y becomes -y
+};
+
+// Throws Error(invalid_argument) naming the first value that is out of range.
+void validate(const BevAugmentation& augmentation);
+
+struct DrawnBev {
+  double rotation = 0;
+  double scale = 1;
+  bool flip_x = false;
+  bool flip_y = false;
+
+  // Moves points.
+  [[nodiscard]] Transform matrix() const;
+  // The way back.
+  [[nodiscard]] Transform inverse_matrix() const;
+  // centre, size l w h, yaw, velocity x y: the centre moved, the size scaled, yaw and velocity
+  // turned, the velocity scaled too.
+  [[nodiscard]] std::array<float, 9> operator()(const std::array<float, 9>& box) const;
+};
+
+// What a sample with this key gets, in all its fields.
+DrawnBev draw(const BevAugmentation& augmentation, const SampleKey& key);
 
 // A converted split: its keyframes, and the frames between them where the conversion stored such.
 struct Split {
@@ -59,8 +99,8 @@ struct Split {
   std::optional<Dataset> sweeps = {};
 };
 
-// `path` is the folder that ffconvert wrote. Throws what Dataset::open throws. `options` are those
-// of every shard of both.
+// `path` is the folder that ffconvert wrote; `split` as split_there() takes it. Throws what
+// Dataset::open throws. `options` are those of every shard of both.
 Split open_split(const std::filesystem::path& path, const std::string& split,
                  const ShardReaderOptions& options = {});
 

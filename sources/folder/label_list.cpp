@@ -1,0 +1,420 @@
+#include "folder/label_list.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <simdjson.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <unordered_map>
+
+#include <ffkit/base/option_names.h>
+
+#include "base/file/user_text.h"
+#include "base/printable.h"
+#include "converter/input/input_file.h"
+#include "converter/input/source_error.h"
+#include "files/text_files.h"
+#include "folder/folder_layout.h"
+#include "format/content_kind.h"
+#include "numbers/json_numbers.h"
+#include "numbers/json_tables.h"
+
+namespace ffkit {
+namespace {
+
+using Cells = std::vector<std::string>;
+
+// What columns are called, in small letters and without what is neither letter nor digit.
+constexpr std::string_view kFileColumns[] = {
+    "filename", "imageid", "image",   "imagename", "imageindex", "file",  "filepath", "imagepath",
+    "path",     "img",     "imgname", "imgpath",   "imagefile",  "fname", "name",     "id"};
+constexpr std::string_view kLabels[] = {
+    "label",    "labels",     "labelname", "class", "classname", "classes",      "classid",
+    "category", "categoryid", "target",    "breed", "species",   "variety",      "variant",
+    "cls",      "tag",        "tags",      "y",     "diagnosis", "findinglabels"};
+
+std::string plain(std::string_view text) {
+  std::string found;
+  for (const char c : text) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
+      found += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    }
+  }
+  return found;
+}
+
+class LabelReader {
+ public:
+  LabelReader(const fs::path& file, const LabelColumns& columns, std::vector<std::string>& notes)
+      : file_(file), columns_(columns), notes_(notes) {}
+
+  LabelList read() {
+    constexpr int64_t kMaxBytes = 4LL << 30;
+    text_ = read_source_text(file_, kMaxBytes);
+    const std::string_view text = without_byte_order_mark(text_);
+    if (!simdjson::validate_utf8(text)) {
+      const ContentKind kind = content_kind(
+          std::as_bytes(std::span(text_).first(std::min(text_.size(), kContentHeadBytes))));
+      refuse(fmt::format("is {}, and no UTF-8 text of names and labels; save it as UTF-8",
+                         content_name(kind)));
+    }
+    const size_t first = text.find_first_not_of(" \t\r\n");
+    if (first == std::string_view::npos) refuse("has no lines");
+    if (text[first] == '{') {
+      read_json_lines(text);
+    } else {
+      read_table(text.substr(first));
+    }
+    if (found_.empty()) refuse("has no names");
+    if (num_denied_ > 0) {
+      notes_.push_back(
+          fmt::format("{}: {} rows of confidence 0 say what pictures do not show; no labels",
+                      shown_place(file_), num_denied_));
+    }
+    return {.lines = std::move(found_), .classes = std::move(classes_)};
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw source_error(file_, ErrorCode::invalid_argument, "{}", why);
+  }
+
+  void read_json_lines(std::string_view text) {
+    std::string name = columns_.name;
+    std::string label = columns_.label;
+    simdjson::dom::parser parser;
+    for_each_line(text, [&](std::string_view line, int64_t number) {
+      if (trimmed(line).empty()) return;
+      const std::string padded = std::string(line) + std::string(simdjson::SIMDJSON_PADDING, ' ');
+      simdjson::dom::element value;
+      simdjson::dom::object object;
+      if (parse_as_python(parser, std::span(padded).first(line.size()), value) !=
+              simdjson::SUCCESS ||
+          value.get_object().get(object) != simdjson::SUCCESS) {
+        refuse(fmt::format("line {} is no JSON object", number));
+      }
+      if (name.empty() || label.empty()) {
+        Cells keys;
+        for (const auto& [key, _] : object) keys.emplace_back(key);
+        const auto [name_at, label_at] = choose(keys);
+        name = keys[name_at];
+        label = keys[label_at];
+      }
+      simdjson::dom::element at;
+      if (!find_member(object, name, at)) {
+        refuse(fmt::format("line {} has no '{}'", number, name));
+      }
+      std::vector<std::string> labels;
+      if (simdjson::dom::element of; find_member(object, label, of)) {
+        simdjson::dom::array array;
+        if (of.get_array().get(array) == simdjson::SUCCESS) {
+          for (const simdjson::dom::element item : array) labels.push_back(text_of(item));
+        } else {
+          labels.push_back(text_of(of));
+        }
+      }
+      add(text_of(at), std::move(labels), number);
+    });
+  }
+
+  static std::string text_of(simdjson::dom::element value) {
+    std::string_view text;
+    return value.get_string().get(text) == simdjson::SUCCESS ? std::string(text)
+                                                             : simdjson::minify(value);
+  }
+
+  void read_table(std::string_view text) {
+    const std::string_view first = text.substr(0, text.find('\n'));
+    char delimiter = ' ';
+    for (const char c : {'\t', ',', ';'}) {
+      if (delimiter == ' ' && first.find(c) != std::string_view::npos) delimiter = c;
+    }
+    std::vector<Cells> rows;
+    if (delimiter == ' ') {
+      for_each_line(text, [&](std::string_view line, int64_t) {
+        const std::string row(trimmed(line));
+        const size_t space = std::min(row.find_first_of(" \t"), row.size());
+        if (!row.empty())
+          rows.push_back(
+              {row.substr(0, space), std::string(trimmed(std::string_view(row).substr(space)))});
+      });
+    } else {
+      while (!text.empty()) {
+        Cells row = next_row(text, delimiter);
+        if (row.size() > 1 || !row.front().empty()) rows.push_back(std::move(row));
+      }
+    }
+    for (size_t i = 1; i < rows.size(); ++i) {
+      if (rows[i].size() == rows.front().size()) continue;
+      refuse(fmt::format("row {} has {} cells, and the first one {}", i + 1, rows[i].size(),
+                         rows.front().size()));
+    }
+    const bool has_header = is_header(rows.front());
+    if (has_header && read_class_columns(rows)) return;
+    const auto [name, label] =
+        has_header ? choose(rows.front()) : without_header(rows.front().size());
+    const std::string separators = separators_of(rows, has_header, label);
+    const std::optional<size_t> confidence = has_header ? confidences(rows.front()) : std::nullopt;
+    for (size_t i = has_header ? 1 : 0; i < rows.size(); ++i) {
+      const auto number = static_cast<int64_t>(i) + 1;
+      std::vector<std::string> labels;
+      // A person has said that the label is none of the picture's.
+      const bool is_denied = confidence && trimmed(rows[i][*confidence]) == "0";
+      if (is_denied) {
+        ++num_denied_;
+      } else if (columns_.is_multi) {
+        for_parts(rows[i][label], separators, labels);
+      } else if (std::string text_of_label(trimmed(rows[i][label])); !text_of_label.empty()) {
+        labels.push_back(std::move(text_of_label));
+      }
+      add(std::string(trimmed(rows[i][name])), std::move(labels), number);
+    }
+  }
+
+  // Nothing for what is no number; pandas writes bool as True and False.
+  static std::optional<double> number_of(std::string_view cell) {
+    cell = trimmed(cell);
+    if (cell == "True" || cell == "False") return cell == "True" ? 1 : 0;
+    double value = 0;
+    const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+    if (error != std::errc{} || end != cell.data() + cell.size()) return std::nullopt;
+    return value;
+  }
+
+  // Whether all cells of the column are 0 or 1. Refuses one that is nearly so, such as CheXpert's,
+  // where blank and -1 say that nobody knows, and probabilities.
+  bool is_class(const std::vector<Cells>& rows, size_t column) const {
+    const auto is_flag = [column](const Cells& row) {
+      const std::optional<double> value = number_of(row[column]);
+      return value == 0 || value == 1;
+    };
+    const auto is_near = [column](const Cells& row) {
+      return std::abs(number_of(row[column]).value_or(trimmed(row[column]).empty() ? 0 : 2)) <= 1;
+    };
+    const std::span<const Cells> cells = std::span(rows).subspan(1);
+    const auto other = std::ranges::find_if_not(cells, is_flag);
+    if (other == cells.end()) return true;
+    if (std::ranges::any_of(cells, is_flag) && std::ranges::all_of(cells, is_near)) {
+      refuse(
+          fmt::format("row {} has '{}' in the column '{}', whose other cells are 0 and 1, so "
+                      "it is not clear whether it is a class; write 0 or 1, or name the column "
+                      "of labels with {}",
+                      other - cells.begin() + 2, printable((*other)[column]),
+                      printable(rows.front()[column]), option_name("label_column")));
+    }
+    return false;
+  }
+
+  // Where no column is called as labels are, those behind the names that hold only 0 and 1 are the
+  // classes, and a row's labels are its ones. Returns false for other lists.
+  bool read_class_columns(const std::vector<Cells>& rows) {
+    const Cells& header = rows.front();
+    const std::optional<size_t> name =
+        column(header, columns_.name, "name_column", std::span(kFileColumns), std::nullopt);
+    if (!name || !columns_.label.empty() || header.size() == 2 || rows.size() == 1 ||
+        column(header, "", "label_column", std::span(kLabels), name)) {
+      return false;
+    }
+    std::vector<size_t> columns;
+    std::vector<std::string> others;
+    for (size_t i = *name + 1; i < header.size(); ++i) {
+      is_class(rows, i) ? columns.push_back(i) : others.push_back(header[i]);
+    }
+    if (columns.size() < 2) return false;
+    for (const size_t i : columns) {
+      classes_.emplace_back(trimmed(header[i]));
+      if (classes_.back().empty() || std::ranges::count(classes_, classes_.back()) > 1) {
+        refuse(fmt::format("column {} needs the name of a class of its own, not '{}'", i + 1,
+                           printable(classes_.back())));
+      }
+    }
+    for (size_t i = 1; i < rows.size(); ++i) {
+      std::vector<std::string> labels;
+      for (size_t k = 0; k < columns.size(); ++k) {
+        if (number_of(rows[i][columns[k]]) == 1) labels.push_back(classes_[k]);
+      }
+      add(std::string(trimmed(rows[i][*name])), std::move(labels), static_cast<int64_t>(i) + 1);
+    }
+    notes_.push_back(fmt::format("{}: its {} columns of 0 and 1 are the classes{}{}",
+                                 shown_place(file_), columns.size(),
+                                 others.empty() ? "" : "; not read: ", some_names(others)));
+    return true;
+  }
+
+  // RFC 4180: quotes around a cell may have delimiters and line ends inside; two stand for one.
+  static Cells next_row(std::string_view& text, char delimiter) {
+    Cells row(1);
+    bool is_quoted = false;
+    size_t at = 0;
+    for (; at < text.size(); ++at) {
+      const char c = text[at];
+      if (is_quoted && c == '"' && at + 1 < text.size() && text[at + 1] == '"') {
+        row.back() += text[++at];
+      } else if (c == '"' && (is_quoted || row.back().empty())) {
+        is_quoted = !is_quoted;
+      } else if (!is_quoted && c == delimiter) {
+        row.emplace_back();
+      } else if (!is_quoted && c == '\n') {
+        ++at;
+        break;
+      } else if (is_quoted || c != '\r') {
+        row.back() += c;
+      }
+    }
+    text.remove_prefix(at);
+    return row;
+  }
+
+  bool is_header(const Cells& row) const {
+    if (!columns_.name.empty() || !columns_.label.empty()) return true;
+    return std::ranges::any_of(
+               row, [](const std::string& cell) { return is_called(cell, kFileColumns); }) &&
+           std::ranges::none_of(
+               row, [](const std::string& cell) { return cell.find('.') != cell.npos; });
+  }
+  // Of OpenImages: 1 where a label is the picture's, 0 where it is not.
+  static std::optional<size_t> confidences(const Cells& header) {
+    const auto place = [&](std::string_view word) {
+      return static_cast<size_t>(std::ranges::find(header, word, plain) - header.begin());
+    };
+    const size_t found = place("confidence");
+    const bool are_both = std::max(found, place("labelname")) < header.size();
+    return are_both ? std::optional(found) : std::nullopt;
+  }
+  static bool is_called(const std::string& cell, std::span<const std::string_view> words) {
+    return std::ranges::find(words, plain(cell)) != words.end();
+  }
+
+  std::pair<size_t, size_t> without_header(size_t num_cells) const {
+    if (num_cells == 2) return {0, 1};
+    refuse(
+        fmt::format("has {} columns and no header that tells which have the names and the "
+                    "labels; give it a first line such as file_name,label",
+                    num_cells));
+  }
+
+  // The numbers of the columns of names and labels.
+  std::pair<size_t, size_t> choose(const Cells& header) const {
+    const std::optional<size_t> name =
+        column(header, columns_.name, "name_column", std::span(kFileColumns), std::nullopt);
+    if (!name) unknown(header, "names", "name_column");
+    std::optional<size_t> label =
+        column(header, columns_.label, "label_column", std::span(kLabels), name);
+    if (!label && header.size() == 2) label = 1 - *name;
+    if (!label) unknown(header, "labels", "label_column");
+    return {*name, *label};
+  }
+
+  std::optional<size_t> column(const Cells& header, const std::string& given, const char* option,
+                               std::span<const std::string_view> words,
+                               std::optional<size_t> other) const {
+    if (!given.empty()) {
+      const auto found = std::ranges::find(header, given);
+      if (found == header.end()) {
+        refuse(fmt::format("{}: there is no column '{}', only '{}'", option_name(option), given,
+                           fmt::join(header, "', '")));
+      }
+      return static_cast<size_t>(found - header.begin());
+    }
+    for (const std::string_view word : words) {
+      for (size_t i = 0; i < header.size(); ++i) {
+        if (i != other && plain(header[i]) == word) return i;
+      }
+    }
+    return std::nullopt;
+  }
+
+  [[noreturn]] void unknown(const Cells& header, const char* what, const char* option) const {
+    refuse(fmt::format("none of its columns is known to have the {}: '{}'; name it with {}", what,
+                       fmt::join(header, "', '"), option_name(option)));
+  }
+
+  // What stands between the labels of a cell: the first of these that any cell has.
+  static std::string separators_of(const std::vector<Cells>& rows, bool has_header, size_t label) {
+    for (const char* separator : {"|", ";", ","}) {
+      for (size_t i = has_header ? 1 : 0; i < rows.size(); ++i) {
+        if (label < rows[i].size() && rows[i][label].find(separator) != std::string::npos) {
+          return separator;
+        }
+      }
+    }
+    return " \t";
+  }
+
+  static void for_parts(std::string_view cell, const std::string& separators,
+                        std::vector<std::string>& labels) {
+    while (!cell.empty()) {
+      const size_t end = std::min(cell.find_first_of(separators), cell.size());
+      if (std::string part(trimmed(cell.substr(0, end))); !part.empty()) {
+        labels.push_back(std::move(part));
+      }
+      cell.remove_prefix(std::min(end + 1, cell.size()));
+    }
+  }
+
+  void add(std::string name, std::vector<std::string> labels, int64_t number) {
+    if (name.empty()) refuse(fmt::format("row {} has no name", number));
+    if (!columns_.is_multi && classes_.empty() && labels.size() > 1) {
+      refuse(fmt::format("row {}: '{}' has {} labels; {} takes several", number, printable(name),
+                         labels.size(), option_name("multi_label")));
+    }
+    const auto [known, is_new] = position_.try_emplace(name, found_.size());
+    if (is_new) {
+      found_.push_back({std::move(name), std::move(labels)});
+      return;
+    }
+    std::vector<std::string>& before = found_[known->second].labels;
+    if (before == labels) return;
+    if (!columns_.is_multi) {
+      refuse(
+          fmt::format("row {}: '{}' is there for the second time, with another label; {} takes "
+                      "several",
+                      number, printable(name), option_name("multi_label")));
+    }
+    for (std::string& label : labels) {
+      if (std::ranges::find(before, label) == before.end()) before.push_back(std::move(label));
+    }
+  }
+
+  const fs::path& file_;
+  const LabelColumns& columns_;
+  std::vector<std::string>& notes_;
+  std::string text_;
+  int64_t num_denied_ = 0;
+  std::vector<NamedLabels> found_;
+  std::vector<std::string> classes_;                  // that columns are
+  std::unordered_map<std::string, size_t> position_;  // of a name in found_
+};
+
+}  // namespace
+
+std::optional<int64_t> whole_number_of(const std::string& text) {
+  int64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [last, error] = std::from_chars(text.data(), end, number);
+  if (text.empty() || error != std::errc{} || last != end) return std::nullopt;
+  return number;
+}
+
+LabelList read_label_list(const fs::path& file, const LabelColumns& columns,
+                          std::vector<std::string>& notes) {
+  return LabelReader(file, columns, notes).read();
+}
+
+std::vector<std::string> classes_of_labels(const std::vector<NamedLabels>& lists) {
+  std::set<std::string> names;
+  for (const NamedLabels& line : lists) names.insert(line.labels.begin(), line.labels.end());
+  std::vector<std::string> classes(names.begin(), names.end());
+  const bool are_numbers = std::ranges::all_of(
+      classes, [](const std::string& name) { return whole_number_of(name).has_value(); });
+  if (are_numbers) std::ranges::sort(classes, {}, whole_number_of);
+  return classes;
+}
+
+}  // namespace ffkit

@@ -1,0 +1,125 @@
+"""Processes that end while a store says nothing, fails or is away: with their own exit status, and soon."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from servers import FOLDER, expect
+from folder_server import FolderServer
+from sets import ENDPOINT, FFCONVERT, FFINSPECT, demo, use
+
+FFTRAIN = os.environ.get("FFKIT_FFTRAIN")
+use()
+demo(FOLDER / "bucket/demo", "--images", 600, "--val-images", 20, "--size", 160, "--shard-size", "1M")
+server = FolderServer(FOLDER)
+use(**{ENDPOINT: server.url, "FFKIT_RETRY_SECONDS": "300"})
+os.environ["FFKIT_CACHE"] = "off"
+BEGIN = """
+import sys, threading, time
+import ffkit
+data = ffkit.Dataset("s3://bucket/demo", "train")
+def loader(): return ffkit.Loader(data, 8, image=ffkit.RandomResizedCrop(24), num_threads=2)
+def say(): print("last word", flush=True)
+"""
+# How a process ends, each while the store's shards say nothing.
+ENDINGS = {
+    "the end of the script": "batches = iter(loader()); say()",
+    "sys.exit": "batches = iter(loader()); say(); sys.exit(3)",
+    "an exception": "batches = iter(loader()); say(); raise SystemExit(3)",
+    "a waiting thread": "threading.Thread(target=lambda: next(iter(loader())), daemon=True).start(); time.sleep(0.3); say()",
+    "a record that a thread waits for": "threading.Thread(target=lambda: data[300], daemon=True).start(); time.sleep(0.3); say()",
+}
+STATUS = {"sys.exit": 3, "an exception": 3}
+
+
+def ended(begin, process, expected, what, most_s=5):
+    """Waits for the process, and expects its exit status `most_s` after `begin` at the latest."""
+    try:
+        said = process.communicate(timeout=max(0.1, begin + most_s + 20 - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        process.kill()
+        sys.exit(f"FAILED: {what}: still runs\n{process.communicate()}")
+    expect(process.returncode == expected, f"{what}: status {process.returncode}, not {expected}\n{said}")
+    return said
+
+
+def waited_for():
+    """How many requests have got no answer since the last call."""
+    number = 0
+    while server.waits.acquire(blocking=False):
+        number += 1
+    return number
+
+
+def told(process):
+    expect(process.stdout.readline() == "last word\n", f"it said nothing: {process.stderr.read() if process.poll() is not None else ''}")
+    return time.monotonic()
+
+
+FAULTS = {"stalled": {"stalled": ".ffr"}, "busy": {"failing": -1}, "cut": {"is_gone": True}}
+for fault, values in FAULTS.items():
+    for what, code in ENDINGS.items():
+        for name, value in {"stalled": None, "failing": 0, "is_gone": False, **({} if fault != "stalled" else values)}.items():
+            setattr(server, name, value)
+        # What a data set needs when it is opened is there; the fault begins then.
+        process = subprocess.Popen([sys.executable, "-c", BEGIN + "print('open', flush=True); sys.stdin.readline()\n" + code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        expect(process.stdout.readline() == "open\n", process.stderr.read() if process.poll() is not None else "")
+        for name, value in values.items():
+            setattr(server, name, value)
+        process.stdin.write("\n")
+        process.stdin.flush()
+        begin = told(process)
+        ended(begin, process, STATUS.get(what, 0), f"{fault}, {what}")
+        print(f"{fault}, {what}: {time.monotonic() - begin:.1f} s")
+
+# Ctrl-C, while a store says nothing at all.
+for name, value in {"stalled": "", "failing": 0, "is_gone": False}.items():
+    setattr(server, name, value)
+OPENING = "import ffkit\nffkit.Dataset('s3://bucket/demo', 'train')"
+for what, command, status in (("ffconvert", [FFCONVERT, "folder", "s3://bucket/pictures", FOLDER / "out"], 130),
+                              ("ffconvert copy", [FFCONVERT, "copy", "s3://bucket/demo", FOLDER / "copy"], 130),
+                              ("ffinspect", [FFINSPECT, "info", "s3://bucket/demo"], -signal.SIGINT),
+                              ("Dataset()", [sys.executable, "-c", OPENING], -signal.SIGINT)):
+    waited_for()
+    process = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    expect(server.waits.acquire(timeout=60), f"{what} asks nothing")
+    begin = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    said = ended(begin, process, status, f"Ctrl-C in {what}", most_s=3)
+    print(f"Ctrl-C in {what}: {time.monotonic() - begin:.1f} s")
+    expect(what != "Dataset()" or "KeyboardInterrupt" in said[1], said)
+# A training that has its data ends in order, also while the store says nothing to what it reads
+# ahead. One that waits for its next batch leaves a checkpoint when Ctrl-C comes.
+if FFTRAIN:
+    server.stalled = None
+    server.ranges.clear()
+
+    def train(name, *options):
+        return subprocess.Popen([FFTRAIN, "--data", "s3://bucket/demo", "--arch", "mobilenet_v3_small", "--image-size", "32", "--batch-size", "8", "--threads", "2", "--compute-threads", "1",
+                                 "--order", "shuffle", "--log-every", "1", "--work-dir", FOLDER / name, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    # What the first step needs is answered, in whatever order it is asked for.
+    ended(time.monotonic(), train("healthy", "--steps", "1", "--prefetch", "1"), 0, "fftrain", most_s=100)
+    server.answered = list(server.ranges)
+    waited_for()
+    process = train("finished", "--steps", "1", "--prefetch", "16")
+    for line in process.stdout:
+        begin = time.monotonic()
+    said = ended(begin, process, 0, "fftrain whose steps are done")
+    expect(waited_for() and not said[1], said[1])
+    print(f"fftrain whose steps are done: {time.monotonic() - begin:.1f} s")
+    process = train("stopped", "--steps", "40", "--prefetch", "16")
+    expect("step 1/" in process.stdout.readline() or "step 1/" in process.stdout.readline(), "there was no step")
+    expect(server.waits.acquire(timeout=60), "fftrain asks for nothing that the store keeps back")
+    time.sleep(2)
+    begin = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    said = ended(begin, process, 130, "Ctrl-C in fftrain", most_s=3)
+    expect("holds everything: the same command with --resume continues" in said[0], said)
+    print(f"Ctrl-C in fftrain: {time.monotonic() - begin:.1f} s")
+    server.answered = None
+    said = ended(time.monotonic(), train("stopped", "--steps", "3", "--resume"), 0, "fftrain --resume", most_s=100)
+    expect("going on from" in said[0], said)
+os._exit(0)  # without the threads of the server, which wait

@@ -1,6 +1,0 @@
-// ffconvert, as a program.
-#include "tools/common/programs.h"
-
-int main(int argc, char** argv) {
-  return ffkit::run_ffconvert(argc, argv);
-}

@@ -1,6 +1,0 @@
-// ffinspect, as a program.
-#include "tools/common/programs.h"
-
-int main(int argc, char** argv) {
-  return ffkit::run_ffinspect(argc, argv);
-}
