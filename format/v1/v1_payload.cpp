@@ -297,8 +297,8 @@ std::string why_not(std::span<const std::byte> stored, const Error& error) {
                       (begins("(]}cIL") && text.find("p0\n") < text.size()) ||
                       (begins("(]}") && text.find(std::string_view("q\0", 2)) < text.size());
   if (is_old && text.ends_with('.')) {
-    return "a pickle of protocol 2 or older, of which numbers and texts alone are read; write the "
-           "records with pickle.dumps(record, 4)";
+    return "a pickle of protocol 2 or older, with values that are not read; write the records with "
+           "pickle.dumps(record, 4)";
   }
   const bool is_json = (begins("{") && text.ends_with('}')) || (begins("[") && text.ends_with(']'));
   if (is_json && is_utf8(text)) {

@@ -221,7 +221,7 @@ FolderLayout layout_of_splits(const fs::path& path, const std::vector<std::strin
 }
 
 // Layouts of published data sets that are no class folders, though their folders hold pictures.
-struct KnownLayout {
+struct KnownSet {
   std::string_view marker;  // a file or folder that it has
   const char* name;
   // A class of torchvision.datasets, or a command of ffconvert.
@@ -229,7 +229,7 @@ struct KnownLayout {
 };
 
 // The first that fits.
-constexpr KnownLayout kKnown[] = {
+constexpr KnownSet kKnownSets[] = {
     {"annotations/trimaps", "the Oxford-IIIT Pets", "OxfordIIITPet"},
     {"annotations/training", "ADE20K", "ffconvert pairs DST --layout ade20k --root SRC"},
     {"gtFine", "Cityscapes", "ffconvert pairs DST --layout cityscapes --root SRC"},
@@ -384,7 +384,7 @@ std::string what_is_odd(const fs::path& path, const FolderLayout& layout) {
 
 void refuse_known(const fs::path& path, const std::vector<fs::path>& places,
                   const std::string& odd) {
-  for (const KnownLayout& known : kKnown) {
+  for (const KnownSet& known : kKnownSets) {
     const bool is_there = std::ranges::any_of(
         places, [&](const fs::path& place) { return exists_at(place / known.marker); });
     if (!is_there) continue;

@@ -172,7 +172,7 @@ class LabelReader {
       const bool is_denied = confidence && trimmed(rows[i][*confidence]) == "0";
       if (is_denied) {
         ++num_denied_;
-      } else if (columns_.is_multi) {
+      } else if (columns_.is_multi || trimmed(rows[i][label]).starts_with('[')) {
         for_parts(trimmed(rows[i][label]), separators, labels);
       } else if (std::string text_of_label(trimmed(rows[i][label])); !text_of_label.empty()) {
         labels.push_back(std::move(text_of_label));

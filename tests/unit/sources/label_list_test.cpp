@@ -112,6 +112,7 @@ TEST(LabelList, RefusesWhatNothingTells) {
   EXPECT_ERROR(lines_of("{\"image\": \"a\", \"label\": 1}\n[]"), invalid_argument);
   EXPECT_ERROR(lines_of("[{\"image\": \"a\", \"label\": 1}]"), invalid_argument);
   EXPECT_ERROR(lines_of("image,label\na,\"cat\nb,dog\n"), invalid_argument);
+  EXPECT_ERROR(lines_of("image,label\na,\"['x', 'y']\"\n"), invalid_argument);
   EXPECT_ERROR(lines_of("image,label,split\na,cat,train\nb,dog,val\n"), invalid_argument);
   EXPECT_ERROR(lines_of("PK\x03\x04 \n"), invalid_argument);
 }
