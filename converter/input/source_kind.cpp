@@ -53,7 +53,7 @@ struct OtherData {
   std::string_view bytes;
   std::string_view name;  // what its name begins or ends with; empty: any
   const char* what;
-  // The lines that load it, and the one that converts it: Python's, or a call of ffconvert. {0}: the
+  // The lines that load it, and the one that converts it, perhaps a call of ffconvert; {0}: the
   // file, {1}: its folder.
   const char* load;
   const char* convert;
