@@ -70,6 +70,8 @@ constexpr std::array kOthers = {
     OtherData{0, "\x89HDF\r\n\x1A\n"sv, "", "an HDF5 file", "", kHdf5},
     OtherData{0, "\x93NUMPY"sv, "", "a NumPy array", kNumpy, kPictures},
     OtherData{0, "PK\x03\x04"sv, ".npz", "a file of NumPy arrays", kNumpy, kPairs},
+    OtherData{0, "PK\x03\x04"sv, ".pt", "a file of torch.save()",
+              "import torch; data = torch.load('{0}'); ", "ffkit.convert.from_iterable(data, DST)"},
     OtherData{0, "\x80"sv, "data_batch", "a Python pickle, as CIFAR-10 has them", "", kCifar},
     OtherData{0, "\x80"sv, "batches.meta", "a Python pickle, as CIFAR-10 has them", "", kCifar},
     OtherData{0, "\x80"sv, "meta", "a Python pickle, as CIFAR-100 has them", "",
@@ -127,11 +129,9 @@ std::string told(const fs::path& file, const std::string& kind) {
   }
   const ContentKind content =
       content_kind(std::as_bytes(std::span(head).first(std::min(head.size(), kContentHeadBytes))));
-  const bool is_archive = content >= ContentKind::gzip && content <= ContentKind::tar;
-  if (!is_archive || kind != "folder") return {};
-  return fmt::format(
-      "is {}: unpack it{}", content_name(content),
-      content == ContentKind::tar ? ", or if it is WebDataset's, use ffconvert webdataset" : "");
+  if (content < ContentKind::gzip || content > ContentKind::tar || kind != "folder") return {};
+  return fmt::format("is {}: unpack it; ffconvert webdataset converts WebDataset's tars",
+                     content_name(content));
 }
 
 // Of a file, or of a folder that holds such data, up to two folders below: "is an HDF5 file: in

@@ -27,6 +27,7 @@ CASES = {
     "train_X.bin": (lambda path: path.write_bytes(bytes(100)), r"STL10\(ROOT"),
     "unlabeled_X.bin": (lambda path: path.write_bytes(bytes(100)), r"STL10\(ROOT"),
     "meta": (lambda path: path.write_bytes(pickle.dumps({}, 2)), r"CIFAR100\(ROOT"),
+    "x.pt": (lambda path: path.write_bytes(b"PK\x03\x04" + bytes(100)), r"torch.load\("),
     ".zgroup": (lambda path: path.write_text("{}"), r"zarr.open"),
     "0.lance": (lambda path: path.write_bytes(bytes(100)), r"lance.dataset"),
     "x.array_record": (lambda path: path.write_bytes(bytes(100)), r"from_array_record"),
@@ -52,9 +53,9 @@ OTHERS = {
     "train.tfrecord": (bytes(100), r"is a TFRecord file: ffconvert tfrecord \S+/deep DST converts it"),
     "train.rec": (bytes(100), r"is a RecordIO file: ffconvert recordio \S+/deep DST converts it"),
     "train.beton": (bytes(100), r"is a file of FFCV: ffconvert beton \S+/deep DST converts it"),
-    "train.zip": (b"PK\x03\x04" + bytes(100), r"holds train.zip, which is a ZIP archive: unpack it$"),
-    "train.tar.gz": (gzip.compress(b"x"), r"is gzip data: unpack it$"),
-    "train.tar": (bytes(257) + b"ustar\x00" + b"00" + bytes(247), r"is a tar archive: unpack it, or if it is WebDataset's, use ffconvert webdataset$"),
+    "train.zip": (b"PK\x03\x04" + bytes(100), r"holds train.zip, which is a ZIP archive: unpack it; ffconvert webdataset converts WebDataset's tars$"),
+    "train.tar.gz": (gzip.compress(b"x"), r"is gzip data: unpack it;"),
+    "train.tar": (bytes(257) + b"ustar\x00" + b"00" + bytes(247), r"is a tar archive: unpack it;"),
 }
 
 
