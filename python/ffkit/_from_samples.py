@@ -14,7 +14,7 @@ from . import _ffkit
 from ._errors import add_note
 from ._samples import FieldSpec
 from ._datasets.hugging_face import Changes, StoredPictures, stored_iterable, stored_pictures
-from ._datasets.picture_files import FilePictures, file_pictures, names_of_classes, num_large_pictures
+from ._datasets.picture_files import names_of_classes, num_large_pictures, with_file_bytes
 from ._convert_options import Order, PictureOptions, Pixels, Progress, ProgressBar, Unpack
 from ._stores import StorageOptions
 from ._summary import SplitSummary
@@ -74,7 +74,7 @@ def from_torch(
         raise ValueError("the data set is empty; a split needs at least one record")
     stored, found = stored_pictures(dataset)
     given = classes if classes is not None else found if found is not None else names_of_classes(dataset)
-    pictures_of_files = stored if stored is not None or to_sample is not None else file_pictures(dataset)
+    pictures_of_files = stored if stored is not None or to_sample is not None else with_file_bytes(dataset)
     kind = type(dataset)
     is_shuffled = order == "shuffled" and split.startswith("train")
     indices: Sequence[int] = _ffkit.permutation(len(dataset), seed) if is_shuffled else range(len(dataset))
@@ -305,9 +305,9 @@ class _Samples:
     """The data set as torch's workers see it: picklable, and with samples that are dicts, and what was changed of their pictures."""
 
     def __init__(
-        self, dataset: MapDataset, stored: StoredPictures | FilePictures | None, fields: tuple[str, ...], to_sample: Callable[[Any], Mapping[str, object]] | None
+        self, dataset: MapDataset, stored: MapDataset | StoredPictures | None, fields: tuple[str, ...], to_sample: Callable[[Any], Mapping[str, object]] | None
     ) -> None:
-        self.dataset: MapDataset | StoredPictures | FilePictures = dataset if stored is None else stored
+        self.dataset: MapDataset | StoredPictures = dataset if stored is None else stored
         self.fields = fields
         self.to_sample = to_sample
 
@@ -316,7 +316,7 @@ class _Samples:
 
     def __getitem__(self, index: int) -> tuple[Mapping[str, object], Changes]:
         try:
-            item, changes = self.dataset.get(index) if isinstance(self.dataset, (StoredPictures, FilePictures)) else (self.dataset[index], Changes())
+            item, changes = self.dataset.get(index) if isinstance(self.dataset, StoredPictures) else (self.dataset[index], Changes())
             if self.to_sample is None and not isinstance(self.dataset, StoredPictures):
                 changes.num_pixels += num_large_pictures(item)
             if self.to_sample is not None:

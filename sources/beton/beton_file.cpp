@@ -12,7 +12,7 @@
 #include "base/printable.h"
 #include "converter/input/source_error.h"
 #include "format/content_kind.h"
-#include "numbers/npy_header.h"
+#include "format/schema/npy_header.h"
 
 namespace ffkit {
 namespace {

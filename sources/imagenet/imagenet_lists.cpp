@@ -1,12 +1,12 @@
 #include "imagenet/imagenet_lists.h"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 
 #include <ffkit/base/option_names.h>
 
 #include "archives/archive_reader.h"
+#include "base/printable.h"
 #include "converter/input/input_file.h"
 #include "converter/input/source_error.h"
 #include "converter/places/place.h"
@@ -83,10 +83,7 @@ size_t number_of_val_picture(std::string_view stem) {
   constexpr std::string_view kPrefix = "ilsvrc2012_val_";
   constexpr size_t kNumDigits = 8;
   if (stem.size() != kPrefix.size() + kNumDigits) return 0;
-  const auto is_same = [](char c, char lower) {
-    return std::tolower(static_cast<unsigned char>(c)) == lower;
-  };
-  if (!std::ranges::equal(stem.substr(0, kPrefix.size()), kPrefix, is_same)) return 0;
+  if (!begins_without_case(stem, kPrefix)) return 0;
   size_t number = 0;
   const auto [end, error] =
       std::from_chars(stem.data() + kPrefix.size(), stem.data() + stem.size(), number);

@@ -1,13 +1,13 @@
 #include "lmdb/lmdb_values.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <string_view>
 
 #include <ffkit/image/image_codec.h>
 
 #include "base/make_error.h"
+#include "base/printable.h"
 #include "format/content_kind.h"
 
 namespace ffkit {
@@ -162,9 +162,8 @@ std::span<const std::byte> picture_of_planes(std::span<const std::byte> planes, 
   return picture;
 }
 
-constexpr std::array<std::string_view, 9> kBookkeepingKeys = {
-    "__len__", "__keys__", "__classes__", "num-samples", "num_samples",
-    "length",  "len",      "keys",        "meta"};
+constexpr std::string_view kBookkeepingKeys =
+    "__len__ __keys__ __classes__ num-samples num_samples length len keys meta";
 
 struct MemberKey {
   std::string_view word;
@@ -255,7 +254,7 @@ void set_datum(std::span<const std::byte> message, LmdbContent content, PlaneOrd
 }
 
 bool is_bookkeeping(std::string_view key) {
-  return std::ranges::find(kBookkeepingKeys, key) != kBookkeepingKeys.end();
+  return has_word(kBookkeepingKeys, key);
 }
 
 std::optional<LmdbMembers> find_lmdb_members(const LmdbRowsOfFiles& rows) {

@@ -68,15 +68,18 @@ Listing::Listing(const Tables& tables, fs::path root, const std::string& version
 // What the official packages and well-known additions bring, and records do not hold.
 void Listing::note_parts_left_out(const std::string& version) {
   const std::string boxes = version + "/image_annotations.json";
+  constexpr const char* kNoTable = "labels of points, whose table is not beside the others";
   struct Part {
     std::string_view path;
     const char* what;
   };
-  for (const Part& part : {Part{"maps/expansion", "the vector maps of the map expansion"},
-                           Part{"maps/prediction", "the scenes of the prediction challenge"},
-                           Part{"maps/basemap", "the base maps of the map expansion"},
-                           Part{"gts", "occupancy"}, Part{boxes, "2D boxes"}}) {
-    if (!exists_at(root_ / part.path)) continue;
+  for (const Part& part :
+       {Part{"maps/expansion", "the vector maps of the map expansion"},
+        Part{"maps/prediction", "the scenes of the prediction challenge"},
+        Part{"maps/basemap", "the base maps of the map expansion"}, Part{"gts", "occupancy"},
+        Part{boxes, "2D boxes"}, Part{t_.lidarseg.is_there ? "" : "lidarseg", kNoTable},
+        Part{t_.panoptic.is_there ? "" : "panoptic", kNoTable}}) {
+    if (part.path.empty() || !exists_at(root_ / part.path)) continue;
     notes_.push_back(fmt::format("{}: {}; not converted", part.path, part.what));
   }
 }

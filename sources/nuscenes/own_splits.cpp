@@ -1,11 +1,11 @@
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include <nlohmann/json.hpp>
 
 #include <ffkit/nuscenes/classes.h>
 
+#include "base/printable.h"
 #include "converter/input/input_file.h"
 #include "converter/input/source_error.h"
 #include "converter/places/place.h"
@@ -15,8 +15,8 @@ namespace ffkit::nuscenes {
 namespace {
 
 // Of nuscenes-devkit 1.2.0, which does not look for these in splits.json.
-constexpr std::array<std::string_view, 7> kDevkitSplits = {
-    "train", "val", "test", "mini_train", "mini_val", "train_detect", "train_track"};
+constexpr std::string_view kDevkitSplits =
+    "train val test mini_train mini_val train_detect train_track";
 
 std::vector<SceneSplit> read_own_splits(const fs::path& path) {
   std::vector<SceneSplit> splits;
@@ -84,7 +84,7 @@ std::vector<SceneSplit> list_scene_splits(const fs::path& folder, const std::str
     }
   }
   for (SceneSplit& own : read_own_splits(folder / kSplitsFile)) {
-    if (std::ranges::find(kDevkitSplits, own.name) == kDevkitSplits.end()) {
+    if (!has_word(kDevkitSplits, own.name)) {
       splits.push_back(std::move(own));
       continue;
     }

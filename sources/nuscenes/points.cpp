@@ -18,7 +18,7 @@
 #include "base/make_error.h"
 #include "converter/input/sample_arrays.h"
 #include "format/schema/element.h"
-#include "numbers/npy_header.h"
+#include "format/schema/npy_header.h"
 
 namespace ffkit::nuscenes {
 namespace {

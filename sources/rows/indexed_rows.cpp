@@ -233,13 +233,13 @@ std::vector<const IndexedFile*> files_with_rows(const std::vector<IndexedFile>& 
                                                 std::vector<std::string>& notes) {
   std::vector<const IndexedFile*> with_rows;
   std::set<fs::path> seen;
-  std::vector<std::string> twice;
+  std::set<std::string> twice;
   for (const IndexedFile& file : files) {
     if (file.num_rows == 0) continue;
-    if (seen.insert(file.path.lexically_normal()).second) {
+    if (seen.insert(fs::weakly_canonical(file.path)).second) {
       with_rows.push_back(&file);
     } else {
-      twice.push_back(file.path.filename().string());
+      twice.insert(file.path.filename().string());
     }
   }
   if (!twice.empty()) {

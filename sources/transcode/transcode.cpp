@@ -38,6 +38,16 @@ class DatasetRecords : public ListedSource {
 
   Schema schema() const override { return datasets_.front().schema(); }
 
+  std::vector<fs::path> roots() const override {
+    std::vector<fs::path> folders;
+    for (const Dataset& dataset : datasets_) {
+      const bool is_folder =
+          Place(dataset.path()).is_in_store() || fs::is_directory(dataset.path());
+      if (is_folder) folders.push_back(dataset.path());
+    }
+    return folders;
+  }
+
   SampleIdentity identity(size_t split, int64_t index) const override {
     const Dataset& dataset = datasets_.at(split);
     return {.name = std::to_string(index),
@@ -119,16 +129,6 @@ class DatasetSource : public DatasetRecords {
         fmt::format("data set, format version {}", datasets_.at(split).format_version());
     facts["path"] = absolute_name(datasets_.at(split).path());
     return facts;
-  }
-
-  std::vector<fs::path> roots() const override {
-    std::vector<fs::path> folders;
-    for (const Dataset& dataset : datasets_) {
-      const bool is_folder =
-          Place(dataset.path()).is_in_store() || fs::is_directory(dataset.path());
-      if (is_folder) folders.push_back(dataset.path());
-    }
-    return folders;
   }
 
   int64_t sample_bytes(size_t split, int64_t index) const override {
@@ -241,12 +241,6 @@ class TranscodedSource : public DatasetRecords {
     return std::ranges::any_of(manifests_, [](const Manifest& manifest) {
       return manifest.options.contains(kReferences);
     });
-  }
-
-  std::vector<fs::path> roots() const override {
-    std::vector<fs::path> folders;
-    for (const Dataset& dataset : datasets_) folders.push_back(dataset.path());
-    return folders;
   }
 
   // The picture, what it becomes, and the JPEG that is made again from the dct code.

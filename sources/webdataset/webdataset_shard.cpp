@@ -12,9 +12,9 @@
 #include "base/printable.h"
 #include "converter/input/source_error.h"
 #include "format/content_kind.h"
+#include "format/schema/npy_header.h"
 #include "numbers/json_numbers.h"
 #include "numbers/json_tables.h"
-#include "numbers/npy_header.h"
 #include "pictures/image_sample.h"
 
 namespace ffkit {
@@ -283,7 +283,8 @@ void set_label_in_json(RecordBuilder& record, size_t position, const std::string
   }
   simdjson::dom::element label;
   if (!find_member(object, key, label)) {
-    throw error_of(ErrorCode::invalid_argument, "has no member '{}', which {} names", key,
+    throw error_of(ErrorCode::invalid_argument,
+                   "has no member '{}', which {} names, or it is null or NaN", key,
                    option_name("label_key"));
   }
   std::string_view text;

@@ -8,8 +8,6 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from .hugging_face import Changes
-
 _NAMES = ("classes", "categories", "all_categories")
 _LARGE = 128 * 128  # pixels: smaller pictures are seldom files
 # Kinds of files that ffkit decodes to what Pillow's convert("RGB") gives.
@@ -29,24 +27,11 @@ def names_of_classes(dataset: Any) -> Sequence[str] | None:
     return None if inner is None else names_of_classes(inner)
 
 
-class FilePictures:
-    """The data set, whose pictures come as the bytes of the files that its loader= opens."""
-
-    def __init__(self, dataset: Any) -> None:
-        self._dataset = dataset
-
-    def __len__(self) -> int:
-        return len(self._dataset)
-
-    def get(self, index: int) -> tuple[Any, Changes]:
-        return self._dataset[index], Changes()
-
-
-def file_pictures(dataset: Any) -> FilePictures | None:
-    """None for a data set that does not open files by torchvision's own loader, or that changes its pictures."""
+def with_file_bytes(dataset: Any) -> Any:
+    """The data set, whose pictures come as the bytes of the files that its loader= opens. None for one that does not open files by torchvision's own loader, or
+    that changes its pictures."""
     folder = sys.modules.get("torchvision.datasets.folder")
-    changed = None if folder is None else _with_bytes(dataset, folder.default_loader)
-    return None if changed is None else FilePictures(changed)
+    return None if folder is None else _with_bytes(dataset, folder.default_loader)
 
 
 def _with_bytes(dataset: Any, default_loader: Any) -> Any:

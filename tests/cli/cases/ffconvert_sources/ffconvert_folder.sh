@@ -84,7 +84,7 @@ check test "$(wc -l <twice.txt)" = 5
 run 0 "$FFCONVERT" append given later --duplicates keep --quiet
 printf 'file,label\n0000.jpg,b\n0001.jpg,a\n' >one/train.csv
 run 0 "$FFCONVERT" folder one listed --labels train.csv --order source
-err "^ffconvert: note: .*train.csv: the labels of 'train': 2 pictures of 2 classes$"
+err "^ffconvert: note: .*train.csv: the labels of 'train': 2 pictures of 2 classes, 'a', 'b'$"
 run 0 "$FFINSPECT" ls listed --split train
 check test "$(tail -n +2 .stdout | cut -f4 | tr '\n' ' ')" = '1 0 '
 run 2 "$FFCONVERT" folder one x --multi-label

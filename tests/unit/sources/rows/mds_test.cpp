@@ -202,11 +202,13 @@ TEST(Mds, AShardThatIsListedTwiceIsReadOnce) {
   const std::string shard = MdsBuilder::shard({bytes_of_number(int64_t{7})});
   write_file(dir / "shard.00000.mds", shard);
   const std::string entry = builder.entry("shard.00000.mds", std::ssize(shard), 1);
-  write_file(dir / "index.json", MdsBuilder::index({entry, entry}));
+  fs::create_symlink("shard.00000.mds", dir / "link.mds");
+  const std::string link = builder.entry("link.mds", std::ssize(shard), 1);
+  write_file(dir / "index.json", MdsBuilder::index({entry, entry, entry, link}));
   const auto source = open_mds(dir.path());
   EXPECT_EQ(source->splits()[0].num_samples, 1);
   EXPECT_THAT(source->notes(),
-              Contains(HasSubstr("lists shard.00000.mds more than once; it is read once")));
+              Contains(HasSubstr("lists link.mds, shard.00000.mds more than once")));
 }
 
 TEST(FileHash, IsThatOfTheAlgorithm) {
