@@ -62,7 +62,8 @@ std::optional<TrainingStep::Result> TrainingStep::run(BatchSource& source, int64
   std::vector<NamedTensor> buffers;
   std::vector<at::Tensor> before;  // what batches of a step that is left have changed
   for (int64_t i = 0; i < options_.accumulate; ++i) {
-    is_stopped_ = !all_have_data(source);
+    const bool has_data = source.wait_for_batch();
+    is_stopped_ = communicator_.sum(std::vector<double>{has_data ? 0.0 : 1.0})[0] > 0;
     if (is_stopped_) {
       for (size_t b = 0; b < before.size(); ++b) buffers[b].tensor.copy_(before[b]);
       return std::nullopt;
@@ -78,11 +79,6 @@ std::optional<TrainingStep::Result> TrainingStep::run(BatchSource& source, int64
     add(*batch, i + 1 == options_.accumulate);
   }
   return Result{.loss = HostScalar(end(lr)), .wait_seconds = wait_seconds};
-}
-
-bool TrainingStep::all_have_data(BatchSource& source) {
-  const bool has_data = source.wait_for_batch();
-  return communicator_.sum(std::vector<double>{has_data ? 0.0 : 1.0})[0] == 0;
 }
 
 void TrainingStep::begin(int64_t step) {

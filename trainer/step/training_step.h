@@ -69,9 +69,6 @@ class TrainingStep {
   int64_t num_skipped() const { return num_skipped_; }
 
  private:
-  // Waits for a batch; collective.
-  bool all_have_data(BatchSource& source);
-
   const TrainOptions& options_;
   Task& task_;
   Model& model_;
