@@ -43,11 +43,11 @@ std::optional<EvalResult> validate_model(Task& task, Model& model, BatchSource& 
   source.start_epoch(0);
   // Those that compute a network together leave at the same batch.
   const auto is_stopped = [&] {
+    source.wait_for_batch();
     return mesh.same_data().sum(std::vector<double>{vote.is_stopped() ? 1.0 : 0.0})[0] > 0;
   };
   std::vector<double> counts(2);  // of batches with samples, and without
   while (!is_stopped()) {
-    if (mesh.world().is_alone() && !source.wait_for_batch()) break;  // asked to stop
     const std::optional<DeviceBatch> batch = source.next();
     if (!batch) break;
     ++counts[batch->size > 0 ? 0 : 1];

@@ -263,7 +263,7 @@ std::optional<EpochResult> TrainingRun::run_epoch(const std::optional<WorkDir>& 
     if (!run_step(result.lr)) {
       if (!is_stopped_) break;
       take_losses(0);
-      state_.loader = train_->state();
+      state_.loader = before_step_;
       return std::nullopt;
     }
     // A line of metrics is of all its steps.
@@ -329,13 +329,10 @@ std::optional<EpochResult> TrainingRun::run_epoch(const std::optional<WorkDir>& 
 }
 
 bool TrainingRun::run_step(double lr) {
-  // Nothing of the step is done, and nobody else waits for it: a checkpoint may be written.
-  if (communicator_.is_alone() && !train_->wait_for_batch()) {
-    is_stopped_ = true;
-    return false;
-  }
   profiler_.before_step();
+  before_step_ = train_->state();
   std::optional<TrainingStep::Result> step = model_.step.run(*train_, state_.steps_done, lr);
+  is_stopped_ = model_.step.is_stopped();
   if (!step) return false;
   step_wait_ = step->wait_seconds;
   losses_.push_back(std::move(step->loss));

@@ -125,6 +125,19 @@ def main():
         for body in bucket.bodies:
             expect(b"secret/of" not in body and b"://<" not in body, body[:2000])
 
+    # Training: a run knows where its data are, and keeps no secret.
+    if fftrain := os.environ.get("FFKIT_FFTRAIN"):
+        work_dir = FOLDER / "run"
+        for options, expected in ((["--data", ADDRESS, "--arch", "mobilenet_v3_small", "--image-size", 32, "--batch-size", 8, "--steps", 2, "--work-dir", work_dir], "step"),
+                                  (["--resume", "--steps", 3, "--work-dir", work_dir], "going on from"),
+                                  (["--resume-from", work_dir, "--steps", 4, "--nproc", 2, "--work-dir", FOLDER / "further"], "step"),
+                                  (["--evaluate", work_dir], "val ")):
+            done = subprocess.run([fftrain, *map(str, options), "--compute-threads", "1", *words("--storage", of_one)], capture_output=True, text=True, timeout=300)
+            said = done.stdout + done.stderr
+            expect(done.returncode == 0 and expected in said and "secret/of" not in said and "://<" not in said, f"{options}: {said}")
+        kept = b"".join(file.read_bytes() for file in work_dir.iterdir())
+        expect(ADDRESS.encode() in kept and b"secret/of" not in kept and b"://<" not in kept)
+
     # Who one is, is said as a whole; the environment holds for the rest.
     os.environ.update(AWS_ACCESS_KEY_ID="AKIAOTHER", AWS_SECRET_ACCESS_KEY="secret/of+other", AWS_SESSION_TOKEN="token-of-other", AWS_ENDPOINT_URL_S3=one.url)
     with ffkit.Writer("s3://bucket/who", storage_options={"key": "AKIAONE", "secret": SECRETS["AKIAONE"]}) as writer:

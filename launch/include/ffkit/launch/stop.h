@@ -13,8 +13,9 @@ inline constexpr int kExitStopped = 75;
 //
 // This function starts a thread that ends a process with stop_exit_status() and a line on stderr:
 // at once if it has nothing to lose (it waits for the others to join, it evaluates or measures),
-// and if it waits for the others or for data for 20 s more. A run of one process does not wait for
-// the next batch: it writes its checkpoint at once.
+// and if it waits for the others or for data for 20 s more. A run does not wait for its next batch
+// if all of its processes were asked: it leaves the step and writes its checkpoint at once. Waits
+// for a store end with Error(cancelled).
 void stop_on_signals();
 
 // The signal that asked to stop; 0 if none did.

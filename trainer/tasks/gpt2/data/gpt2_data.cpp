@@ -14,6 +14,7 @@
 #include <utility>
 
 #include <ffkit/base/option_names.h>
+#include <ffkit/launch/stop.h>
 #include <ffkit/text/token_data.h>
 #include <ffkit/text/tokenizer.h>
 
@@ -232,8 +233,20 @@ std::optional<DeviceBatch> TokenSource::next() {
                                  at::TensorOptions(at::kBool))
                        .to(device_)});
   }
-  wait_seconds_ = seconds_since(start);
+  wait_seconds_ = std::exchange(waited_before_, 0) + seconds_since(start);
   return out;
+}
+
+bool TokenSource::wait_for_batch() {
+  const auto start = std::chrono::steady_clock::now();
+  const Waiting waiting("waiting for data", Waiting::kPatience);
+  try {
+    loader_.prepare();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::cancelled || stop_signal() == 0) throw;
+  }
+  waited_before_ = seconds_since(start);
+  return stop_signal() == 0;
 }
 
 namespace {

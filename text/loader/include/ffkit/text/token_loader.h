@@ -86,6 +86,9 @@ class TokenLoader {
 
   // Starts `epoch` from its beginning.
   void start_epoch(int64_t epoch);
+  // Reads what next() returns, which then does not block. Nothing is lost where a wait for a store
+  // is ended (Error(cancelled)).
+  void prepare();
   // The next batch, or nothing at the end of the epoch. Begins epoch 0 if none was started. Throws
   // Error(corrupt) that names shard and record, or Error(io).
   std::optional<TokenBatch> next();
