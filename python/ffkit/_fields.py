@@ -111,7 +111,7 @@ class BoxesField:
     """Boxes that follow a view: [boxes of all samples, 4] f32 with `batch.row_offsets(name)`, or [N, max_boxes, 4] with `padded`.
 
     A box is moved with the pixels, made upright where it is turned, clipped to the view, and dropped if too little of it is left; BoxRowsField, PointsField and InstanceMasksField of the
-    same boxes drop theirs alike. A box without area, or with values that are no numbers, makes a bad sample.
+    same boxes drop theirs alike. A box without area, or with values that are no numbers, is left out and counted (`loader.statistics().num_items_left_out`).
 
     Each copy of a view with copies keeps the boxes that it shows: [N, copies, max_boxes, 4] with `padded`, else the boxes of sample 0 copy 0, sample 0 copy 1, ... behind each other, of which
     `batch.row_offsets(name)`, [N * copies + 1], says where they begin.

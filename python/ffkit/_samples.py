@@ -327,6 +327,16 @@ def _pixels_of_pil(field: FieldType, image: Any) -> Any:
         file = io.BytesIO()
         image.save(file, "PNG")  # its numbers and its palette
         return ("numbers", file.getvalue())
+    if image.mode in ("LA", "PA"):
+        if image.getextrema()[1][0] < 255:
+            raise ValueError(
+                f"field '{field.name}': a picture of mode {image.mode} has transparent pixels, which no field keeps; store its colours, image.convert('RGB'), "
+                f"or its numbers, image.getchannel('{image.mode[0]}')"
+            )
+        palette, image = image.getpalette(), image.getchannel(0)
+        if palette is not None:
+            image.putpalette(palette)
+        return _pixels_of_pil(field, image)
     if image.mode in ("1", "L", "I"):
         return _numbers(field, np.asarray(image))
     if image.mode == "F" or image.mode.startswith("I;"):

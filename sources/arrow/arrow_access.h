@@ -33,7 +33,8 @@ inline bool arrow_bit(const void* bitmap, int64_t index) {
 }
 
 inline bool is_arrow_null(const ArrowArray& array, int64_t index) {
-  if (array.null_count == 0 || array.n_buffers == 0 || array.buffers[0] == nullptr) return false;
+  if (array.n_buffers == 0) return true;  // of the type null
+  if (array.null_count == 0 || array.buffers[0] == nullptr) return false;
   return !arrow_bit(array.buffers[0], array.offset + index);
 }
 

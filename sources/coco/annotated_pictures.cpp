@@ -404,9 +404,10 @@ class AnnotatedPictures : public ListedSource {
       throw error_at(from.from.images / picture.file_name, ErrorCode::invalid_argument,
                      "is {} x {} pixels, but {} x {} by its annotations, so its masks do not fit",
                      own.width, own.height, picture.width, picture.height)
-          .with_remedy("correct that, or leave such pictures out with " +
-                       option_set("on_error", "skip") + "; where EXIF data turn them, say " +
-                       option_set("exif", "apply"));
+          .with_remedy(
+              "correct that, or leave such pictures out with " + option_set("on_error", "skip") +
+              "; where EXIF data turn them, say " +
+              option_set("exif", storer_.storage().exif == ExifUse::apply ? "ignore" : "apply"));
     }
     CocoMasks masks = paint_coco_masks(from.annotations.get(), file, at, own, set_.masks, buffers);
     for (auto* mask : {&masks.semantic, &masks.instances}) {

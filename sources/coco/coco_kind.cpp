@@ -101,7 +101,7 @@ AnnotatedSplit read_split(CocoListing from, const CocoOptions& options,
   auto annotations = std::make_unique<InputFile>(from.annotations);
   SourceInput input = input_of(from.annotations.filename().string(), *annotations);
   const bool is_panoptic = !from.panoptic.empty();
-  CocoFile file = read_coco_file(*annotations, options.allow_missing, is_panoptic);
+  CocoFile file = read_coco_file(*annotations, is_panoptic);
   notes.insert(notes.end(), file.notes.begin(), file.notes.end());
   require_safe_names(file, from.annotations);
   std::vector<FileStamp> stamps = look_at_pictures(from.images, file.pictures);

@@ -4,6 +4,7 @@
 
 #include <simdjson.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -83,6 +84,22 @@ inline std::vector<int64_t> json_shape(simdjson::dom::element value) {
     value = *array.begin();
   }
   return shape;
+}
+
+// The numbers of a list of out.size() of them. What is no number, or beyond T, is NaN; so are all
+// of another value.
+template <typename T>
+void numbers_or_nan(simdjson::dom::element value, std::span<T> out) {
+  std::ranges::fill(out, std::numeric_limits<T>::quiet_NaN());
+  simdjson::dom::array array;
+  if (value.get_array().get(array) != simdjson::SUCCESS || array.size() != out.size()) return;
+  for (size_t i = 0; i < out.size(); ++i) {
+    double number = 0;
+    if (array.at(i).get_double().get(number) == simdjson::SUCCESS &&
+        std::abs(number) <= std::numeric_limits<T>::max()) {
+      out[i] = static_cast<T>(number);
+    }
+  }
 }
 
 // Appends the numbers of `value`, whose shape must be `shape`, to `out` in row-major order.

@@ -1,7 +1,11 @@
 #include "nuscenes/tables/json_rows.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
+
+#include <ffkit/nuscenes/geometry.h>
 
 #include "base/make_error.h"
 #include "numbers/json_numbers.h"
@@ -104,8 +108,10 @@ bool JsonRow::has(std::string_view key) const {
 void JsonRow::refuse(const std::string& what) const {
   std::string_view token;
   const bool has_token = object_.at_key("token").get_string().get(token) == simdjson::SUCCESS;
-  throw error_of(ErrorCode::corrupt, "row {}: {}; {}", has_token ? token : "without token", what,
-                 kUnpackAgain);
+  const std::string number = number_beyond_json(text_);
+  throw error_of(
+      ErrorCode::corrupt, "row {}: {}; {}", has_token ? token : "without token", what,
+      number.empty() ? kUnpackAgain : number + "; write the table again with a number there");
 }
 
 Token JsonRow::token(std::string_view key) const {
@@ -155,13 +161,14 @@ void JsonRow::numbers(std::string_view key, std::span<double> out) const {
   std::copy(values.begin(), values.end(), out.begin());
 }
 
+void JsonRow::numbers_or_nan(std::string_view key, std::span<double> out) const {
+  ffkit::numbers_or_nan(require(key), out);
+}
+
 void JsonRow::rotation(std::string_view key, std::span<double, 4> out) const {
   numbers(key, out);
-  double squared_length = 0;
-  for (const double value : out) squared_length += value * value;
-  // Also of numbers whose squares are 0 or infinite.
-  if (squared_length > 1e-12 && squared_length < 1e12) return;
-  refuse(fmt::format("'{}' has length {:g}, so it is no rotation", key, std::sqrt(squared_length)));
+  if (is_rotation({out[0], out[1], out[2], out[3]})) return;
+  refuse(fmt::format("'{}' is ({:g}), which is no rotation", key, fmt::join(out, ", ")));
 }
 
 std::vector<double> JsonRow::matrix(std::string_view key) const {

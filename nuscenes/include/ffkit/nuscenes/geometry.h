@@ -33,6 +33,8 @@ struct Quaternion {
 Quaternion operator*(const Quaternion& a, const Quaternion& b);
 // conjugate / |q|^2. For a rotation, it is the way back.
 Quaternion inverse(const Quaternion& q);
+// Whether its length can be brought to 1. No, if its squares are 0, infinite or no numbers.
+bool is_rotation(const Quaternion& q);
 // The rotation of the normalised q; zeros for the zero quaternion.
 Matrix3 rotation_matrix(const Quaternion& q);
 // Direction of the rotated x axis in the xy plane, -pi .. pi: the devkit's eval quaternion_yaw().
@@ -81,6 +83,10 @@ struct Box {
   Quaternion rotation;
   Vector3 velocity = {0, 0, 0};
 };
+
+// Whether the box can mean anything: its sides are above 0, it has a direction, and its place and
+// these are numbers.
+bool has_extent(const Box& box);
 
 // The box in the frame that `pose` maps to, and, of a box there, back in the frame that it maps
 // from.
