@@ -100,7 +100,7 @@ void require_picture_output(const std::string& output, bool json) {
     throw CLI::ValidationError("--json", "say with --output where the picture goes");
   }
   if (output.empty() && stdout_is_terminal()) {
-    throw CLI::ValidationError("--output", "the picture is no text; give --output FILE.png");
+    throw CLI::ValidationError("--output", "the picture is not text; give --output FILE.png");
   }
 }
 

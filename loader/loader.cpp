@@ -274,7 +274,7 @@ void Loader::restore(const LoaderState& state) {
         parts.options.on_warning,
         parts.dataset.path().string() +
             ": the loader's state was saved when RandomResizedCrop and RandomCrop mirrored half of "
-            "the pictures unless told otherwise; this loader's crops mirror none: to go on as "
+            "the pictures unless told otherwise; this loader's crops mirror none: to continue as "
             "before, give them flip_probability=0.5");
   }
   impl_->errors_only_of([&] { impl_->start(state.epoch, state.position, std::move(sampler)); });

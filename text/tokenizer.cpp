@@ -165,10 +165,11 @@ uint32_t token_of_byte(const Tokenizer::Tables& tables, char byte) {
   const auto value = static_cast<unsigned char>(byte);
   const uint32_t token = tables.byte_tokens[value];
   if (token == kNoToken) {
-    throw error_of(ErrorCode::invalid_argument,
-                   "the byte 0x{:02x} is no token of the vocabulary, which has {} tokens; take a "
-                   "tokenizer with all 256 bytes",
-                   value, tables.tokens.size());
+    throw error_of(
+        ErrorCode::invalid_argument,
+        "the byte 0x{:02x} is not a token of the vocabulary, which has {} tokens; take a "
+        "tokenizer with all 256 bytes",
+        value, tables.tokens.size());
   }
   return token;
 }

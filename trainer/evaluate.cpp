@@ -135,12 +135,11 @@ EvalResult evaluate_file(const TrainOptions& given, const CheckpointInfo* stored
   }
   const std::optional<EvalResult> result =
       validate_model(*task, model, *val, options.amp, mesh, &output);
-  if (!result)
-    throw Error(ErrorCode::cancelled, "stopped when asked to, before the validation was over");
+  if (!result) throw Error(ErrorCode::cancelled, "stopped on request before the validation ended");
   const TaskEntry& entry = TaskRegistry::instance().find(options.task_name());
   std::string wrong = result->diverged;
   if (wrong.empty() && result->has_value(entry.best) && !std::isfinite(result->value(entry.best))) {
-    wrong = fmt::format("the validation gave {}, which is no number",
+    wrong = fmt::format("the validation gave {}, which is not a number",
                         metric_text(entry.best_metric(), result->value(entry.best)));
   }
   if (!wrong.empty()) throw error_at(file, ErrorCode::invalid_argument, wrong);

@@ -175,13 +175,13 @@ CopyTarget look_at_target(const CopyPlan& plan, const Place& to) {
     for (const ListedObject& object : store->list(folder.address(), /*recursive=*/false).objects) {
       const std::string name = object.address.substr(folder.address().size() + 1);
       if (own.contains(object.address) || is_marker_name(name)) continue;
-      refuse_target(folder, fmt::format("holds '{}', which is no part of what is copied", name),
-                    "give another place, or take it away");
+      refuse_target(folder, fmt::format("holds '{}', which is not part of what is copied", name),
+                    "give another place, or remove it");
     }
     const std::string manifest = folder.child(kManifestFile).address();
     if (!store->find(manifest)) continue;
     if (store->read_all(manifest, kMostManifestBytes) != split.manifest_text) {
-      refuse_target(folder, "holds another data set", "give another place, or take it away");
+      refuse_target(folder, "holds another data set", "give another place, or remove it");
     }
     target.manifests.push_back(manifest);
   }
@@ -281,7 +281,8 @@ class CopyMarker {
     if (found.plan != plan)
       refuse("an unfinished copy of other data is there", "give another place");
     if (!options.resume) {
-      refuse("an unfinished copy of the same data is there", "go on with " + option_on("resume"));
+      refuse("an unfinished copy of the same data is there",
+             "continue with " + option_on("resume"));
     }
   }
 
@@ -387,10 +388,10 @@ class ShardCopies {
     if (found->second == task.shard->file_bytes && is_listed_shard(target, *task.shard)) {
       return true;
     }
-    throw Error(ErrorCode::invalid_argument, "is there already, and is not the shard to be copied",
+    throw Error(ErrorCode::invalid_argument, "exists already, and is not the shard to be copied",
                 {.path = target.place.shown(),
                  .subject = ErrorSubject::destination,
-                 .remedy = "take it away, or give another place"});
+                 .remedy = "remove it, or give another place"});
   }
 
   const Place& from_;

@@ -160,7 +160,7 @@ std::string GroupedSource::describe(size_t split, int64_t index) const {
 
 void GroupedSource::read(size_t split, int64_t index, RecordBuilder& record,
                          SampleBuffers& buffers) const {
-  if (is_of_files(split)) throw std::logic_error("a file of a GroupedSource is no sample");
+  if (is_of_files(split)) throw std::logic_error("a file of a GroupedSource is not a sample");
   rest_->read(behind(split), index, record, buffers);
 }
 
@@ -169,10 +169,10 @@ void require_as_listed(std::span<const SourceFile> files) {
     std::error_code missing;
     const FileStamp stamp = stamp_of(listed.path, missing);
     if (!missing && stamp == FileStamp{listed.num_bytes, listed.modified_ns}) continue;
-    throw source_error(listed.path, ErrorCode::not_found,
-                       missing ? "is gone since it was listed"
-                               : "was written to since it was listed, and half of the set would be "
-                                 "of before");
+    throw source_error(
+        listed.path, ErrorCode::not_found,
+        missing ? "is gone since it was listed"
+                : "was changed after it was listed, so the data set would mix old and new files");
   }
 }
 

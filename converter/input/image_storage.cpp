@@ -72,7 +72,8 @@ void describe(ImageStorage& storage, PictureUse use, bool takes_exif, OptionTabl
              "Resizes pictures whose shorter side has more than N pixels; others keep their bytes")
         .set_range_or_zero(1, kMaxSide);
     table
-        .add("jpeg-quality", storage.jpeg_quality, "JPEG quality of pictures that are encoded anew")
+        .add("jpeg-quality", storage.jpeg_quality,
+             "JPEG quality of pictures that are encoded again")
         .set_range(1, 100);
     table.add_choice(
         "store", storage.store, parse_store_as, names_in(kStoreAsNames),
@@ -97,7 +98,7 @@ void describe(ImageStorage& storage, PictureUse use, bool takes_exif, OptionTabl
     table
         .add_choice("exif", storage.exif, parse_exif_use, {"apply", "ignore"},
                     "ignore: pixels as they are in the file, as torchvision takes them; apply: "
-                    "pictures that EXIF data turn or mirror are stored upright, encoded anew; "
+                    "pictures that EXIF data turn or mirror are stored upright, encoded again; "
                     "DST/report.jsonl names them")
         .is_offered = takes_exif;
   }

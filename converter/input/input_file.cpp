@@ -38,7 +38,7 @@ FileStamp stamp_of(const PlacedObject& object) {
 // Half of it may be of before and half of it of after.
 [[noreturn]] void throw_changed(const std::filesystem::path& path) {
   throw error_at(path, ErrorCode::not_found,
-                 "was changed after it was listed; convert it when nothing writes to it");
+                 "was changed after it was listed; convert it when no program writes to it");
 }
 
 }  // namespace
@@ -158,10 +158,10 @@ std::string dangling_link(const std::filesystem::path& path) {
   std::error_code ignored;
   const std::string target = std::filesystem::read_symlink(path, ignored).string();
   if (error == ELOOP) {
-    return fmt::format("is a link to '{}', which leads back to it; take it away", target);
+    return fmt::format("is a link to '{}', which leads back to it; remove it", target);
   }
-  return fmt::format(
-      "is a link to '{}', which is not there; bring that back, or take the link away", target);
+  return fmt::format("is a link to '{}', which is not there; restore it, or remove the link",
+                     target);
 }
 
 void refuse_dangling_link(const std::filesystem::path& path) {

@@ -185,10 +185,9 @@ void validate(const ConvertOptions& options) {
         "by_files", fmt::format("a group has {} files; it must have 1 or more", *options.by_files));
   }
   if (options.by_files && (!options.only.empty() || options.only_ids)) {
-    throw argument_error(
-        "by_files", fmt::format("{} and {} do not go together: ids are looked for in a list of all "
-                                "samples; leave one of them out",
-                                option_name("by_files"), option_name("only")));
+    throw argument_error("by_files", fmt::format("{} and {} cannot be combined, because ids need a "
+                                                 "list of all samples; leave one of them out",
+                                                 option_name("by_files"), option_name("only")));
   }
   if (!options.only.empty() && options.only_ids) {
     throw argument_error("only", "give the ids, or a file with them, not both");

@@ -69,7 +69,7 @@ PartRange part_range(const SourceShards& part) {
   if (found == part.manifest.options.end()) {
     refuse_source(
         part.folder,
-        "is no part of a conversion, but others are; merge those first, then merge the result");
+        "is not part of a conversion, but others are; merge those first, then merge the result");
   }
   const std::optional<PartRange> range = parse_part_range(found->second);
   if (!range) {
@@ -263,10 +263,9 @@ void require_kept_references(const PlannedSplit& split) {
       !(split.is_new && std::ranges::all_of(split.sources, has(kPart)))) {
     refuse_source(
         split.sources.back().folder,
-        fmt::format(
-            "the records of split '{}' refer to each other by number, which would be others "
-            "afterwards: only the parts of one conversion can be joined",
-            split.name));
+        fmt::format("the records of split '{}' refer to each other by number, and a merge would "
+                    "change the numbers: only the parts of one conversion can be joined",
+                    split.name));
   }
 }
 

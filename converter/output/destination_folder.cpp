@@ -279,13 +279,14 @@ class DestinationFolder : public Destination {
     if (std::ranges::find(kFaults, error) != kFaults.end()) {
       io_error("cannot be renamed", before, error);
     }
-    throw Error(ErrorCode::unsupported,
-                fmt::format("its file system cannot rename {}, which get their names when they are "
-                            "complete",
-                            is_of_folders ? "folders" : "files"),
-                {.path = folder_.string(),
-                 .errno_value = error,
-                 .remedy = "give a folder on another disk and copy the result"});
+    throw Error(
+        ErrorCode::unsupported,
+        fmt::format(
+            "its file system cannot rename {}, but ffkit renames them when they are complete",
+            is_of_folders ? "folders" : "files"),
+        {.path = folder_.string(),
+         .errno_value = error,
+         .remedy = "give a folder on another disk and copy the result"});
   }
 
   // After a claim that failed: nothing but what it has made itself goes.

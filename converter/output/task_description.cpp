@@ -25,7 +25,7 @@ constexpr const char* kNumSamples = "num_samples";
 
 [[noreturn]] void refuse_description(const std::string& why) {
   throw error_of(ErrorCode::invalid_argument,
-                 "what was given to commit() is not what a task's end returned: {}", why);
+                 "commit() was given something else than the result of a task: {}", why);
 }
 
 TaskDescription description_in(const Json& json) {

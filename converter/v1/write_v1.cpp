@@ -119,7 +119,7 @@ class V1Payloads {
       const FieldView value = record.field(field);
       if (value.is_null()) {
         throw error_of(ErrorCode::invalid_argument,
-                       "field '{}' is null, which FFRecord v1 cannot say",
+                       "field '{}' is null, which FFRecord v1 cannot store",
                        schema_.fields[field].name);
       }
       return value;
@@ -248,7 +248,7 @@ class V1SplitWriter {
     if (num_bytes <= options_.max_record_bytes) return;
     throw error_of(ErrorCode::unsupported,
                    "its record of FFRecord v1 would have {} bytes, more than the limit of {}; "
-                   "raise the limit with {}, here and for what reads the data set",
+                   "raise the limit with {}, here and in all programs that read the data set",
                    num_bytes, options_.max_record_bytes, option_name("max_record"));
   }
 
@@ -302,12 +302,12 @@ void check(const std::vector<Dataset>& splits, V1Content content, const V1Option
     const std::string& name = split.manifest().split;
     if (std::ranges::find(names, name) != names.end()) {
       throw error_at(split.path(), ErrorCode::invalid_argument,
-                     "is a second split called '{}'; write them apart", name);
+                     "is a second split called '{}'; write them separately", name);
     }
     names.push_back(name);
     if (const std::string fault = fault_of_split_name(name); !fault.empty()) {
       throw error_at(split.path(), ErrorCode::invalid_argument,
-                     "the split '{}' cannot have a folder of that name, which {}; rename the split",
+                     "the split '{}' cannot have a folder, because its name {}; rename the split",
                      name, fault);
     }
     std::vector<std::string> left_out;

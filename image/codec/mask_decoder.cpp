@@ -22,7 +22,7 @@ void require_mask(const ImageInfo& info, MaskNumbers numbers) {
                    : info.encoding == ImageEncoding::bmp ? "a BMP picture"
                    : info.num_components == 1            ? "a PGM"
                                                          : "a PPM",
-                   is_jpeg   ? ", whose numbers may not be those that were saved"
+                   is_jpeg   ? ", whose numbers may have changed when it was saved"
                    : is_webp ? ", whose numbers are those that were saved only if it is lossless"
                              : ", which has the numbers but is not read as a mask",
                    is_jpeg ? "" : ": Image.open(mask).save(\"mask.png\")");
@@ -39,7 +39,7 @@ void require_mask(const ImageInfo& info, MaskNumbers numbers) {
   }
   if (info.num_components == 3 && info.has_16_bits) {
     throw Error(ErrorCode::unsupported,
-                "the panoptic mask has 16 bits a channel; panoptic PNGs have 8");
+                "the panoptic mask has 16 bits per channel; panoptic PNGs have 8");
   }
 }
 

@@ -108,12 +108,12 @@ void check(const AutoAugment& augment) {
 void check(const Apply& apply) {
   check_probability("Apply probability", apply.probability);
   if (!apply.augmentations.empty()) return;
-  throw Error(ErrorCode::invalid_argument, "Apply has no augmentations; expected one at least");
+  throw Error(ErrorCode::invalid_argument, "Apply has no augmentations; expected at least one");
 }
 
 void check(const OneOf& one_of) {
   if (one_of.augmentations.empty()) {
-    throw Error(ErrorCode::invalid_argument, "OneOf has no augmentations; expected one at least");
+    throw Error(ErrorCode::invalid_argument, "OneOf has no augmentations; expected at least one");
   }
   if (one_of.weights.empty()) return;
   if (one_of.weights.size() != one_of.augmentations.size()) {
@@ -155,8 +155,8 @@ void check_list(const std::vector<Augmentation>& augmentations, int level) {
     }
     if (level > 0 && std::holds_alternative<PhotoMetricDistortion>(augmentation)) {
       throw Error(ErrorCode::invalid_argument,
-                  "PhotoMetricDistortion changes floats, and Apply and OneOf are for what changes "
-                  "bytes; expected it on its own, with a ScalePad");
+                  "PhotoMetricDistortion changes floats, but Apply and OneOf take augmentations of "
+                  "bytes; use it outside of them, with a ScalePad");
     }
     if (const auto* within = list_within(augmentation)) check_list(*within, level + 1);
   }

@@ -103,7 +103,7 @@ void write_field(const Dataset& dataset, const RecordView& record, size_t i,
 std::string document_text(const Dataset& dataset, const RecordView& record,
                           const CatOptions& options) {
   if (!text::is_token_schema(dataset.schema())) {
-    throw CLI::ValidationError("--document", "the records are no blocks of documents");
+    throw CLI::ValidationError("--document", "the records are not blocks of documents");
   }
   const text::TokenBlock block(record, dataset.schema());
   if (options.document >= block.num_documents()) {

@@ -264,7 +264,7 @@ int view(const ViewOptions& options) {
     }
   } else if (options.wrong) {
     throw error_at(options.results, ErrorCode::invalid_argument,
-                   "has no predicted classes, an object a line with record, class and score");
+                   "has no predicted classes, an object per line with record, class and score");
   } else if (!options.results.empty()) {
     if (!has_roots(dataset.schema()) || !options.field.empty()) {
       throw error_at(

@@ -124,7 +124,7 @@ def listed_ids(name: str, ids: Any) -> list[str]:
 
 
 def makes_jpegs_of_others(given: PictureOptions) -> bool:
-    """Whether pictures that come encoded may be encoded anew."""
+    """Whether pictures that come encoded may be encoded again."""
     return bool(given.get("fix_odd") or given.get("exif") == "apply" or given.get("max_resolution") or given.get("short_side"))
 
 
@@ -174,7 +174,7 @@ class ProgressBar:
             self._bar.set_postfix(skipped=num_skipped, refresh=False)
 
     def _log(self, split: str, num_samples: int, num_done: int, num_skipped: int) -> None:
-        """A log file is no place for a bar: it gets a line every 30 s."""
+        """A log file is not a place for a bar: it gets a line every 30 s."""
         if (now := time.monotonic()) - self._last_logged < LOG_INTERVAL:
             return
         self._last_logged = now

@@ -319,7 +319,7 @@ def _reopen(source: Any, limits: _Limits, chosen: list[int] | None, fingerprint:
 def _place(index: Any, size: int) -> int:
     """A number of 0 .. size - 1 from one that may count from the end."""
     if _is_bool(index):
-        raise TypeError(f"{index!r} is no number of a record; a mask has True or False for each of them")
+        raise TypeError(f"{index!r} is not a number of a record; a mask has True or False for each of them")
     number = operator.index(index)
     if not -size <= number < size:
         raise IndexError(f"record {number} of {size}")
@@ -384,7 +384,7 @@ def dataset_of(value: Any) -> Dataset:
         return Dataset.chain([dataset_of(part) for part in parts])
     kind = type(value)
     remedy = "; ffkit.convert.from_torch() makes one of it" if hasattr(kind, "__getitem__") else ""
-    raise TypeError(f"{kind.__module__}.{kind.__qualname__} is no data set of ffkit, expected an ffkit.Dataset or its path{remedy}")
+    raise TypeError(f"{kind.__module__}.{kind.__qualname__} is not a data set of ffkit, expected an ffkit.Dataset or its path{remedy}")
 
 
 def splits(path: PathLike, *, storage_options: StorageOptions | None = None) -> list[str]:

@@ -34,7 +34,7 @@ def names_arguments(elsewhere: Mapping[str, str]) -> Callable[[_Class], _Class]:
 
 
 def add_note(error: BaseException, text: str) -> None:
-    """BaseException.add_note(), which Python has from 3.11 on; before, the text goes behind the exception's own. An exception that takes neither comes without."""
+    """BaseException.add_note(), which Python has from 3.11 on; before, the text goes after the exception's own. An exception that takes neither comes without."""
     if hasattr(error, "add_note"):
         error.add_note(text)
     elif error.args and isinstance(error.args[0], str):

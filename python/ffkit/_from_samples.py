@@ -268,7 +268,7 @@ def _write_all(writer: Writer, split: str, samples: Iterator[tuple[Mapping[str, 
             stacklevel=3,
         )
     if text := str(changes):
-        warnings.warn(f"{split}: not all pictures keep the bytes they are stored as: {text}, as in dataset[i], and encoded anew", stacklevel=3)
+        warnings.warn(f"{split}: not all pictures keep the bytes they are stored as: {text}, as in dataset[i], and encoded again", stacklevel=3)
     return writer.summary
 
 

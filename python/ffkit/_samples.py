@@ -186,7 +186,7 @@ def _parse_field(name: str, spec: FieldSpec) -> FieldType:
         if (inner := dtype_word(_inside(item, "tensor"))) in DTYPES:
             return FieldType(name, "list", inner, item="tensor")
     raise ValueError(
-        f"field '{name}': '{spec}' is no type; expected image, string, bytes, a number's type ({', '.join(DTYPES)}), tensor[f32] or list[image]"
+        f"field '{name}': '{spec}' is not a type; expected image, string, bytes, a number's type ({', '.join(DTYPES)}), tensor[f32] or list[image]"
     )
 
 

@@ -342,7 +342,7 @@ class _Reader:
         for step in (step for part in transforms for step in _steps(part)):
             before = len(self.augment)
             self.read(step)
-            _require(len(self.augment) == before + 1, f"{type(step).__name__} in it is no augmentation")
+            _require(len(self.augment) == before + 1, f"{type(step).__name__} in it is not an augmentation")
         _require(len(self.augment) > 0, "it has no transforms")
         inner, self.augment = self.augment, outer
         self.is_within = was_within
@@ -426,7 +426,7 @@ class _Reader:
 
     def finished(self) -> ImageOptions:
         if not self.steps:
-            raise UnsupportedError("there is no crop or resize in these transforms, so pictures have several sizes, which are no batch")
+            raise UnsupportedError("there is no crop or resize in these transforms, so pictures have several sizes, which are not batch")
         if not self.is_tensor:
             raise UnsupportedError("these transforms give pictures; end them with ToTensor(), or PILToTensor() for u8")
         transform: Any = self.steps[0] if len(self.steps) == 1 else Compose(self.steps)
@@ -439,7 +439,7 @@ class _Reader:
         if not last_sizes or isinstance(last, (*_ANY_SIZE, RandomRotation)) or (isinstance(last, Resize) and not isinstance(last.size, tuple)):
             side = last.size or last.max_size if isinstance(last, Resize) else 224
             raise UnsupportedError(
-                f"these transforms give pictures of several sizes after {type(last).__name__}, which are no batch; end with a crop or resize to (height, width), such as "
+                f"these transforms give pictures of several sizes after {type(last).__name__}, which are not batch; end with a crop or resize to (height, width), such as "
                 f"CenterCrop or Resize(({side}, {side}))"
             )
         options = ImageOptions(

@@ -363,7 +363,7 @@ def merge(
     duplicate_ids: Path | None = None,
     on_note: Callable[[str], object] | None = None,
 ) -> Summary:
-    """Joins data sets, or the parts of one conversion, to a new one, by hard links; no record is written anew."""
+    """Joins data sets, or the parts of one conversion, to a new one, by hard links; no record is written again."""
     return _join(dst, sources, {"transfer": transfer, "duplicates": duplicates, "duplicate_ids": duplicate_ids}, False, on_note)
 
 

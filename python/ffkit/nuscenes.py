@@ -196,7 +196,7 @@ class Windows:
         return self._windows.mask(numbers_of(record_indices, len(self.frames), "mask()"))
 
     def has_previous(self, record_indices: Iterable[int]) -> Any:
-        """numpy.ndarray [samples] u8: 1 for a frame that has one before it in its window; 0 where a temporal model starts anew."""
+        """numpy.ndarray [samples] u8: 1 for a frame that has one before it in its window; 0 where a temporal model starts again."""
         return self._windows.has_previous(numbers_of(record_indices, len(self.frames), "has_previous()"))
 
     def select(self, windows: Iterable[int]) -> Windows:

@@ -106,7 +106,7 @@ Error no_beton_error(const fs::path& path, std::span<const std::byte> head, bool
                      uint16_t version) {
   const ContentKind kind = content_kind(head);
   if (kind != ContentKind::unknown) {
-    return source_error(path, ErrorCode::unsupported, "is {}, and no beton file of FFCV",
+    return source_error(path, ErrorCode::unsupported, "is {}, not a beton file of FFCV",
                         content_name(kind));
   }
   if (is_other_version) {
@@ -115,7 +115,7 @@ Error no_beton_error(const fs::path& path, std::span<const std::byte> head, bool
                         "with FFCV 1.0",
                         version, kBetonVersion);
   }
-  return source_error(path, ErrorCode::unsupported, "is no beton file of FFCV");
+  return source_error(path, ErrorCode::unsupported, "is not a beton file of FFCV");
 }
 
 }  // namespace
@@ -139,9 +139,8 @@ BetonFile::BetonFile(const fs::path& path, int64_t num_bytes, const ReadBytes& r
   const auto num_samples = load_le<uint64_t>(head.data() + 8);
   const auto allocations = load_le<uint64_t>(head.data() + 16);
   if (allocations == 0) {
-    throw source_error(
-        path, ErrorCode::corrupt,
-        "was not written to its end: it has no table of allocations; write it again");
+    throw source_error(path, ErrorCode::corrupt,
+                       "is incomplete: it has no table of allocations; write it again");
   }
   if (allocations > static_cast<uint64_t>(num_bytes)) {
     throw source_error(path, ErrorCode::corrupt,
@@ -209,8 +208,8 @@ void BetonFile::read_allocations(const fs::path& path, uint64_t place, const Rea
   const uint64_t num_bytes = static_cast<uint64_t>(num_bytes_) - place;
   if (num_bytes % kBetonAllocationBytes != 0) {
     throw source_error(path, ErrorCode::corrupt,
-                       "is cut short: its table of allocations ends inside of one; get the file "
-                       "again");
+                       "is cut short: its table of allocations ends in the middle of an entry; get "
+                       "the file again");
   }
   constexpr uint64_t kTableBlockBytes = kBetonAllocationBytes << 16;
   std::vector<std::byte> block;

@@ -218,13 +218,13 @@ std::vector<std::string> read_class_list(const fs::path& path) {
   const std::string text = read_source_text(path, kMaxBytes);
   if (!simdjson::validate_utf8(text)) {
     throw source_error(path, ErrorCode::invalid_argument,
-                       "is no UTF-8 text; it must have one class a line");
+                       "is not UTF-8 text; it must have one class per line");
   }
   std::vector<std::string> lines;
   for_each_line(text, [&](std::string_view line, int64_t number) {
     if (line.empty()) {
       throw source_error(path, ErrorCode::invalid_argument,
-                         "line {} is empty; it must have one class a line", number);
+                         "line {} is empty; it must have one class per line", number);
     }
     lines.emplace_back(line);
   });

@@ -203,12 +203,12 @@ void refuse_other_layouts(const fs::path& path, const FolderLayout& layout) {
     }
   }
   refuse_known(path, places, odd);
-  throw source_error(
-      path, ErrorCode::invalid_argument,
-      "{}; if the folders are its classes, name all of them with {} or {}; labels of a list are "
-      "taken with {}; ffkit.convert.from_torch() in Python converts any data set of torchvision",
-      odd, option_set("classes", "FILE"), option_set("classes_of", "DATA"),
-      option_set("labels", "FILE"));
+  throw source_error(path, ErrorCode::invalid_argument,
+                     "{}; if the folders are its classes, name all of them with {} or {}; if a "
+                     "list has the labels, give it with {}; ffkit.convert.from_torch() in Python "
+                     "converts any data set of torchvision",
+                     odd, option_set("classes", "FILE"), option_set("classes_of", "DATA"),
+                     option_set("labels", "FILE"));
 }
 
 // tiny-imagenet's: the pictures of val and test lie in one folder of this name.
@@ -265,13 +265,13 @@ void refuse_unknown_class(const FolderSplit& split, const std::string& name,
                           const ClassLabels& classes) {
   if (classes.are_given()) {
     throw source_error(split.path, ErrorCode::invalid_argument,
-                       "its class '{}' is none of those that {} or {} gives; take it away, or add "
+                       "its class '{}' is none of those that {} or {} gives; remove it, or add "
                        "it at the end of the list",
                        name, option_name("classes"), option_name("classes_of"));
   }
   throw source_error(split.path, ErrorCode::invalid_argument,
                      "its class '{}' has no pictures in the training split, so it has no label; "
-                     "take it away, leave this split out with {}, or give it a label with {}",
+                     "remove it, leave this split out with {}, or give it a label with {}",
                      name, option_name("splits"), option_set("classes_from", "all"));
 }
 
@@ -293,8 +293,8 @@ void label_by_annotations(const FolderSplit& split, const ClassLabels& classes,
   for (ImageEntry& entry : entries) {
     const auto found = class_of.find(fs::path(entry.id).filename().string());
     if (found == class_of.end()) {
-      throw source_error(split.path, ErrorCode::not_found, "'{}' is not in {}; take it away",
-                         entry.id, kValAnnotations);
+      throw source_error(split.path, ErrorCode::not_found, "'{}' is not in {}; remove it", entry.id,
+                         kValAnnotations);
     }
     entry.label = classes.of(found->second);
     if (entry.label < 0) refuse_unknown_class(split, found->second, classes);
@@ -312,8 +312,8 @@ void refuse_unread_classes(const FolderSplit& split, const std::vector<ImageEntr
   for (size_t i = 0; i < is_read.size(); ++i) {
     if (is_read[i]) continue;
     throw source_error(split.path, ErrorCode::unsupported,
-                       "no picture of the class '{}' is of a form that is read; one is {}: {}, or "
-                       "take the class away",
+                       "no picture of the class '{}' has a form that ffkit can read; one is {}: "
+                       "{}, or remove the class",
                        split.classes[i], content_name(kind[i]), content_remedy(kind[i]));
   }
 }
@@ -362,7 +362,7 @@ void take_given_classes(const ImageFolderOptions& options, ImageSet& set) {
   if (options.classes_of.empty()) return;
   const std::vector<std::string> splits = list_splits(options.classes_of);
   if (splits.empty()) {
-    throw source_error(options.classes_of, ErrorCode::not_found, "is no data set of ffkit");
+    throw source_error(options.classes_of, ErrorCode::not_found, "is not a data set of ffkit");
   }
   const Manifest manifest = read_manifest(options.classes_of / splits.front() / "manifest.json");
   if (manifest.classes.empty()) {
@@ -439,7 +439,7 @@ std::unique_ptr<Source> open_image_folder(const fs::path& path, const ImageFolde
   refuse_dangling_link(path);
   if (!is_folder_at(path)) {
     throw source_error(path, ErrorCode::not_found,
-                       exists_at(path) ? "is no folder; give the one that holds the pictures"
+                       exists_at(path) ? "is not a folder; give the one that holds the pictures"
                                        : "there is no such folder");
   }
   ImageSet set{.kind = "folder", .path = canonical_place(path), .storage = options.images};

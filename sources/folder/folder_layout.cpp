@@ -30,15 +30,17 @@ void refuse_hidden_classes(const fs::path& folder) {
     if (!holds_images_below(folder / name)) continue;
     throw source_error(folder, ErrorCode::invalid_argument,
                        "the folder '{}' begins with a dot and holds pictures, so it may be a class "
-                       "or not; rename it or take it away",
+                       "or not; rename it or remove it",
                        name);
   }
 }
 
 void refuse_stray_pictures(const fs::path& folder, const std::string& first_class) {
   if (!holds_images(folder)) return;
-  throw source_error(folder, ErrorCode::invalid_argument,
-                     "holds pictures beside class folders ('{}'); move either away", first_class);
+  throw source_error(
+      folder, ErrorCode::invalid_argument,
+      "holds pictures beside class folders ('{}'); move the pictures or the folders away",
+      first_class);
 }
 
 // What file servers and systems keep beside everybody's folders.
@@ -53,8 +55,8 @@ void refuse_empty_classes(const fs::path& folder, std::vector<std::string> empty
   if (empty.empty()) return;
   const bool is_one = empty.size() == 1;
   throw source_error(folder, ErrorCode::invalid_argument,
-                     "its {} {} no pictures; without {} the classes behind {} would get other "
-                     "labels; bring the pictures, or take {} away",
+                     "its {} {} no pictures; without {} the classes after {} would get other "
+                     "labels; add the pictures, or take {} away",
                      some_names(empty), is_one ? "holds" : "hold", is_one ? "it" : "them",
                      is_one ? "it" : "them", is_one ? "it" : "them");
 }

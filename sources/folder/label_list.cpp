@@ -61,7 +61,7 @@ class LabelReader {
     if (!simdjson::validate_utf8(text)) {
       const ContentKind kind = content_kind(
           std::as_bytes(std::span(text_).first(std::min(text_.size(), kContentHeadBytes))));
-      refuse(fmt::format("is {}, and no UTF-8 text of names and labels; save it as UTF-8",
+      refuse(fmt::format("is {}, not UTF-8 text of names and labels; save it as UTF-8",
                          content_name(kind)));
     }
     const size_t first = text.find_first_not_of(" \t\r\n");
@@ -97,7 +97,7 @@ class LabelReader {
       if (parse_as_python(parser, std::span(padded).first(line.size()), value) !=
               simdjson::SUCCESS ||
           value.get_object().get(object) != simdjson::SUCCESS) {
-        refuse(fmt::format("line {} is no JSON object", number));
+        refuse(fmt::format("line {} is not a JSON object", number));
       }
       if (name.empty() || label.empty()) {
         Cells keys;
@@ -373,7 +373,7 @@ class LabelReader {
     if (before == labels) return;
     if (!columns_.is_multi) {
       refuse(
-          fmt::format("row {}: '{}' is there for the second time, with another label; {} takes "
+          fmt::format("row {}: '{}' appears a second time, with another label; {} takes "
                       "several",
                       number, printable(name), option_name("multi_label")));
     }

@@ -253,7 +253,7 @@ class LabelledSplits {
                     set_.path.string(), some_names(missing));
     if (!options_.allow_missing || missing.size() == num_all) {
       throw source_error(place.file, ErrorCode::not_found,
-                         "{}; bring them, or leave them out with {}", what,
+                         "{}; add them, or leave them out with {}", what,
                          option_on("allow_missing"));
     }
     set_.notes.push_back(fmt::format("{}: {}; left out", place.file.string(), what));

@@ -181,8 +181,8 @@ class NestedReader {
     }
     add_list(num_rows, [&](uint32_t) {
       if (out_.size() > kMaxJsonBytes) {
-        throw error_of(ErrorCode::unsupported,
-                       "has more than {} bytes as JSON; take the sample away", kMaxJsonBytes);
+        throw error_of(ErrorCode::unsupported, "has more than {} bytes as JSON; remove the sample",
+                       kMaxJsonBytes);
       }
       out_ += '{';
       for (size_t i = 0; i < keys.size(); ++i) {
@@ -221,7 +221,7 @@ class NestedReader {
 }  // namespace
 
 std::string litdata_json(std::string_view bytes) {
-  if (bytes.empty()) throw Error(ErrorCode::corrupt, "is empty, and no JSON");
+  if (bytes.empty()) throw Error(ErrorCode::corrupt, "is empty, not JSON");
   if (static_cast<uint8_t>(bytes[0]) >= kFirstTextByte) return std::string(bytes);
   return NestedReader(std::as_bytes(std::span(bytes))).read();
 }

@@ -136,7 +136,7 @@ class LmdbReader {
     constexpr size_t kLeastPage = 512;
     constexpr size_t kMostPage = 65536;  // offsets in a page have 16 bits
     if (!std::has_single_bit(page_bytes_) || page_bytes_ < kLeastPage || page_bytes_ > kMostPage) {
-      throw damaged(0, "says that pages are of another size than they can be");
+      throw damaged(0, "has an impossible size of pages");
     }
     std::optional<LmdbTree> newest;
     uint64_t newest_transaction = 0;
@@ -177,9 +177,9 @@ class LmdbReader {
     }
     const ContentKind kind = content_kind(start);
     if (kind == ContentKind::unknown) {
-      return source_error(path_, ErrorCode::unsupported, "is no LMDB file");
+      return source_error(path_, ErrorCode::unsupported, "is not an LMDB file");
     }
-    return source_error(path_, ErrorCode::unsupported, "is {}, and no LMDB file",
+    return source_error(path_, ErrorCode::unsupported, "is {}, not an LMDB file",
                         content_name(kind));
   }
 
@@ -255,7 +255,7 @@ class LmdbReader {
                          printable(key));
     }
     if ((flags & kSubDatabase) != 0) {
-      if (num_bytes != LmdbTree::kBytes) throw damaged(number, "has a database that is none");
+      if (num_bytes != LmdbTree::kBytes) throw damaged(number, "has an invalid database");
       databases_.emplace_back(std::move(key), LmdbTree(page.data() + value_at));
       return;
     }

@@ -256,11 +256,11 @@ class LmdbRows final : public FileRows {
       if (!places.others[i]) continue;
       const FileRange& value = *places.others[i];
       if (value.num_bytes > options().max_row_bytes) {
-        throw error_of(ErrorCode::unsupported,
-                       "column '{}': has {} bytes, and a sample may have {}; raise the limit with "
-                       "{}",
-                       members_->others[i], value.num_bytes, options().max_row_bytes,
-                       option_name("max_sample_bytes"));
+        throw error_of(
+            ErrorCode::unsupported,
+            "column '{}': has {} bytes, but a sample may have at most {}; raise the limit with {}",
+            members_->others[i], value.num_bytes, options().max_row_bytes,
+            option_name("max_sample_bytes"));
       }
       const std::span<std::byte> bytes = buffers.bytes(static_cast<size_t>(value.num_bytes));
       read_file(split, places.file, value.offset, bytes);

@@ -234,7 +234,8 @@ void set_datum(std::span<const std::byte> message, LmdbContent content, PlaneOrd
   floats.clear();
   const std::optional<Datum> datum = read_datum(std::ssize(message), bytes, &floats);
   if (!datum || !datum->is_whole()) {
-    throw Error(ErrorCode::corrupt, "is no Datum of Caffe with as many numbers as its shape says");
+    throw Error(ErrorCode::corrupt,
+                "is not a Datum of Caffe, or its shape does not match its numbers");
   }
   if (content_of(*datum) != content) {
     throw error_of(ErrorCode::corrupt, "is a Datum of {}, and the others are of {}",

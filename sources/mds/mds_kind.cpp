@@ -156,11 +156,11 @@ T number_in(std::span<const std::byte> bytes) {
   T value{};
   const auto [end, error] = std::from_chars(text.begin(), text.end(), value);
   if (error == std::errc::result_out_of_range) {
-    throw error_of(ErrorCode::unsupported, "is {}, which is more than 64 bits hold",
+    throw error_of(ErrorCode::unsupported, "is {}, which does not fit into 64 bits",
                    text.substr(0, 40));
   }
   if (error != std::errc() || end != text.end()) {
-    throw error_of(ErrorCode::corrupt, "is '{}', and no number", text.substr(0, 40));
+    throw error_of(ErrorCode::corrupt, "is '{}', not a number", text.substr(0, 40));
   }
   return value;
 }
@@ -218,7 +218,7 @@ IndexedFile file_of(const fs::path& folder, const IndexValue& shard) {
   const std::string name = compression.substr(0, compression.find(':'));
   if (name != "zstd" && name != "gz" && name != "bz2") {
     file.refused_compression = fmt::format(
-        "is compressed by '{}', which is not read; read the folder once with MosaicML's "
+        "is compressed by '{}', which ffkit cannot read; read the folder once with MosaicML's "
         "StreamingDataset(local=...), which leaves decompressed shards there",
         name);
   }

@@ -84,7 +84,7 @@ class TableReader {
     if (error != simdjson::SUCCESS) {
       throw Error(
           ErrorCode::corrupt,
-          fmt::format("is no JSON: {}",
+          fmt::format("is not valid JSON: {}",
                       json_problem({elements_.text().data(), elements_.text().size()}, error)),
           {.path = file_.path().string(), .offset = elements_.range().offset});
     }
@@ -259,7 +259,7 @@ JsonPart JsonElements::next() {
         is_in_array_ = false;
         continue;
       }
-      if (skip_space() >= 0) fail_at("there is text behind the end of the object");
+      if (skip_space() >= 0) fail_at("there is text after the end of the object");
       return JsonPart::end;
     }
     if (!is_first_) {
@@ -349,12 +349,11 @@ bool JsonElements::refill() {
   end_ -= first;
   kept_ = 0;
   if (end_ > kMaxElementBytes) {
-    throw Error(
-        ErrorCode::unsupported,
-        fmt::format("an element has more than {} MiB, which no annotation needs, and which would "
-                    "be in memory as a whole; is a bracket or a quotation mark missing?",
-                    kMaxElementBytes >> 20),
-        {.path = file_.path().string(), .offset = base_});
+    throw Error(ErrorCode::unsupported,
+                fmt::format("an element has more than {} MiB, much more than an annotation needs; "
+                            "is a bracket or a quotation mark missing?",
+                            kMaxElementBytes >> 20),
+                {.path = file_.path().string(), .offset = base_});
   }
   const size_t num_bytes = static_cast<size_t>(std::min<int64_t>(num_left, kElementChunkBytes));
   const size_t needed = end_ + num_bytes + simdjson::SIMDJSON_PADDING;

@@ -219,8 +219,8 @@ void Listing::require_channels() const {
                        fmt::join(remedies, ", and "));
   }
   throw source_error(root_, ErrorCode::unsupported,
-                     "sample_data.json has no key frame of {}; ffkit converts sets with a lidar, "
-                     "in whose time and place it puts all others",
+                     "sample_data.json has no key frame of {}; ffkit converts only sets with a "
+                     "lidar, because it relates all other sensors to it",
                      fmt::join(missing, ", "));
 }
 
@@ -233,7 +233,7 @@ void Listing::list_scene(Row scene, SplitListing& split) {
   for (Row sample = t_.scenes.first_sample[scene]; sample != kNoRow;
        sample = t_.samples.next[sample]) {
     if (t_.samples.scene[sample] != scene) {
-      refuse(fmt::format("goes on with sample {}, which is of another scene",
+      refuse(fmt::format("continues with sample {}, which is of another scene",
                          to_string(t_.samples.token[sample])));
     }
     for (uint8_t channel = 0; channel < kNumChannels; ++channel) {
@@ -287,8 +287,8 @@ void Listing::look_at_files() {
     if (channel == kLidarChannel && file_bytes_[row] % kPointBytes != 0) {
       if (!options_.allow_partial) {
         throw source_error(root_ / all.filename[row], ErrorCode::corrupt,
-                           "has {} bytes, which is no multiple of 20, five f32 a point; unpack it "
-                           "again, or leave its field empty by {}",
+                           "has {} bytes, which is not a multiple of 20 (five f32 per point); "
+                           "unpack it again, or leave its field empty by {}",
                            file_bytes_[row], option_on("allow_partial"));
       }
       file_bytes_[row] = 0;
@@ -471,8 +471,8 @@ void Listing::list_maps() {
                                  is_there.size()));
   }
   if (num_damaged > 0) {
-    notes_.push_back(fmt::format("{} of the {} map masks are no whole PNG; left out", num_damaged,
-                                 is_there.size()));
+    notes_.push_back(fmt::format("{} of the {} map masks are not complete PNG files; left out",
+                                 num_damaged, is_there.size()));
   }
 }
 

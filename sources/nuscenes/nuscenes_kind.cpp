@@ -77,7 +77,7 @@ KeyframeFields fields_of(const NuScenesOptions& options) {
   check_options(options);
   for (const std::string& camera : options.cameras) {
     if (std::ranges::find(kCameras, camera) != kCameras.end()) continue;
-    throw error_of(ErrorCode::invalid_argument, "'{}' is no camera; there are {}", camera,
+    throw error_of(ErrorCode::invalid_argument, "'{}' is not a camera; there are {}", camera,
                    fmt::join(kCameras, ", "));
   }
   for (const std::string_view camera : kCameras) {

@@ -170,7 +170,7 @@ class PairsKind final : public SourceOptions {
                   option_name("list") + " are below");
     table
         .add_named("suffix", suffixes_,
-                   "What stands behind the shared name of a field's files, before the ending, such "
+                   "What comes after the shared name of a field's files, before the ending, such "
                    "as mask=_gtFine_labelIds, perhaps with the ending, such as mask=_mask.png; "
                    "other files are left out, with a note")
         .set_type_name("NAME=SUFFIX");
@@ -184,7 +184,8 @@ class PairsKind final : public SourceOptions {
         [this](const std::vector<std::string>& lists) {
           options_.lists.assign(lists.begin(), lists.end());
         },
-        "File with the names to take, one a line, in its order; its split is called after it. May "
+        "File with the names to take, one per line, in its order; its split is called after it. "
+        "May "
         "be given several times");
     table
         .add_names(
@@ -284,7 +285,7 @@ void require_field(const char* option, const std::vector<PairsFolder>& folders,
   fields.reserve(folders.size());
   for (const PairsFolder& folder : folders) fields.push_back(folder.field);
   if (std::ranges::find(fields, field) != fields.end()) return;
-  throw argument_error(option, fmt::format("{}: there is no field '{}'; there are {}",
+  throw argument_error(option, fmt::format("{}: unknown field '{}'; expected one of {}",
                                            option_name(option), field, fmt::join(fields, ", ")));
 }
 
@@ -301,7 +302,7 @@ fs::path found_folder(const PairsOptions& options, const PairsFolder& folder) {
   }
   if (exists_at(below, none)) {
     throw source_error(below, ErrorCode::not_found,
-                       "is no folder; give the one that holds the files of '{}'", folder.field);
+                       "is not a folder; give the one that holds the files of '{}'", folder.field);
   }
   throw source_error(below, ErrorCode::not_found,
                      "there is no such folder, which '{}' should be in; give another one with {}",
@@ -375,13 +376,12 @@ void validate(const PairsOptions& options) {
   const std::vector<PairsFolder> folders = named_folders(options);
   for (const PairsFolder& folder : folders) {
     if (folder.field != kNameField && !folder.field.empty()) continue;
-    throw argument_error(
-        "folders",
-        folder.field.empty()
-            ? fmt::format("{}: a field has no name", option_name("folders"))
-            : fmt::format("{}: '{}' is the field with the names of the records; call the "
-                          "folder's otherwise",
-                          option_name("folders"), kNameField));
+    throw argument_error("folders",
+                         folder.field.empty()
+                             ? fmt::format("{}: a field has no name", option_name("folders"))
+                             : fmt::format("{}: '{}' is the field with the names of the records; "
+                                           "give the folder another name",
+                                           option_name("folders"), kNameField));
   }
   for (const PairedFolder& folder : options.folders) {
     if (!folder.folder.empty()) continue;

@@ -69,10 +69,10 @@ class PartitionFinder {
   }
 
   Error beside(const std::string& what) const {
-    return source_error(path_, ErrorCode::invalid_argument,
-                        "has folders of values (label=cat), and {} beside them in '{}'; give one "
-                        "of both",
-                        names_.noun, what);
+    return source_error(
+        path_, ErrorCode::invalid_argument,
+        "has folders of values (label=cat), and {} beside them in '{}'; give only one of the two",
+        names_.noun, what);
   }
 
   SplitFiles take() {

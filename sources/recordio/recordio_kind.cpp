@@ -252,7 +252,7 @@ class RecordIoRows final : public FileRows {
       labels_are_reals_ = true;
       columns_.push_back({.field = {"label", FieldType::scalar, DType::f32}});
       notes_.push_back(
-          fmt::format("{}: the labels stay f32 and are no classes: one of them is {}, and classes "
+          fmt::format("{}: the labels stay f32 and are not classes: one of them is {}, and classes "
                       "are whole numbers from 0, or -1 where there is none",
                       shown_place(path()), *no_class));
     } else {
@@ -294,7 +294,7 @@ class RecordIoRows final : public FileRows {
     const float label = image.only_label();
     if (labels_are_reals_) return value.set_scalar(label);
     if (!is_class_label(label)) {
-      throw error_of(ErrorCode::corrupt, "has the label {}, which is no whole number from -1",
+      throw error_of(ErrorCode::corrupt, "has the label {}, which is not a whole number from -1",
                      label);
     }
     value.set_scalar(static_cast<int64_t>(label));
@@ -311,7 +311,7 @@ class RecordIoRows final : public FileRows {
 
   void note_counts() {
     const char* what = layout_ == RecordLayout::image_header
-                           ? "pictures behind a header with a label"
+                           ? "pictures after a header with a label"
                        : layout_ == RecordLayout::picture
                            ? "pictures without a header, and so without labels"
                            : "bytes without a known form, which are taken as they are";

@@ -235,12 +235,12 @@ class RowSource final : public ListedSource {
   void add_field(Field field, std::string from) {
     const int same = schema_.index_of(field.name);
     if (same >= 0) {
-      throw source_error(
-          path(), ErrorCode::unsupported,
-          "columns '{}' and '{}' would both become the field '{}'; choose others with "
-          "{}, {} or {}, or name those to take beside them with {}",
-          origins_[static_cast<size_t>(same)], from, field.name, option_name("image_column"),
-          option_name("label_column"), option_name("id_column"), option_name("columns"));
+      throw source_error(path(), ErrorCode::unsupported,
+                         "columns '{}' and '{}' would both become the field '{}'; choose others "
+                         "with {}, {} or {}, or list the columns to convert beside them with {}",
+                         origins_[static_cast<size_t>(same)], from, field.name,
+                         option_name("image_column"), option_name("label_column"),
+                         option_name("id_column"), option_name("columns"));
     }
     schema_.fields.push_back(std::move(field));
     origins_.push_back(std::move(from));
@@ -250,9 +250,9 @@ class RowSource final : public ListedSource {
     if (!label_) {
       if (!options.classes.empty() || options.label_offset != 0) {
         const char* option = options.classes.empty() ? "label_offset" : "classes";
-        throw argument_error(option, fmt::format("{}: no column is known to be the label; name it "
-                                                 "with {}",
-                                                 option_name(option), option_name("label_column")));
+        throw argument_error(
+            option, fmt::format("{}: it is not known which column is the label; name it with {}",
+                                option_name(option), option_name("label_column")));
       }
       return;
     }
@@ -359,7 +359,7 @@ class RowSource final : public ListedSource {
           "number a row{}",
           path().string(), name, to_string(field.type),
           field.type == FieldType::string
-              ? fmt::format(", or one text a row with {} and {}", option_name("label_column"),
+              ? fmt::format(", or one text per row with {} and {}", option_name("label_column"),
                             option_name("classes"))
               : std::string()));
       return;
@@ -401,7 +401,7 @@ class RowSource final : public ListedSource {
       throw error_of(ErrorCode::invalid_argument, "the label is {}, {}", sum,
                      classes_.empty() || label < 0
                          ? fmt::format("and labels are 0 and more, or -1 where there is none; if "
-                                       "'{}' is no label, say {}",
+                                       "'{}' is not a label, say {}",
                                        column(*label_).name, option_set("label_column", "none"))
                          : fmt::format("but there are {} classes", classes_.size()));
     }

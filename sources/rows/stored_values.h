@@ -53,7 +53,7 @@ class StoredBytes {
   // Throws where something is left.
   void require_end() const {
     if (rest_.empty()) return;
-    throw error_of(ErrorCode::corrupt, "has {} bytes behind its end", rest_.size());
+    throw error_of(ErrorCode::corrupt, "has {} bytes after its end", rest_.size());
   }
 
  private:

@@ -33,7 +33,7 @@ void describe(TextOptions& options, OptionTable& table) {
            fmt::format("Tokens of the vocabulary, for {} without {}", option_name("tokens_field"),
                        option_name("tokenizer")))
       .set_range(0, 1 << 24);
-  table.add("end-of-text", options.end_of_text, "Number of the token behind each document")
+  table.add("end-of-text", options.end_of_text, "Number of the token after each document")
       .set_range(-1, (1 << 24) - 1)
       .set_default("what the tokenizer says");
   table.add("block-bytes", options.block_bytes, "A record holds documents of about so many bytes")

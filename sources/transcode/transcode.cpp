@@ -157,12 +157,12 @@ class DatasetSource : public DatasetRecords {
     if (const std::string difference = dataset.schema().difference(datasets_.front().schema());
         !difference.empty()) {
       refuse(ErrorCode::invalid_argument,
-             fmt::format("has other fields than {}: {}; convert them apart",
+             fmt::format("has other fields than {}: {}; convert them separately",
                          datasets_.front().path().string(), difference));
     }
     if (std::ranges::find(infos_, manifest.split, &SourceSplit::name) != infos_.end()) {
       refuse(ErrorCode::invalid_argument,
-             fmt::format("is a second split called '{}'; convert them apart", manifest.split));
+             fmt::format("is a second split called '{}'; convert them separately", manifest.split));
     }
     if (classes_.empty()) {
       classes_ = manifest.classes;
@@ -170,7 +170,7 @@ class DatasetSource : public DatasetRecords {
       class_ids_ = manifest.class_ids;
     } else if (!manifest.classes.empty() && manifest.classes != classes_) {
       refuse(ErrorCode::invalid_argument,
-             "has other classes than the splits before it; convert them apart");
+             "has other classes than the splits before it; convert them separately");
     }
     infos_.push_back({.name = manifest.split,
                       .num_samples = dataset.num_records(),

@@ -365,7 +365,7 @@ class VocKind final : public SourceOptions {
                    "Splits to convert, by their lists in ImageSets/Main, such as train or trainval")
         .set_default("train, val and test, or trainval");
     table.add("classes", options_.classes,
-              "Text file with the name of one class a line, in the order of the labels");
+              "Text file with the name of one class per line, in the order of the labels");
     table
         .add("first-pixel", options_.first_pixel,
              "1: boxes are of the pixels xmin to xmax, counted from 1, as Pascal VOC's; 0: of what "

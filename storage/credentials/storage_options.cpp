@@ -184,7 +184,8 @@ int mark_of(StorageOptions options) {
 void require_address(const fs::path& address) {
   const Place place(address);
   if (!place.is_on_disk()) return;
-  throw Error(ErrorCode::invalid_argument, "is no address of a store, and has no storage options",
+  throw Error(ErrorCode::invalid_argument,
+              "is not an address of a store, and has no storage options",
               {.path = place.shown(),
                .subject = ErrorSubject::argument,
                .name = "storage_options",

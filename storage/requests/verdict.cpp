@@ -109,7 +109,7 @@ RangeAnswer ignores_ranges(const AskedRange& asked) {
                 fmt::format("the server was asked for bytes {} to {} and answers with the whole "
                             "object (status 200)",
                             asked.first, asked.last()),
-                "use a server that knows ranges, or copy the files to a disk");
+                "use a server that supports ranges, or copy the files to a disk");
 }
 
 RangeAnswer part(int64_t num_good, const std::string& reason) {

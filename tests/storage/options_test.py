@@ -149,7 +149,7 @@ def main():
     expect("does not have" in sets.error_of(lambda: ffkit.Dataset("s3://<999>bucket/set", "train")))
     expect("takes KEY=VALUE" in run("copy", ADDRESS, FOLDER / "x", "--storage", "secret/of+one".replace("secret/", ""), code=2))
     expect("'endpont_url'" in run("copy", ADDRESS, FOLDER / "x", "--storage", "endpont_url=http://x", code=1))
-    expect("is no address of a store" in run("copy", here, FOLDER / "x", "--storage", "region=eu-west-1", code=1))
+    expect("is not an address of a store" in run("copy", here, FOLDER / "x", "--storage", "region=eu-west-1", code=1))
 
     # Strict buckets.
     def strict(name, headers, body):

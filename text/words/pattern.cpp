@@ -224,7 +224,7 @@ class PatternParser {
     } else if (takes("{")) {
       min = text_.substr(at_).starts_with(',') ? 0 : number();
       max = !takes(",") ? min : text_.substr(at_).starts_with('}') ? Pattern::kMany : number();
-      if (!takes("}") || min > max || max == 0) refuse("a '{' that is no number of times");
+      if (!takes("}") || min > max || max == 0) refuse("a '{' that is not a number of times");
     } else {
       return;
     }
@@ -250,7 +250,7 @@ class PatternParser {
     while (!is_at_end() && text_[at_] >= '0' && text_[at_] <= '9' && at_ - begin < 6) {
       value = 10 * value + static_cast<uint32_t>(text_[at_++] - '0');
     }
-    if (at_ == begin) refuse("a '{' that is no number of times");
+    if (at_ == begin) refuse("a '{' that is not a number of times");
     return value;
   }
 

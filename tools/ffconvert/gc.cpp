@@ -69,7 +69,7 @@ void run_gc(const GcArguments& arguments) {
     if (!arguments.quiet && !leftovers.found.empty()) {
       fmt::print(
           "nothing was removed: --remove does it{}\n",
-          num_unfinished == 0 ? "" : ", with --unfinished also what --resume would go on with");
+          num_unfinished == 0 ? "" : ", with --unfinished also what --resume would continue with");
     }
     return;
   }
@@ -80,7 +80,7 @@ void run_gc(const GcArguments& arguments) {
   if (num_unfinished > 0 && !arguments.unfinished) {
     fmt::print(
         "{} of a data set that is not finished {}: --unfinished removes them, and its "
-        "conversion begins anew\n",
+        "conversion begins again\n",
         with_commas(num_unfinished), num_unfinished == 1 ? "stays" : "stay");
   }
 }
@@ -108,7 +108,7 @@ void add_gc_command(CLI::App& app, Action& chosen) {
   command
       .add_flag("--unfinished", arguments->unfinished,
                 "Removes also the shards and markers of data sets that are not finished, which "
-                "--resume would go on with. Where a process is making one, that is an error")
+                "--resume would continue with. Where a process is making one, that is an error")
       ->needs(remove);
   command.add_flag("--quiet", arguments->quiet, "Print errors only");
   command.callback([&chosen, arguments] { chosen = [arguments] { run_gc(*arguments); }; });

@@ -38,7 +38,7 @@ void check_is_text(const std::string& path, const std::string& text) {
                         kind == ContentKind::git_lfs_pointer || is_compressed_stream(kind);
   if (!is_other && text.find('\0') == std::string::npos) return;
   const std::string remedy = content_remedy(kind);
-  throw error_at(path, ErrorCode::invalid_argument, "is {}, and no prompts; {}", content_name(kind),
+  throw error_at(path, ErrorCode::invalid_argument, "is {}, not prompts; {}", content_name(kind),
                  remedy.empty() ? "give a text of UTF-8 with a prompt on each line" : remedy);
 }
 
@@ -106,7 +106,7 @@ void add_options(CLI::App& app, GenerateCommand& c) {
   app.add_option("--tokenizer", o.tokenizer,
                  "Folder or file of a tokenizer, or bytes, instead of the model's")
       ->type_name("FOLDER");
-  app.add_option("--max-tokens", o.max_tokens, "Tokens behind each prompt, at most")
+  app.add_option("--max-tokens", o.max_tokens, "Tokens after each prompt, at most")
       ->capture_default_str();
   app.add_option(
       "--temperature", o.temperature,
@@ -122,7 +122,7 @@ void add_options(CLI::App& app, GenerateCommand& c) {
                  "transformers does")
       ->capture_default_str();
   app.add_option("--stop", o.stop,
-                 "A text ends behind the first token that completes this; may be given several "
+                 "A text ends after the first token that completes this; may be given several "
                  "times")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
@@ -152,7 +152,7 @@ void add_options(CLI::App& app, GenerateCommand& c) {
                             "Number of processes to start on this machine; 0: as many as share "
                             "the network");
   app.add_flag("--stream,!--no-stream", c.stream,
-               "Prints texts while they are made, one behind the other; default: to a terminal");
+               "Prints texts while they are made, one after the other; default: to a terminal");
   app.add_flag("--json", c.json, "A JSON object for each text, one on a line");
   app.add_flag("--quiet", c.quiet, "Does not say how fast it was");
 }

@@ -73,7 +73,7 @@ void add_run_options(CLI::App& app, TrainCommand& command) {
       ->check([](const std::string& value) {
         return std::string(value == "true" || value == "false" ? ""
                                                                : "takes no value; a checkpoint "
-                                                                 "stands behind --resume-from");
+                                                                 "comes after --resume-from");
       })
       ->configurable(false);
   app.add_flag("--accept-batch-change", command.resume_options.accept_batch_change,
@@ -83,7 +83,7 @@ void add_run_options(CLI::App& app, TrainCommand& command) {
       app.add_option(
              "--progress", command.progress,
              "auto: a line that is drawn over on a terminal, and elsewhere one every --log-every "
-             "steps; lines: always these; json: standard output is objects of JSON, one a line")
+             "steps; lines: always these; json: standard output is objects of JSON, one per line")
           ->check(CLI::IsMember({"auto", "lines", "json"}))
           ->capture_default_str()
           ->type_name("WORD")
@@ -207,8 +207,8 @@ void add_data_argument(CLI::App& app) {
            if (std::ranges::find(kNoData, ending) != kNoData.end()) {
              throw CLI::ValidationError(
                  "'" + word +
-                 "' is no data set; a checkpoint stands behind --resume-from, --evaluate or "
-                 "--pretrained, a file of options (TOML) behind --config");
+                 "' is not a data set; a checkpoint comes after --resume-from, --evaluate or "
+                 "--pretrained, a file of options (TOML) after --config");
            }
            data->add_result(word);
          },

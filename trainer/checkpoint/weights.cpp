@@ -483,11 +483,12 @@ bool load_weights(const Weights& weights, const WeightRules& rules, Model& model
   }
   if (const std::string note = unread_note(weights); !note.empty()) notes->push_back(note);
   if (rows == 0) {
-    notes->push_back(fmt::format("it has no head; the head of {} {} is drawn anew",
+    notes->push_back(fmt::format("it has no head; the head of {} {} gets new random weights",
                                  rows_of_head(rules, targets), rules.rows));
   } else if (rows) {
-    notes->push_back(fmt::format("its head has {} {} and the data set {}; the head is drawn anew",
-                                 *rows, rules.rows, rows_of_head(rules, targets)));
+    notes->push_back(
+        fmt::format("its head has {} {}, but the data set has {}; the head gets new random weights",
+                    *rows, rules.rows, rows_of_head(rules, targets)));
   }
   at::NoGradGuard no_grad;
   for (auto& [to, from] : copies) to.copy_(from);

@@ -43,7 +43,7 @@ WeightsIndex read_weights_index(const fs::path& path) {
   const auto json = nlohmann::json::parse(read_whole_text(path), nullptr, false);
   const auto map = json.is_object() ? json.find("weight_map") : json.end();
   if (map == json.end() || !map->is_object())
-    refuse_index(path, "is no index of weights: it has no 'weight_map'");
+    refuse_index(path, "is not an index of weights: it has no 'weight_map'");
   WeightsIndex index;
   std::set<fs::path> files;
   for (const auto& [name, value] : map->items()) {
@@ -123,10 +123,9 @@ void refuse_foreign_weights(const File& file) {
   const std::string name = path.filename().string();
   if (path.parent_path().extension() == ".parts" ||
       (name.starts_with("epoch-") && name.ends_with(".safetensors"))) {
-    throw error_at(
-        path, ErrorCode::corrupt,
-        "does not begin as a checkpoint does; it is damaged, as after a power failure or "
-        "on a full disk");
+    throw error_at(path, ErrorCode::corrupt,
+                   "does not begin like a checkpoint; it is damaged, for example after a power "
+                   "failure or on a full disk");
   }
   std::array<std::byte, kContentHeadBytes> bytes{};
   const auto head = std::span(bytes).first(std::min(file.size(), std::ssize(bytes)));

@@ -144,7 +144,7 @@ void check_place(const StoredTensor& t, const Storages& storages) {
              !__builtin_mul_overflow(end, t.type->num_bytes, &end);
   if (!is_right || (!is_empty && end > std::ssize(storage->second))) {
     throw_corrupt_tensors(
-        fmt::format("tensor '{}' lies outside of its numbers", printable(t.name)));
+        fmt::format("tensor '{}' reaches beyond the end of its numbers", printable(t.name)));
   }
 }
 
@@ -446,7 +446,7 @@ StateDict read_tar_form(const File& file, const std::string& key, const StorageT
     if (const auto view = views.find(tensor.storage); view != views.end()) {
       tensor.storage = view->second.root;
       if (__builtin_add_overflow(tensor.offset, view->second.offset, &tensor.offset))
-        throw_corrupt_tensors("a view lies outside of its numbers");
+        throw_corrupt_tensors("a view reaches beyond the end of its numbers");
     }
     const auto type = types.find(tensor.storage);
     if (type == types.end())
@@ -491,7 +491,7 @@ StateDict read_torch_file(const File& file, const std::string& key, const Storag
       case TorchForm::none:
         break;
     }
-    refuse_tensors("is no file of torch.save()");
+    refuse_tensors("is not a file of torch.save()");
   } catch (const Error& e) {
     throw e.within({.path = file.path().string()});
   }

@@ -39,7 +39,7 @@ void add_data_options(OptionTable& t, TrainOptions& o, const TaskRegistry& tasks
   t.group("Model");
   t.add("pretrained", o.pretrained,
         "Start from these weights: .pth, .safetensors or a checkpoint. A head with "
-        "another number of rows is initialised anew")
+        "another number of rows is initialised again")
       .set_type_name("FILE");
   t.add("weights-key", o.weights_key,
         "Where a file of weights holds several sets of tensors: which, such as model_ema; or the "
@@ -213,7 +213,7 @@ void add_machine_options(OptionTable& t, TrainOptions& o) {
   t.add_choice("order", o.order, parse_sample_order, {"automatic", "shuffle", "windowed"},
                "Order of the training samples. windowed: neighbours stay near each other, so that "
                "each block of a store is fetched once; automatic: windowed over a data set in a "
-               "store, shuffle elsewhere; a run that goes on keeps its order")
+               "store, shuffle elsewhere; a run that continues keeps its order")
       .set_stored(o.order != SampleOrder::automatic)
       .require(
           o.order == SampleOrder::automatic || !has_own_order,

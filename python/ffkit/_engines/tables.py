@@ -19,7 +19,7 @@ _ROWS = 1024  # that are taken out of Arrow at once
 
 
 def samples_of_table(table: Table) -> Iterator[dict[str, object]]:
-    """The rows as dicts, None for null. Raises TypeError for what is no table, ValueError for columns of different lengths."""
+    """The rows as dicts, None for null. Raises TypeError for what is not a table, ValueError for columns of different lengths."""
     if is_arrow(table):
         batches = table.to_batches(max_chunksize=_ROWS) if hasattr(table, "to_batches") else [table]
         modes = modes_of_table(table)

@@ -101,7 +101,7 @@ class Column:
         for value in values:
             if value is not None and value.ndim != self._num_dimensions:
                 raise InvalidArgumentError(
-                    f"field '{self.name}': an array of {value.ndim} dimensions stands behind one of {self._num_dimensions}; a column of parquet has one number "
+                    f"field '{self.name}': an array of {value.ndim} dimensions comes after one of {self._num_dimensions}; a column of parquet has one number "
                     "of dimensions: choose the records with subset(), or store the arrays under two names"
                 )
         arrays = [np.zeros((0,) * self._num_dimensions, dtype) if value is None else value for value in values]

@@ -152,11 +152,11 @@ def _is_locked(lock: int, folder: pathlib.Path) -> bool:
 def _require_free(out: pathlib.Path, stem: str) -> None:
     there = sorted(out.glob(f"{stem}-[0-9]*-of-[0-9]*.parquet"))
     if there:
-        raise InvalidArgumentError(f"{there[0]}: is there already, and nothing is overwritten; give another folder, or another name")
+        raise InvalidArgumentError(f"{there[0]}: exists already, and nothing is overwritten; give another folder, or another name")
 
 
 def _different(names: list[str]) -> list[str]:
-    """With the number of its class behind a name that an earlier class has."""
+    """With the number of its class after a name that an earlier class has."""
     taken: set[str] = set()
     for number, name in enumerate(names):
         while name in taken:
@@ -227,7 +227,7 @@ class _Files:
         if names:
             self.notes.append("classes are written by their identifiers, since some of their readable names are equal")
         if len(set(identifiers)) < len(identifiers):
-            self.notes.append("of classes with equal names, all but the first have their number behind it, since Hugging Face's ClassLabel takes no name twice")
+            self.notes.append("of classes with equal names, all but the first have their number after it, since Hugging Face's ClassLabel takes no name twice")
         return _different(list(identifiers))
 
     def _num_dimensions(self, name: str) -> int:

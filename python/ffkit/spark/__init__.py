@@ -67,7 +67,7 @@ class _PartitionWriter:
 def _partition() -> int:
     context = _pyspark.TaskContext.get()
     if context is None:
-        raise RuntimeError("this is no task of Spark")
+        raise RuntimeError("this is not a task of Spark")
     return int(context.partitionId())
 
 
@@ -197,5 +197,5 @@ def _sink_options(given: Mapping[str, str]) -> dict[str, Any]:
             try:
                 options[name] = json.loads(text)
             except ValueError as error:
-                raise ValueError(f"{name} is '{text}', which is no JSON: {error}") from None
+                raise ValueError(f"{name} is '{text}', which is not valid JSON: {error}") from None
     return options

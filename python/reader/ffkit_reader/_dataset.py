@@ -216,7 +216,7 @@ class Dataset(Sequence[dict[str, Any]]):
     def index_in_split(self, index: int) -> int:
         """The number in the whole split of record `index`."""
         if _is_bool(index):
-            raise TypeError(f"{index!r} is no number of a record; a mask has True or False for each of them")
+            raise TypeError(f"{index!r} is not a number of a record; a mask has True or False for each of them")
         number, size = operator.index(index), len(self)
         if not -size <= number < size:
             raise IndexError(f"record {number} of {size}")

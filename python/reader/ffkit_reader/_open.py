@@ -74,7 +74,7 @@ def _refuse_if_marked(folder: str) -> None:
     kind, command = ((re.findall(rf"^{key} (.*)$", text, re.M) or [""])[0] for key in ("kind", "command"))
     if kind == "split":
         raise InvalidArgumentError(
-            f"the program that writes this split has not finished ({_MARKER} is there); wait for it or, when it was stopped, run it again", folder
+            f"the program that writes this split has not finished ({_MARKER} is there); wait for it, or run it again if it was stopped", folder
         )  # fmt: skip
     remedy = f"finish it with: {command}" if command else "run the same ffconvert command again with --resume"
     raise InvalidArgumentError(f"the conversion that made this folder has not finished ({_MARKER} is there); {remedy}", folder)
@@ -148,7 +148,7 @@ def _meta_of(file: str) -> Optional[tuple[list[str], list[int]]]:
         except (KeyError, TypeError) as error:
             raise CorruptError(f"has no classes and targets ({error})", path) from None
         if not all(type(name) is str for name in classes) or not all(type(label) is int for label in targets):
-            raise CorruptError("has classes that are no texts, or targets that are no numbers", path)
+            raise CorruptError("has classes that are not texts, or targets that are not numbers", path)
         return list(classes), list(targets)
     return None
 
@@ -222,7 +222,7 @@ def _not_found(path: str, split: str) -> NotFoundError:
     found = splits(path)
     if not found:
         return NotFoundError("is not a data set: there is no manifest.json in it or in its folders, and no FFRecord v1 file", path)
-    wish = f"there is no split '{split}'" if split else "say which split is meant"
+    wish = f"there is no split '{split}'" if split else "name the split that you mean"
     return NotFoundError(f"{wish}; the data set has {', '.join(found)}", path)
 
 
@@ -254,6 +254,6 @@ def open_split(path: str, split: str, max_record_bytes: int) -> OpenSplit:
         if own == split:
             return _open_split(path, max_record_bytes)
         raise NotFoundError(
-            f"is the folder of the split '{own}' alone, and there is no split '{split}' in it; give the folder of the data set, such as the one above it", path
+            f"is the folder of the split '{own}' alone, and there is no split '{split}' in it; give the folder of the data set, usually the one above", path
         )  # fmt: skip
     raise _not_found(path, split)

@@ -14,10 +14,10 @@ class _Plain(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) == ("collections", "OrderedDict"):
             return collections.OrderedDict
-        raise UnsupportedError(f"the pickle refers to {module}.{name}; only plain values are read here")
+        raise UnsupportedError(f"the pickle refers to {module}.{name}; ffkit reads only plain values")
 
     def persistent_load(self, pid: Any) -> NoReturn:
-        raise UnsupportedError("the pickle refers to something outside of it; only plain values are read here")
+        raise UnsupportedError("the pickle refers to something outside of it; ffkit reads only plain values")
 
 
 def plain_value(data: bytes) -> Any:

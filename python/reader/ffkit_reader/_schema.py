@@ -45,7 +45,7 @@ def is_integer(field: Field) -> bool:
 
 def _known(value: Any, known: tuple[str, ...], what: str) -> str:
     if not isinstance(value, str):
-        raise CorruptError(f"the {what} of a field is no text")
+        raise CorruptError(f"the {what} of a field is not text")
     if value not in known:
         raise UnsupportedError(f"unknown {what} '{value}'; known are {', '.join(known)}; use a newer ffkit-reader")
     return value

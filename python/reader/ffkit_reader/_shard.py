@@ -118,7 +118,7 @@ class Shard:
     def _read_header(self) -> None:
         header = read_at(self.path, 0, _HEADER)
         if header[:8] != MAGIC:
-            raise self._corrupt("is neither an ffkit shard, for it does not begin with the magic number, nor an FFRecord v1 file")
+            raise self._corrupt("is neither an ffkit shard (it does not begin with the magic number) nor an FFRecord v1 file")
         major, minor, alignment, flags = struct.unpack_from("<4I", header, 8)
         self._check_major(major)
         self._check_crc(header[:4092], struct.unpack_from("<I", header, 4092)[0], "the header")

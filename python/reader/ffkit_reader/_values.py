@@ -21,7 +21,7 @@ def align8(number: int) -> int:
 
 
 def text_of(data: bytes) -> str:
-    """As ffkit gives it: bytes that are no UTF-8 stay, as surrogates."""
+    """As ffkit gives it: bytes that are not UTF-8 stay, as surrogates."""
     return data.decode("utf-8", "surrogateescape")
 
 

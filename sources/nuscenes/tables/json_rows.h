@@ -152,9 +152,9 @@ void parse_row(simdjson::dom::parser& parser, const std::filesystem::path& path,
     const std::string_view row(chunk.text.data() + where.first, where.second);
     const std::string beyond = number_beyond_json(row);
     throw Error(ErrorCode::corrupt,
-                beyond.empty() ? fmt::format("a row is no JSON: {}; {}",
+                beyond.empty() ? fmt::format("a row is not valid JSON: {}; {}",
                                              simdjson::error_message(error), kUnpackAgain)
-                               : "a row has a value that is no number: " + beyond +
+                               : "a row has a value that is not a number: " + beyond +
                                      "; write the table again with a number there",
                 context());
   }

@@ -34,7 +34,7 @@ TEST(FolderLayout, LeavesOutFoldersWithoutPictures) {
   const auto source = open_image_folder(dir.path());
   EXPECT_THAT(all_samples(*source), ElementsAre("train/cat/1.jpg 0", "train/dog/2.jpg 1"));
   EXPECT_THAT(source->notes(),
-              Contains(HasSubstr("'@eaDir', '__MACOSX' hold no pictures and are no class")));
+              Contains(HasSubstr("'@eaDir', '__MACOSX' hold no pictures and are not class")));
 }
 
 TEST(FolderLayout, TakesNoClassFromAFolderBesideTheSplits) {
@@ -45,7 +45,7 @@ TEST(FolderLayout, TakesNoClassFromAFolderBesideTheSplits) {
   EXPECT_THAT(all_samples(*source),
               ElementsAre("train/cat/1.jpg 0", "train/dog/1.jpg 1", "val/cat/2.jpg 0"));
   EXPECT_THAT(source->notes(),
-              Contains(HasSubstr("'annotations' holds no pictures and is no split")));
+              Contains(HasSubstr("'annotations' holds no pictures and is not a split")));
 }
 
 TEST(FolderLayout, TrainSaysWhatTheClassesAre) {

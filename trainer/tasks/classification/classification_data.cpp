@@ -258,8 +258,8 @@ std::optional<Dataset> open_to_predict(const TrainOptions& options) {
     if (!has_wanted && splits.size() > 1) {
       throw dataset_error(
           data, ErrorCode::invalid_argument,
-          "there is no split '{}'; the data set has {}; say with {} which one is to be predicted",
-          wanted, fmt::join(splits, ", "), option_name("val_split"));
+          "there is no split '{}'; the data set has {}; choose the one to predict with {}", wanted,
+          fmt::join(splits, ", "), option_name("val_split"));
     }
     split = has_wanted || splits.empty() ? wanted : splits.front();
   }

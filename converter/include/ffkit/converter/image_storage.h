@@ -82,9 +82,9 @@ struct PictureRemark {
   const char* action;
 };
 inline constexpr PictureRemark kKept16Bits = {
-    "has 16 bits a channel",
+    "has 16 bits per channel",
     "kept; batches of u8 have the high bytes, and augmentations refuse it"};
-inline constexpr PictureRemark kLost16Bits = {"has 16 bits a channel",
+inline constexpr PictureRemark kLost16Bits = {"has 16 bits per channel",
                                               "stored with 8 bits: the high bytes"};
 inline constexpr PictureRemark kKeptAnimation = {"is an animation",
                                                  "kept; batches have its first picture"};

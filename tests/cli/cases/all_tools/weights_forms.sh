@@ -73,7 +73,7 @@ check cmp <(grep '^val' .stdout) expected
 run 0 "$FFTRAIN" "${options[@]}" --evaluate timm.pth.tar --weights-key state_dict_ema
 check ! cmp -s .stdout expected
 run 0 "$FFTRAIN" "${options[@]}" --epochs 1 --lr 0.01 --pretrained headless.pth
-out '^headless.pth: it has no head; the head of 3 classes is drawn anew$'
+out '^headless.pth: it has no head; the head of 3 classes gets new random weights$'
 bad '--weights-key model chooses in a file of weights, and there is none; give --pretrained' "$FFTRAIN" "${options[@]}" --epochs 1 --weights-key model
 
 # GPT-2.

@@ -9,13 +9,13 @@ printf 'BM\077\0\0\0\0\0\0\0\066\0\0\0\050\0\0\0\001\0\0\0\001\0\0\0\001\0\010\0
 
 echo a >classes.txt  # one class alone is an error otherwise
 run 0 "$FFCONVERT" folder --classes classes.txt src dst
-err '^note: 1 time a picture has 16 bits a channel: kept; batches of u8 .*: see dst/report.jsonl$'
-check grep -q 'a/labels.pgm","reason":"has 16 bits a channel","action":"kept; batches of u8' dst/report.jsonl
+err '^note: 1 time a picture has 16 bits per channel: kept; batches of u8 .*: see dst/report.jsonl$'
+check grep -q 'a/labels.pgm","reason":"has 16 bits per channel","action":"kept; batches of u8' dst/report.jsonl
 check test "$(wc -l <dst/report.jsonl)" = 1
 run 0 "$FFCONVERT" folder --classes classes.txt src dst --resume
-err '^note: 1 time a picture has 16 bits a channel: kept'
+err '^note: 1 time a picture has 16 bits per channel: kept'
 run 0 "$FFCONVERT" folder --classes classes.txt src raw --store raw
-err '^note: 1 time a picture has 16 bits a channel: stored with 8 bits: the high bytes: see raw/report.jsonl$'
+err '^note: 1 time a picture has 16 bits per channel: stored with 8 bits: the high bytes: see raw/report.jsonl$'
 
 refused() {  # refused CONTENT WORDS
   mkdir -p other/train/a

@@ -40,7 +40,7 @@ bad 1 'other.json: the results hold sample sample-9-9, which the split lacks' --
 head -c 3000 set/results.json >cut.json
 bad 1 'cut.json: .*no JSON of detections' --data set --split mini_val --results cut.json
 bad 1 'none.json: ' --data set --split mini_val --results none.json
-bad 1 'say which split is meant; the data set has mini_val, mini_val_sweeps' --data set --results set/results.json
+bad 1 'name the split that you mean; the data set has mini_val, mini_val_sweeps' --data set --results set/results.json
 bad 1 "mini_val_sweeps: has no field 'LIDAR_TOP/ego_to_global'" --data set --split mini_val_sweeps --results set/results.json
 bad 2 'results is required' --data set
 run 1 "$FFEVAL" nuscenes --data set/mini_val --results set/results.json --output nowhere/figures.json

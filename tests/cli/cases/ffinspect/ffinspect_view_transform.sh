@@ -44,8 +44,8 @@ refused 'RandomResizedCrop(224, scal=(0.4, 1))' "RandomResizedCrop has no parame
 refused 'Resize(0)' 'Resize size is 0; expected 1 to 8192'
 refused 'Resize(64)' 'Resize\(64\) makes the short side 64 pixels long, so pictures have different sizes; give Resize\(\(64, 64\)\)'
 refused 'RandomIoUCrop(), Resize((8, 8))' ".*has no field 'boxes' \[n, 4\], at which RandomIoUCrop looks"
-refused 'two words: Resize((8, 8))' "'two words' is no name of a view"
-refused 'none*0: Resize((8, 8))' "'none\*0' is no name of a view"
+refused 'two words: Resize((8, 8))' "'two words' is not a name of a view"
+refused 'none*0: Resize((8, 8))' "'none\*0' is not a name of a view"
 run 1 "$FFINSPECT" view dst --output x.png --transform 'Resize((8, 8))' --transform 'b: Resize((8, 8))'
 one_line_err "'Resize\(\(8, 8\)\)' has no name, which each of several views needs"
 run 1 "$FFINSPECT" view dst --output x.png --transform 'a: Resize((8, 8))' --transform 'a: Resize((9, 9))'

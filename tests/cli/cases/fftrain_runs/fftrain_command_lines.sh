@@ -16,19 +16,19 @@ one_line_err "'data' is one argument too many for fftrain"
 run 2 "$FFTRAIN" data more
 one_line_err "'more' is one argument too many for fftrain"
 run 2 "$FFTRAIN" --resume checkpoint.pth.tar --work-dir run
-one_line_err "'checkpoint.pth.tar' is no data set; a checkpoint stands behind --resume-from, "
+one_line_err "'checkpoint.pth.tar' is not a data set; a checkpoint comes after --resume-from, "
 run 2 "$FFTRAIN" -a resnet18 --resume checkpoint.pth.tar data
-one_line_err "'checkpoint.pth.tar' is no data set; a checkpoint stands behind --resume-from, "
+one_line_err "'checkpoint.pth.tar' is not a data set; a checkpoint comes after --resume-from, "
 run 2 "$FFTRAIN" -a resnet18 --resume=checkpoint.pth.tar --work-dir run data
-one_line_err '--resume: takes no value; a checkpoint stands behind --resume-from'
+one_line_err '--resume: takes no value; a checkpoint comes after --resume-from'
 run 2 "$FFTRAIN" -a resnet18 --pretrained data
 one_line_err '--pretrained: data is a data set; give a file of weights'
 run 2 "$FFTRAIN" -a resnet18 --pretrained --dummy
 one_line_err '--pretrained: the option --dummy stands where its FILE is to stand'
 run 2 "$FFTRAIN" configs/resnet50.py 8 --work-dir run
-one_line_err "'configs/resnet50.py' is no data set; .* a file of options \(TOML\) behind --config"
+one_line_err "'configs/resnet50.py' is not a data set; .* a file of options \(TOML\) after --config"
 run 2 "$FFTRAIN" configs/resnet50.py --work-dir run
-one_line_err "'configs/resnet50.py' is no data set; .* a file of options \(TOML\) behind --config"
+one_line_err "'configs/resnet50.py' is not a data set; .* a file of options \(TOML\) after --config"
 
 says() {  # WORD ARGUMENTS...
   local word=$1

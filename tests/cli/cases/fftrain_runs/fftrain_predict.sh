@@ -23,7 +23,7 @@ for name, row, figures in zip(m["classes"], m["matrix"], m["per_class"]):
 run 0 "$FFINSPECT" plot confusion.json --output confusion.png
 check test -s confusion.png
 run 1 "$FFINSPECT" plot val.jsonl --output no.png
-one_line_err 'val.jsonl: is no confusion matrix as fftrain --evaluate RUN --confusion FILE.json writes it'
+one_line_err 'val.jsonl: is not a confusion matrix as fftrain --evaluate RUN --confusion FILE.json writes it'
 run 0 "$FFTRAIN" --evaluate run --confusion confusion.csv
 check test "$(wc -l <confusion.csv)" = 5
 
@@ -47,7 +47,7 @@ check test "$(wc -l <train.csv)" = 97
 run 0 "$FFINSPECT" export data files --split val
 echo notes >files/val/readme.txt
 run 0 "$FFTRAIN" --predict run --data files/val --results files.jsonl
-err 'files/val: 1 files are left out whose names are no pictures'\'', such as readme.txt$'
+err 'files/val: 1 files are left out whose names are not pictures'\'', such as readme.txt$'
 out '^there are no labels, so there is no metric; the results of 40 images are in files.jsonl$'
 check python3 -c 'import json
 a = {l["id"]: l for l in map(json.loads, open("one.jsonl"))}

@@ -193,7 +193,7 @@ TEST(Weights, MayComeWithoutAHead) {
   EXPECT_FALSE(load_weights(weights_of(tensors), kRules, model, HeadPolicy::may_differ, &notes));
   EXPECT_TRUE(model.parameters()[0].tensor.equal(weights_sample()[0].tensor));
   ASSERT_EQ(notes.size(), 1U);
-  EXPECT_EQ(notes[0], "it has no head; the head of 7 rows is drawn anew");
+  EXPECT_EQ(notes[0], "it has no head; the head of 7 rows gets new random weights");
   EXPECT_ERROR(load_weights(weights_of(tensors), kRules, model, HeadPolicy::must_fit),
                invalid_argument);
 }

@@ -26,7 +26,7 @@ TEST_F(GenerationSettingsTest, EndsAreThoseOfTransformers) {
     write("config.json", none);
     EXPECT_THAT(read().ends, IsEmpty()) << none;
     EXPECT_THAT(read().notes, ElementsAre(HasSubstr("config.json: has no eos_token_id, so texts go "
-                                                    "on behind <|endoftext|>; --stop")));
+                                                    "on after <|endoftext|>; --stop")));
   }
   // generation_config.json alone counts where it is there.
   write("config.json", R"({"eos_token_id": 10})");

@@ -161,7 +161,7 @@ Gpt2Facts Gpt2Facts::of(const TaskFacts& facts) {
   const auto result = std::from_chars(number.data(), end, out.vocabulary);
   if (result.ec != std::errc{} || result.ptr != end || out.vocabulary < 0) {
     throw Error(ErrorCode::corrupt,
-                "the checkpoint's vocabulary is no number; it was changed by hand");
+                "the checkpoint's vocabulary is not a number; it was changed by hand");
   }
   return out;
 }

@@ -29,7 +29,7 @@ using SettingsJson = nlohmann::ordered_json;
 SettingsJson read_settings_file(const std::filesystem::path& file) {
   SettingsJson json =
       SettingsJson::parse(read_whole_text(file), nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) throw error_at(file, ErrorCode::corrupt, "is no JSON object");
+  if (!json.is_object()) throw error_at(file, ErrorCode::corrupt, "is not a JSON object");
   return json;
 }
 
@@ -156,7 +156,7 @@ GenerationSettings read_generation_settings(const std::filesystem::path& folder,
   // As in transformers; older ones and fftrain's own runs end there.
   if (ends.empty() && tokenizer.has_end_of_text()) {
     out.notes.push_back(fmt::format(
-        "has no eos_token_id, so texts go on behind {0}; --stop '{0}' --hide-stop ends them",
+        "has no eos_token_id, so texts continue after {0}; --stop '{0}' --hide-stop ends them",
         tokenizer.token_bytes(tokenizer.end_of_text())));
   }
   const std::vector<int64_t> begin = token_numbers(json, "bos_token_id", file);
