@@ -97,7 +97,7 @@ void add_picture_output(CLI::App& command, std::string& output) {
 
 void require_picture_output(const std::string& output, bool json) {
   if (output.empty() && json) {
-    throw CLI::ValidationError("--json", "say with --output where the picture goes");
+    throw CLI::ValidationError("--json", "give the file for the picture with --output");
   }
   if (output.empty() && stdout_is_terminal()) {
     throw CLI::ValidationError("--output", "the picture is not text; give --output FILE.png");

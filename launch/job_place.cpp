@@ -63,7 +63,7 @@ std::optional<JobPlace> place_in_array(const Variables& v) {
   const int64_t count = v.required({kArrayCount}, kArrayTask);
   const int64_t step = v.number({kArrayStep}).value_or(1);
   if (step < 1 || count < 1 || task < first || task > last) {
-    refuse_part(v, fmt::format("{} is {}, which is none of an array of {} tasks from {} to {} in "
+    refuse_part(v, fmt::format("{} is {}, which is not in an array of {} tasks from {} to {} in "
                                "steps of {}; correct the program that starts the processes",
                                kArrayTask, task, count, first, last, step));
   }
@@ -84,8 +84,8 @@ std::optional<JobPlace> place_in_array(const Variables& v) {
   std::string asked = kArrayTask;
   for (const LauncherNames& names : mpi_launchers()) asked += fmt::format(", {}", names.rank);
   const std::string looked_for = fmt::format(
-      "nothing says which process of how many this is: not set are {} and {}, and no srun has "
-      "started it ({})",
+      "the number of this process is unknown: {} and {} are not set, and no srun has started it "
+      "({})",
       asked, kTorchNames.rank, names_of_step(v).rank);
   if (const std::optional<std::string> job = v.text({"SLURM_JOB_ID"})) {
     refuse_part(v,

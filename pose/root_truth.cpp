@@ -349,8 +349,9 @@ RootResult result_of_entry(const std::filesystem::path& file, size_t number, con
     refuse_entry(file, number, "is not an object with image_id and root_cam");
   }
   if (!entry["image_id"].is_number_integer()) {
-    refuse_entry(file, number,
-                 fmt::format("has the image_id {}, no whole number", entry["image_id"].dump()));
+    refuse_entry(
+        file, number,
+        fmt::format("has the image_id {}, which is not a whole number", entry["image_id"].dump()));
   }
   RootResult result{.image_id = entry["image_id"].get<int64_t>()};
   const std::vector<double> root = numbers_of_entry(file, number, entry, "root_cam", 3);
@@ -364,8 +365,9 @@ RootResult result_of_entry(const std::filesystem::path& file, size_t number, con
   }
   if (entry_has(entry, "score")) {
     if (!entry["score"].is_number() || !std::isfinite(entry["score"].get<double>())) {
-      refuse_entry(file, number,
-                   fmt::format("has the score {}, no finite number", entry["score"].dump()));
+      refuse_entry(
+          file, number,
+          fmt::format("has the score {}, which is not a finite number", entry["score"].dump()));
     }
     result.score = entry["score"].get<double>();
   }

@@ -108,7 +108,7 @@ std::string Tokenizer::document_note() const {
   };
   const std::string before = names(tables_->before), after = names(tables_->after);
   if (before.empty() && after.empty()) return {};
-  return fmt::format("each document {}{}{}{}, as the post_processor of the tokenizer says",
+  return fmt::format("each document {}{}{}{}, according to the post_processor of the tokenizer",
                      before.empty() ? "" : "begins with " + before,
                      before.empty() || after.empty() ? "" : " and ",
                      after.empty() ? "" : "ends with ", after);

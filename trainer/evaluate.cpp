@@ -60,8 +60,7 @@ std::optional<EvalResult> validate_model(Task& task, Model& model, BatchSource& 
   if (vote.close()) return std::nullopt;
   counts = mesh.data().sum(counts);
   if (counts[0] == 0 && counts[1] > 0) {
-    throw Error(ErrorCode::corrupt,
-                "all samples that were to be evaluated are bad; the warnings say why");
+    throw Error(ErrorCode::corrupt, "all samples to evaluate are bad; see the warnings");
   }
   CommunicatorPeers peers(mesh.data());
   EvalResult result = evaluation->finish(peers);
@@ -244,7 +243,7 @@ EvalResult predict(const TrainOptions& options, const fs::path& checkpoint,
                    const ProgressOutput& output, const ProcessPlace& place,
                    const std::optional<std::vector<std::string>>& given) {
   if (output.results.empty()) {
-    throw Error(ErrorCode::invalid_argument, "predictions need a file to be written to");
+    throw Error(ErrorCode::invalid_argument, "predictions need an output file");
   }
   return evaluate_for(Purpose::prediction, options, checkpoint, output, place, given);
 }

@@ -139,7 +139,7 @@ CopyPlan plan_copy(const Place& place, const std::vector<std::string>& splits) {
   if (is_split_folder(from)) {
     if (!splits.empty()) {
       throw Error(ErrorCode::invalid_argument,
-                  "is one split; say which splits of a data set only with its own folder",
+                  "is one split; to choose splits, give the folder of the data set",
                   {.path = absolute_name(from), .subject = ErrorSubject::argument});
     }
     plan.splits.push_back(split_at_place(from, ""));
@@ -175,7 +175,8 @@ CopyTarget look_at_target(const CopyPlan& plan, const Place& to) {
     for (const ListedObject& object : store->list(folder.address(), /*recursive=*/false).objects) {
       const std::string name = object.address.substr(folder.address().size() + 1);
       if (own.contains(object.address) || is_marker_name(name)) continue;
-      refuse_target(folder, fmt::format("holds '{}', which is not part of what is copied", name),
+      refuse_target(folder,
+                    fmt::format("holds '{}', which is not part of the copied data set", name),
                     "give another place, or remove it");
     }
     const std::string manifest = folder.child(kManifestFile).address();
@@ -388,7 +389,8 @@ class ShardCopies {
     if (found->second == task.shard->file_bytes && is_listed_shard(target, *task.shard)) {
       return true;
     }
-    throw Error(ErrorCode::invalid_argument, "exists already, and is not the shard to be copied",
+    throw Error(ErrorCode::invalid_argument,
+                "exists already, and is not the shard that would be copied",
                 {.path = target.place.shown(),
                  .subject = ErrorSubject::destination,
                  .remedy = "remove it, or give another place"});
@@ -421,7 +423,7 @@ void refuse_same_place(const Place& from, const Place& to) {
     return place.shown().starts_with(folder.shown() + "/");
   };
   std::string what;
-  if (from.shown() == to.shown()) what = "is what is to be copied";
+  if (from.shown() == to.shown()) what = "is the source of the copy";
   if (is_below(to, from)) what = fmt::format("lies in '{}'", from.shown());
   if (is_below(from, to)) what = fmt::format("holds '{}' already", from.shown());
   if (what.empty()) return;

@@ -48,7 +48,7 @@ GroupedSource::GroupedSource(fs::path path, FileListing listing, Open open,
       *options.by_files > 0
           ? std::to_string(*options.by_files)
           : fmt::format("about {} MB", GroupSize(options).num_bytes() / 1'000'000),
-      is_shuffled ? "; what is shuffled is the files, and the samples of each group" : ""));
+      is_shuffled ? "; the files are shuffled, and the samples within each group" : ""));
 }
 
 GroupOfFiles GroupedSource::group_of(size_t split, std::span<const int64_t> files) const {
@@ -115,10 +115,10 @@ void GroupedSource::require_same(const Source& source, const GroupOfFiles& group
     difference = "the classes are others";
   }
   if (difference.empty()) return;
-  throw source_error(path_, ErrorCode::unsupported,
-                     "{} do not fit to the first files: {}; convert without {}, or what differs on "
-                     "its own",
-                     words_of_group(group.files), difference, option_name("by_files"));
+  throw source_error(
+      path_, ErrorCode::unsupported,
+      "{} do not fit the first files: {}; convert without {}, or the files that differ on its own",
+      words_of_group(group.files), difference, option_name("by_files"));
 }
 
 Schema GroupedSource::split_schema(size_t split) const {

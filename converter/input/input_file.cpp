@@ -127,7 +127,7 @@ std::string read_source_text(const std::filesystem::path& path, int64_t max_byte
   if (!Place(path).is_in_store()) return read_whole_text(path, max_bytes);
   const InputFile file(path);
   if (file.size() > max_bytes) {
-    throw error_at(file.path(), ErrorCode::unsupported, "has {} bytes, and may have {}",
+    throw error_at(file.path(), ErrorCode::unsupported, "has {} bytes, but may have at most {}",
                    file.size(), max_bytes);
   }
   std::string text(static_cast<size_t>(file.size()), '\0');

@@ -164,7 +164,7 @@ void remove_sources(const std::vector<PlannedSplit>& splits) try {
 } catch (const fs::filesystem_error& error) {
   throw io_error_at(
       error.path1(),
-      "cannot be removed; the result is complete, so remove what is left of the sources",
+      "cannot be removed; the result is complete, so remove the rest of the sources yourself",
       error.code().value());
 }
 

@@ -73,8 +73,7 @@ PartRange part_range(const SourceShards& part) {
   }
   const std::optional<PartRange> range = parse_part_range(found->second);
   if (!range) {
-    refuse_source(part.folder,
-                  fmt::format("does not say which shards it has: '{}'", found->second));
+    refuse_source(part.folder, fmt::format("does not list its shards: '{}'", found->second));
   }
   return *range;
 }
@@ -169,7 +168,7 @@ std::vector<std::string> splits_to_join(const fs::path& folder) {
     throw error_at(folder, ErrorCode::not_found, "there is no such folder; give a data set folder");
   }
   if (fs::exists(folder / kManifestFile))
-    refuse_source(folder, "is one split; give the folder it lies in");
+    refuse_source(folder, "is one split; give the folder of its data set");
   std::vector<std::string> splits = list_splits(folder);
   if (splits.empty()) {
     throw error_at(folder, ErrorCode::not_found,

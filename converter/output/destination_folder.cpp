@@ -140,8 +140,8 @@ class DestinationFolder : public Destination {
     const int error = errno;
     if (claim_.note && !std::exchange(has_noted_fsync_, true)) {
       claim_.note(
-          fmt::format("{}: its file system has no fsync ({}), so a power cut may take what was "
-                      "reported as finished",
+          fmt::format("{}: its file system has no fsync ({}), so a power cut may destroy files "
+                      "that were reported as finished",
                       folder_.string(), std::strerror(error)));
     }
   }

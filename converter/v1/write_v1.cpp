@@ -83,10 +83,9 @@ class V1Payloads {
     } else if (const auto found = first_of(schema_, {FieldType::image, FieldType::bytes})) {
       data_ = *found;
     } else {
-      throw Error(
-          ErrorCode::invalid_argument,
-          "there is no field of pictures or bytes; name the one whose bytes are wanted with " +
-              option_name("field"));
+      throw Error(ErrorCode::invalid_argument,
+                  "there is no field of pictures or bytes; name the field to write with " +
+                      option_name("field"));
     }
   }
 

@@ -176,7 +176,7 @@ class BmpHeaderReader {
       header_.pixels_begin += palette_bytes_;
     }
     if (header_.pixels_begin < headers_end) {
-      throw_corrupt_bmp(fmt::format("its pixels are to begin at byte {}, within its header of {}",
+      throw_corrupt_bmp(fmt::format("its pixels should begin at byte {}, inside its header of {}",
                                     header_.pixels_begin, headers_end));
     }
     const size_t available = data_.size() - std::min(data_.size(), header_.pixels_begin);
@@ -195,8 +195,8 @@ class BmpHeaderReader {
 
   [[noreturn]] void throw_truncated(size_t needed, size_t available) const {
     throw error_of(ErrorCode::corrupt,
-                   "truncated BMP: {} x {} pixels of {} bits need {} bytes, and the file has {} "
-                   "from their place, byte {}, on; get the file again",
+                   "truncated BMP: {} x {} pixels of {} bits need {} bytes, but the file has {} "
+                   "after byte {}, where they begin; get the file again",
                    header_.width, header_.height, header_.bits, needed, available,
                    header_.pixels_begin);
   }
@@ -244,8 +244,8 @@ class BmpRunReader {
     if (at_ >= data_.size()) {
       throw error_of(
           ErrorCode::corrupt,
-          "truncated BMP: its runs end in row {} of {}, with the file; get the file again", y_ + 1,
-          height_);
+          "truncated BMP: the file ends within the runs of row {} of {}; get the file again",
+          y_ + 1, height_);
     }
     return std::to_integer<size_t>(data_[at_++]);
   }

@@ -140,10 +140,11 @@ const std::vector<Augmentation>* list_within(const Augmentation& augmentation) {
 void check_list(const std::vector<Augmentation>& augmentations, int level) {
   constexpr int kMaxLevels = 16;
   if (level > kMaxLevels) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("augmentations stand in more than {0} Apply or OneOf, one in another; "
-                            "expected {0} at most",
-                            kMaxLevels));
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format(
+            "augmentations are nested in more than {0} Apply or OneOf; expected at most {0}",
+            kMaxLevels));
   }
   std::array<int, std::variant_size_v<AnyAugmentation>> num_of_kind = {};
   for (const Augmentation& augmentation : augmentations) {
@@ -190,17 +191,18 @@ void check_values(const ImageOptions& options) {
   const DType dtype = options.output.dtype;
   if (dtype != DType::u16 && dtype != DType::i32) return;
   if (std::holds_alternative<Compose>(options.transform)) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("Compose makes bytes of values, and {} output has the values of the "
-                            "file; expected another transform, or a MaskField, which keeps numbers",
-                            to_string(dtype)));
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("Compose changes values into bytes, but {} output keeps the values of the "
+                    "file; expected another transform, or a MaskField, which keeps numbers",
+                    to_string(dtype)));
   }
   if (options.augmentations.empty() && !options.erasing) return;
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("augmentations and RandomErasing change colours, and {} output has the "
-                          "values of the file; expected none of them or a dtype of u8, f32, f16 or "
-                          "bf16",
-                          to_string(dtype)));
+  throw Error(
+      ErrorCode::invalid_argument,
+      fmt::format("augmentations and RandomErasing change colours, but {} output keeps the values "
+                  "of the file; expected none of them or a dtype of u8, f32, f16 or bf16",
+                  to_string(dtype)));
 }
 
 void check(const RandomErasing& erasing, DType dtype) {

@@ -262,8 +262,7 @@ void check(const Compose& compose) {
     std::visit([](const auto& one) { check_with_filter(one); }, step);
     if (std::holds_alternative<PadToLargest>(step) && &step != &compose.steps.back()) {
       throw Error(ErrorCode::invalid_argument,
-                  "PadToLargest is not the last step of Compose; it pads what is finished, so put "
-                  "it after all others");
+                  "PadToLargest is not the last step of Compose; put it after all others");
     }
   }
   check_size("Compose", size_after(compose));

@@ -242,7 +242,7 @@ int view(const ViewOptions& options) {
     if (const std::string views_by = views_option(options); !views_by.empty()) {
       throw CLI::ValidationError(views_by,
                                  "shows views of one picture, and a keyframe of nuScenes has "
-                                 "several; say with --field of which");
+                                 "several; choose one with --field");
     }
     if (!options.mask.empty()) {
       throw CLI::ValidationError("--mask", "keyframes of nuScenes have no masks; leave it out");

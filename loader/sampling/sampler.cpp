@@ -100,10 +100,9 @@ void check_windows(int64_t num_records, const SamplerOptions& options) {
   for (const RecordPlaces::Run& run : options.places->runs) {
     if (run.num_records < 1 || run.num_bytes < 0 || run.num_bytes > kMaxSamples ||
         run.num_records > num_records - sum) {
-      refuse_sampler(
-          fmt::format("places have a run of {} records and {} bytes, which cannot be among {} "
-                      "records",
-                      run.num_records, run.num_bytes, num_records));
+      refuse_sampler(fmt::format(
+          "places have a run of {} records and {} bytes, which is impossible for {} records",
+          run.num_records, run.num_bytes, num_records));
     }
     sum += run.num_records;
   }

@@ -80,8 +80,8 @@ void read_array_arguments(std::span<const std::byte> arguments, BetonField& fiel
   const auto length = load_le<uint64_t>(rest.data());
   const std::span<const std::byte> text = rest.subspan(sizeof(uint64_t));
   if (length > text.size()) {
-    throw error_of(ErrorCode::corrupt, "its type's description has {} bytes, and {} fit in", length,
-                   text.size());
+    throw error_of(ErrorCode::corrupt, "the description of its type has {} bytes, but only {} fit",
+                   length, text.size());
   }
   field.dtype = dtype_of_json({reinterpret_cast<const char*>(text.data()), length});
 }
@@ -144,19 +144,19 @@ BetonFile::BetonFile(const fs::path& path, int64_t num_bytes, const ReadBytes& r
   }
   if (allocations > static_cast<uint64_t>(num_bytes)) {
     throw source_error(path, ErrorCode::corrupt,
-                       "is cut short: its table of allocations is at byte {}, and it has {}; get "
-                       "the file again",
+                       "is cut short: its table of allocations is at byte {}, but the file has {} "
+                       "bytes; get the file again",
                        allocations, num_bytes);
   }
   const size_t rows_at = kBetonHeaderBytes + num_fields * kBetonFieldBytes;
   if (rows_at > allocations) {
-    throw source_error(path, ErrorCode::corrupt, "is damaged: its {} fields do not fit in",
-                       num_fields);
+    throw source_error(path, ErrorCode::corrupt,
+                       "is damaged: its {} fields do not fit into the file", num_fields);
   }
   read_fields(path, num_fields, read);
   if (num_samples > (allocations - rows_at) / row_bytes_) {
-    throw source_error(path, ErrorCode::corrupt, "is damaged: the rows of {} samples do not fit in",
-                       num_samples);
+    throw source_error(path, ErrorCode::corrupt,
+                       "is damaged: the rows of {} samples do not fit into the file", num_samples);
   }
   num_samples_ = static_cast<int64_t>(num_samples);
   rows_.resize(num_samples * row_bytes_);
@@ -272,16 +272,16 @@ BetonValue BetonFile::value(int64_t sample, size_t field) const {
   value.width = load_le<uint16_t>(at + 1);
   value.height = load_le<uint16_t>(at + 3);
   if (mode > 1 || value.width == 0 || value.height == 0) {
-    throw error_of(ErrorCode::corrupt,
-                   "is a picture of {} x {} pixels in the form {}; a sample that FFCV could not "
-                   "write has none",
-                   value.width, value.height, mode);
+    throw error_of(
+        ErrorCode::corrupt,
+        "is a picture of {} x {} pixels in the form {}; FFCV could not write this sample",
+        value.width, value.height, mode);
   }
   value.is_raw = mode == 1;
   value.data = range(place, allocated(place));
   const int64_t raw_bytes = int64_t{3} * value.width * value.height;
   if (value.is_raw && value.data.num_bytes != raw_bytes) {
-    throw error_of(ErrorCode::corrupt, "has {} bytes of {} x {} pixels, which are {}",
+    throw error_of(ErrorCode::corrupt, "has {} bytes, but {} x {} pixels need {}",
                    value.data.num_bytes, value.width, value.height, raw_bytes);
   }
   return value;

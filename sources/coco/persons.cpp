@@ -82,7 +82,7 @@ PersonsOptions resolved(PersonsOptions options) {
   }
   if (options.min_distance > 0 && set.says_what_is_valid) {
     throw error_of(ErrorCode::invalid_argument,
-                   "{} has no effect on {}, of which all valid persons are taken; leave it out",
+                   "{} has no effect on {}, because all its valid persons are used; leave it out",
                    option_name("min_distance"), options.set);
   }
   if (options.set == "human36m" && !options.annotations.empty()) {

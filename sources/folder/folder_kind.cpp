@@ -265,8 +265,8 @@ void refuse_unknown_class(const FolderSplit& split, const std::string& name,
                           const ClassLabels& classes) {
   if (classes.are_given()) {
     throw source_error(split.path, ErrorCode::invalid_argument,
-                       "its class '{}' is none of those that {} or {} gives; remove it, or add "
-                       "it at the end of the list",
+                       "its class '{}' is not in the list of {} or {}; remove it, or add it at the "
+                       "end of the list",
                        name, option_name("classes"), option_name("classes_of"));
   }
   throw source_error(split.path, ErrorCode::invalid_argument,

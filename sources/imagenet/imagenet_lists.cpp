@@ -106,7 +106,7 @@ void label_by_number(std::vector<ImageEntry>& entries, const std::vector<int64_t
                          entry.id, what);
     };
     if (number == 0) {
-      refuse("is not named ILSVRC2012_val_ and 8 digits, by which the devkit's labels go");
+      refuse("is not named ILSVRC2012_val_ and 8 digits, which the devkit's labels need");
     }
     if (number > labels.size()) {
       refuse(fmt::format("has a number beyond the {} labels of the devkit", labels.size()));

@@ -165,7 +165,7 @@ LitDataFormat parse_litdata_format(const std::string& name) {
     return refused_format(name,
                           "it holds pickled Python objects, which run programs when they are read");
   }
-  return refused_format(name, "it is none of LitData's own");
+  return refused_format(name, "LitData does not define it");
 }
 
 std::optional<DType> torch_dtype(uint32_t number) {
@@ -355,7 +355,7 @@ FramedChunk read_framed_chunk(const InputFile& file) {
   }
   if (next_sample != num_samples || chunk.frames.offset + chunk.frames.num_bytes != file.size()) {
     throw error_of(ErrorCode::corrupt,
-                   "its frames end at sample {} and byte {}, and it has {} samples and {} bytes; "
+                   "its frames end at sample {} and byte {}, but it has {} samples and {} bytes; "
                    "copy it again",
                    next_sample, chunk.frames.offset + chunk.frames.num_bytes, num_samples,
                    file.size());

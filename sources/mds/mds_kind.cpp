@@ -129,14 +129,14 @@ MdsEncoding parse_mds_encoding(const std::string& name) {
         "read");
   }
   return refused_encoding(
-      fmt::format("has the encoding '{}', which is none of MosaicML Streaming's", name));
+      fmt::format("has the encoding '{}', which MosaicML Streaming does not define", name));
 }
 
 // The dtype that stands for `number` in arrays; throws Error(corrupt) for others.
 DType mds_array_dtype(uint8_t number) {
   const auto* const found = std::ranges::find(kNumberTypes, number, &NumberType::number);
   if (found != std::end(kNumberTypes)) return found->dtype;
-  throw error_of(ErrorCode::corrupt, "is an array of the type {}, which there is not", number);
+  throw error_of(ErrorCode::corrupt, "is an array of the unknown type {}", number);
 }
 
 struct MdsColumn {
@@ -198,7 +198,7 @@ void require_shard(const IndexValue& shard) {
   if (version != 2 || format != "mds") {
     throw shard.error(
         ErrorCode::unsupported,
-        fmt::format("is of the format '{}', version {}; mds, version 2, is read, so write it "
+        fmt::format("is of the format '{}', version {}; ffkit reads mds, version 2, so write it "
                     "with a newer MosaicML Streaming, or with its MDSWriter",
                     format, version));
   }

@@ -85,8 +85,8 @@ class MemberReader {
     const std::string found = at_ < text_.size()
                                   ? fmt::format("'{}' is there", printable(text_.substr(at_, 1)))
                                   : "it ends";
-    throw error_of(ErrorCode::corrupt, "is not valid JSON: {} is expected at byte {}, and {}",
-                   wanted, at_ + 1, found);
+    throw error_of(ErrorCode::corrupt, "is not valid JSON: expected {} at byte {}, but {}", wanted,
+                   at_ + 1, found);
   }
 
   void expect(char wanted) {

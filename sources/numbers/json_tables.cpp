@@ -114,7 +114,7 @@ class TableReader {
     std::string who = fmt::format("{}[{}]", table_->name, index);
     try {
       if (value.get_object().get(object) != simdjson::SUCCESS) {
-        throw error_of(ErrorCode::invalid_argument, "is {}, no object", json_type_name(value));
+        throw error_of(ErrorCode::invalid_argument, "is {}, not an object", json_type_name(value));
       }
       table_->add(object, elements_.range());
     } catch (const Error& error) {
@@ -308,7 +308,7 @@ void JsonElements::require_object() {
   if (kind != ContentKind::unknown) {
     const std::string remedy = content_remedy(kind);
     refuse(
-        fmt::format("is {}, no JSON{}{}", content_name(kind), remedy.empty() ? "" : "; ", remedy));
+        fmt::format("is {}, not JSON{}{}", content_name(kind), remedy.empty() ? "" : "; ", remedy));
   }
   if (first == '[') {
     refuse(
@@ -468,7 +468,7 @@ std::string number_beyond_json(std::string_view text) {
     } else {
       for (const std::string_view name : {"NaN", "Infinity", "-Infinity"}) {
         if (!text.substr(at).starts_with(name)) continue;
-        return fmt::format("{} is {}, at byte {} of it, which JSON has no number for",
+        return fmt::format("{} is {}, at byte {} of the row, which JSON cannot express",
                            key.empty() ? "a value" : fmt::format("'{:.60}'", key), name, at);
       }
     }

@@ -158,10 +158,9 @@ void Listing::list_keyframes(const std::string& version) {
       ++num_found;
       const auto [other, is_new] = split_of.emplace(found->second, wanted.name);
       if (!is_new) {
-        throw source_error(
-            root_ / version / kSplitsFile, ErrorCode::invalid_argument,
-            "scene '{}' is in the splits '{}' and '{}'; say by {} which splits to convert", scene,
-            other->second, wanted.name, option_name("splits"));
+        throw source_error(root_ / version / kSplitsFile, ErrorCode::invalid_argument,
+                           "scene '{}' is in the splits '{}' and '{}'; choose the splits with {}",
+                           scene, other->second, wanted.name, option_name("splits"));
       }
       list_scene(found->second, split);
     }
@@ -174,8 +173,8 @@ void Listing::list_keyframes(const std::string& version) {
   }
   if (splits_.empty()) {
     throw source_error(root_ / version / "scene.json", ErrorCode::invalid_argument,
-                       "none of the {} scenes is of a split of {}; is it another version? Splits "
-                       "of your own scenes stand in {}, as the devkit reads it",
+                       "none of the {} scenes is of a split of {}; is it another version? Put "
+                       "splits of your own scenes into {}, which the devkit reads, too",
                        t_.scenes.size(), version, (root_ / version / kSplitsFile).string());
   }
   if (num_taken < t_.scenes.size()) {

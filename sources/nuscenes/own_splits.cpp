@@ -37,7 +37,8 @@ std::vector<SceneSplit> read_own_splits(const fs::path& path) {
     if (!scenes.is_array()) refuse(fmt::format("'{}' is not a list of scenes' names", name));
     std::set<std::string> names;
     for (const auto& scene : scenes) {
-      if (!scene.is_string()) refuse(fmt::format("'{}' has {}, no name", name, scene.dump()));
+      if (!scene.is_string())
+        refuse(fmt::format("'{}' has {}, which is not a name", name, scene.dump()));
       // The devkit asks only whether a scene is in the list.
       if (names.insert(scene.get<std::string>()).second) split.scenes.push_back(scene);
     }

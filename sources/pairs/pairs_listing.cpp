@@ -165,10 +165,10 @@ class PairsLister {
       names += fmt::format("{}'{}' has '{}'", i == 0 ? "" : ", ", layout_.folders[i].field,
                            files_[i].front().entry.id);
     }
-    throw source_error(pictures(), ErrorCode::not_found,
-                       "no name is in all folders: {}; say with {} what comes after the name that "
-                       "they share",
-                       names, option_name("suffix"));
+    throw source_error(
+        pictures(), ErrorCode::not_found,
+        "no name is in all folders: {}; give what comes after the name that they share", names,
+        option_name("suffix"));
   }
 
   void add(PairSplit& split, const StemFiles& group, size_t id_begin) {

@@ -202,9 +202,10 @@ std::span<const std::byte> join_recordio_parts(std::span<const std::byte> parts,
   if (!only) throw damaged_record("no record begins here");
   if (only->kind == PartKind::whole) {
     if (kPartHeaderBytes + only->length > parts.size()) {
-      throw error_of(ErrorCode::corrupt,
-                     "is damaged: its header says {} bytes, and {} are there; get the file again",
-                     only->length, parts.size() - kPartHeaderBytes);
+      throw error_of(
+          ErrorCode::corrupt,
+          "is damaged: its header says {} bytes, but only {} are there; get the file again",
+          only->length, parts.size() - kPartHeaderBytes);
     }
     if (kPartHeaderBytes + only->padded() < parts.size()) {
       throw damaged_record("no record follows it");

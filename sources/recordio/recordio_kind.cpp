@@ -75,7 +75,7 @@ class RecordIoRows final : public FileRows {
     if (layout_ != RecordLayout::image_header) return values[0].set_bytes(record);
     const std::optional<RecordIoImage> image = split_recordio_image(record);
     if (!image) {
-      throw error_of(ErrorCode::corrupt, "has {} bytes, which its header and labels do not fit in",
+      throw error_of(ErrorCode::corrupt, "has {} bytes, too few for its header and labels",
                      record.size());
     }
     values[0].set_bytes(image->data);
@@ -288,7 +288,7 @@ class RecordIoRows final : public FileRows {
           {DType::f32, {static_cast<int64_t>(labels.size() / sizeof(float))}, labels});
     }
     if (image.flag > 1) {
-      throw error_of(ErrorCode::corrupt, "has {} labels, and the pictures have one each",
+      throw error_of(ErrorCode::corrupt, "has {} labels, but the pictures have one each",
                      image.flag);
     }
     const float label = image.only_label();

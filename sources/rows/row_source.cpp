@@ -315,7 +315,7 @@ class RowSource final : public ListedSource {
     std::string note = fmt::format("{}: {}", path().string(), fmt::join(taken, "; "));
     if (!others.empty()) note += fmt::format("; also taken: {}", fmt::join(others, ", "));
     if (!left_out_.empty()) {
-      note += fmt::format("; left out, as {} says: '{}'", option_name("columns"),
+      note += fmt::format("; left out, according to {}: '{}'", option_name("columns"),
                           fmt::join(left_out_, "', '"));
     }
     notes_.push_back(std::move(note));

@@ -139,7 +139,7 @@ std::span<const std::byte> ppm_of(const PillowPixels& pixels, SampleBuffers& buf
 
 uint64_t stored_scalar(std::span<const std::byte> bytes, size_t num_bytes) {
   if (bytes.size() != num_bytes) {
-    throw error_of(ErrorCode::corrupt, "has {} bytes, and a number of its type has {}",
+    throw error_of(ErrorCode::corrupt, "has {} bytes, but a number of its type has {}",
                    bytes.size(), num_bytes);
   }
   return StoredBytes(bytes).unsigned_number(num_bytes);

@@ -401,7 +401,7 @@ class TfRecordRows final : public FileRows {
     }
     const bool is_list = field.type == FieldType::list || field.type == FieldType::tensor;
     if (feature.num_values > 1 && !is_list) {
-      throw error_of(ErrorCode::invalid_argument, "has {} values, and one in the first files",
+      throw error_of(ErrorCode::invalid_argument, "has {} values, but one in the first files",
                      feature.num_values);
     }
     if (feature.kind == TfKind::bytes) {

@@ -389,7 +389,7 @@ void take_over_compression(const std::vector<Dataset>& splits, ConvertOptions& o
 TranscodeConversion::TranscodeConversion() {
   describe(images_, PictureUse::store, false, table_);
   describe(options_, table_);
-  table_.find("store")->set_default("none: say which");
+  table_.find("store")->set_default("none: name one");
   table_.find("shard-size")->set_default("the shards of SRC");
   table_.find("zstd")->set_default("as SRC");
   // Not offered; still known, to say why they are refused.
@@ -403,8 +403,8 @@ void TranscodeConversion::check() {
   table_.refuse({"by-files"},
                 "has no effect: the list of a data set's records is short; leave it out");
   if (!table_.is_given("store")) {
-    throw argument_error("store",
-                         "say what pictures become, by " + option_name("store") + ": jpeg or dct");
+    throw argument_error(
+        "store", "choose the new form of pictures with " + option_name("store") + ": jpeg or dct");
   }
   options_.order = RecordOrder::source;
   validate(options_, table_);

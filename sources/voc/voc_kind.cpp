@@ -73,7 +73,7 @@ class VocLabels final : public PictureLabels {
   std::string add(const VocObject& object, size_t number, size_t k, CocoAnnotations& all) const {
     if (object.name.empty()) return "has no <name>";
     const auto id = id_of_.find(object.name);
-    if (id == id_of_.end()) return "its class is none of those that are listed";
+    if (id == id_of_.end()) return "its class is not listed";
     if (!object.box) return "has no <bndbox> of four numbers, xmin, ymin, xmax and ymax";
     const auto& [xmin, ymin, xmax, ymax] = *object.box;
     // From the left edge of the first pixel to the right one of the last.
@@ -274,8 +274,7 @@ class VocSet {
     if (num_before > 0 && options_.first_pixel == 1) {
       set_.notes.push_back(
           fmt::format("{}: {} boxes begin before pixel 1, the first of Pascal VOC, and are taken "
-                      "as they are; if "
-                      "the files count edges from 0, say {}",
+                      "as they are; if the files count edges from 0, give {}",
                       root_.string(), num_before, option_set("first_pixel", "0")));
     }
     classes_.assign(found.begin(), found.end());

@@ -114,7 +114,7 @@ const KnownOption& known_option(const std::string& name, std::string_view start)
     }
     known.emplace_back(option.name);
   }
-  refuse_option(name, fmt::format("is none of {}; known are {}", start, fmt::join(known, ", ")));
+  refuse_option(name, fmt::format("is not one of {}; known are {}", start, fmt::join(known, ", ")));
 }
 
 std::string checked_value(const KnownOption& option, const std::string& name,

@@ -89,7 +89,7 @@ CurlLibrary open_curl_library(const std::string& path) {
   if (!path.empty()) {
     library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) {
-      throw no_curl(path, "FFKIT_LIBCURL names this library, and it cannot be opened (" +
+      throw no_curl(path, "FFKIT_LIBCURL names this library, but it cannot be opened (" +
                               loader_words() + ")");
     }
   } else {

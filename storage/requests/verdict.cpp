@@ -145,8 +145,8 @@ RangeAnswer judge_part(const HttpResponse& response, const AskedRange& asked) {
   }
   if (asked.known.num_bytes >= 0 && range->total >= 0 && range->total != asked.known.num_bytes) {
     return failed(ErrorCode::corrupt, asked,
-                  fmt::format("the object has {} bytes, but {} when it was opened", range->total,
-                              asked.known.num_bytes),
+                  fmt::format("the object has {} bytes, but had {} when it was opened",
+                              range->total, asked.known.num_bytes),
                   "open it again");
   }
   if (range->total >= 0 && range->total <= asked.last()) return shorter(asked, range->total);

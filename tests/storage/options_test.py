@@ -60,7 +60,7 @@ def main():
     expect(one.names() and one.bytes_below("") == two.bytes_below(""))
     run("copy", ADDRESS, "s3://bucket/again", *words("--storage", of_two), *words("--source-storage", of_one))
     expect(two.bytes_below("again/") == one.bytes_below("set/"))
-    expect("is what is to be copied" in sets.error_of(lambda: ffkit.convert.copy(ADDRESS, ADDRESS, storage_options=of_one, source_storage_options={**of_one, "retry_seconds": 9})))
+    expect("is the source of the copy" in sets.error_of(lambda: ffkit.convert.copy(ADDRESS, ADDRESS, storage_options=of_one, source_storage_options={**of_one, "retry_seconds": 9})))
 
     # Reading.
     expect(ffkit.splits(ADDRESS, storage_options=of_two) == ["train", "val"])

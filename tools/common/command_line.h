@@ -155,7 +155,7 @@ inline void refuse_wrong_texts(const CLI::App& app) {
       if (text.starts_with("--") && app.get_option_no_throw(text) != nullptr) {
         throw CLI::ValidationError(
             option->get_name(),
-            fmt::format("the option {} stands where its {} is to stand", text,
+            fmt::format("the option {} is in the place of its {}", text,
                         option->get_type_name().empty() ? "text" : option->get_type_name()));
       }
     }

@@ -91,7 +91,7 @@ void take_prefix(Weights& weights, std::string prefix) {
   if (weights.tensors.empty()) {
     refuse_weights(
         weights,
-        fmt::format("has nothing of the name '{}', which {} asks for; its names begin with {}",
+        fmt::format("has no tensors of the name '{}', which {} asks for; its names begin with {}",
                     printable(prefix.substr(0, prefix.size() - 1)), option_name("weights_key"),
                     listed({begins.begin(), begins.end()}, kMostNamed)));
   }
@@ -167,7 +167,7 @@ std::vector<std::string> notes_of(const fs::path& file, const std::vector<std::s
 
 std::string unread_note(const Weights& weights) {
   if (weights.unread.empty()) return {};
-  return fmt::format("what is not read here is left out, {}: '{}' {}",
+  return fmt::format("left out, because ffkit does not read it, {}: '{}' {}",
                      count_of(weights.unread.size()), printable(weights.unread[0].name),
                      weights.unread[0].what);
 }
@@ -424,7 +424,7 @@ bool load_weights(const Weights& weights, const WeightRules& rules, Model& model
                     printable(prefix.text), listed(prefix.others, kMostNamed)));
   }
   if (!left_out.empty()) {
-    notes->push_back(fmt::format("what does not begin with '{}' is left out, {}: {}",
+    notes->push_back(fmt::format("left out, because the names do not begin with '{}', {}: {}",
                                  printable(prefix.text), count_of(left_out.size()),
                                  listed(left_out, kMostNamed)));
   }

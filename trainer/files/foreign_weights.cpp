@@ -146,10 +146,10 @@ void refuse_foreign_weights(const File& file) {
 void refuse_foreign_folder(const fs::path& folder) {
   constexpr std::array<std::pair<const char*, const char*>, 6> kKnown = {{
       {"tf_model.h5",
-       "holds the weights of TensorFlow alone (tf_model.h5); transformers before 5 "
-       "converts them: from_pretrained(FOLDER, from_tf=True).save_pretrained(NEW)"},
+       "has only weights of TensorFlow (tf_model.h5); transformers before 5 converts them: "
+       "from_pretrained(FOLDER, from_tf=True).save_pretrained(NEW)"},
       {"flax_model.msgpack",
-       "holds the weights of Flax alone (flax_model.msgpack); transformers before 5 converts them: "
+       "has only weights of Flax (flax_model.msgpack); transformers before 5 converts them: "
        "from_pretrained(FOLDER, from_flax=True).save_pretrained(NEW)"},
       {".metadata",
        "is a checkpoint of torch.distributed.checkpoint; make a file of it: python -m "
@@ -159,8 +159,8 @@ void refuse_foreign_folder(const fs::path& folder) {
        "zero_to_fp32.py . FILE, within the folder"},
       {"saved_model.pb", "is a SavedModel of TensorFlow, not weights"},
       {"adapter_model.safetensors",
-       "holds an adapter (LoRA) alone, not the weights of a model; "
-       "merge it in Python: model.merge_and_unload()"},
+       "has only an adapter (LoRA), not the weights of a model; merge it in Python: "
+       "model.merge_and_unload()"},
   }};
   const auto refuse = [&](const char* message) {
     throw error_at(folder, ErrorCode::not_found, message);

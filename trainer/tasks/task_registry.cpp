@@ -67,7 +67,7 @@ void TaskRegistry::add(TaskEntry entry) {
                   [&](const MetricInfo& metric) { return metric.name == entry.best; });
   if (!has_best) {
     throw error_of(ErrorCode::invalid_argument,
-                   "the best metric of the task '{}', '{}', is none of its metrics", entry.name,
+                   "the best metric of the task '{}', '{}', is not one of its metrics", entry.name,
                    entry.best);
   }
   entries_.push_back(std::make_unique<const TaskEntry>(std::move(entry)));

@@ -213,7 +213,7 @@ def _field_content(dataset: Dataset, index: int, name: str) -> bytes:
 def cat(options: argparse.Namespace) -> int:
     found = _open_splits(options.data, options.split)
     if len(found) > 1:
-        raise InvalidArgumentError("the data set has several splits; say which with --split", options.data)
+        raise InvalidArgumentError("the data set has several splits; choose one with --split", options.data)
     dataset, index = found[0], options.record
     if not 0 <= index < len(dataset):
         raise InvalidArgumentError(f"there is no record {index}; the split has {len(dataset)}", dataset.path)

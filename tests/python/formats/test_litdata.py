@@ -255,7 +255,7 @@ def test_what_is_not_read_is_refused_by_name(tmp_path):
     index = tmp_path / "chunks" / "index.json"
     made = index.read_text()
     for key, value, expected in [("encryption", {"level": "sample"}, "encrypted"), ("item_loader", "ParquetLoader", "item loader 'ParquetLoader'"), ("compression", "lz4", "compression 'lz4'"),
-                                 ("compression_level", "file", "compression_level 'file'"), ("data_format", ["int", "mine"], "'mine': it is none of LitData's own")]:
+                                 ("compression_level", "file", "compression_level 'file'"), ("data_format", ["int", "mine"], "'mine': LitData does not define it")]:
         edited = json.loads(made)
         edited["config"][key] = value
         index.write_text(json.dumps(edited))

@@ -63,7 +63,7 @@ run 0 "$FFINSPECT" view --help
 out 'RandomResizedCrop\(size=224, scale=\(0.08, 1\), '
 run 0 "$FFCONVERT" demo driving --kind nuscenes --scenes 1 --val-scenes 1 --frames 2 --size 160 --quiet
 run 2 "$FFINSPECT" view driving --split train --record 0 --output x.png --transform 'Resize((8, 8))'
-one_line_err 'a keyframe of nuScenes has several; say with --field of which'
+one_line_err 'a keyframe of nuScenes has several; choose one with --field'
 run 0 "$FFINSPECT" view driving --split train --record 0 --field CAM_BACK/image --output x.png --transform 'Resize((8, 8))'
 
 # Boxes follow their view: those that are left are counted.

@@ -147,7 +147,7 @@ Gpt2Config configured_network(const Gpt2Options& options, int64_t vocabulary) {
 
 std::string gpt2_misfit(const Schema& schema) {
   if (text::is_token_schema(schema)) return {};
-  return "the data set is none of tokens; GPT-2 trains on what `ffconvert text` writes";
+  return "the data set has no tokens; GPT-2 trains on data sets of `ffconvert text`";
 }
 
 TaskFacts Gpt2Facts::to_facts() const {

@@ -117,7 +117,7 @@ std::string wanted_options(const SettingsJson& json, const GenerateOptions& give
 std::vector<std::string> setting_notes(const SettingsJson& json, const GenerateOptions& given) {
   std::vector<std::string> out;
   if (const std::string options = wanted_options(json, given); !options.empty())
-    out.push_back(fmt::format("asks for what only options do here; give {}", options));
+    out.push_back(fmt::format("has settings that are options here; give {}", options));
   std::string missing;
   const auto add = [&](const auto& keys) {
     for (const auto& [key, neutral] : keys) {
@@ -181,7 +181,7 @@ LoadedGpt2 load_gpt2(const GenerateOptions& options, const RunMesh& mesh, const 
   }
   if (!source.config) {
     throw error_at(source.config_file, ErrorCode::not_found,
-                   "is missing, which says what network the weights are of");
+                   "is missing; it describes the network of the weights");
   }
   const Gpt2Config& config = *source.config;
   const std::string tokenizer = is_run ? Gpt2Facts::of(source.run->facts).tokenizer : "";
