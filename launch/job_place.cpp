@@ -15,8 +15,8 @@ constexpr LaunchWords kPartWords = {
         "the environment variable {name} is '{value}', which is not a number from 0 to 2147483647; "
         "correct the program that starts the processes, or {detail}",
     .missing =
-        "the environment variable {other} is set, but {name} is not; mend what starts the "
-        "processes, or {detail}",
+        "the environment variable {other} is set, but {name} is not; correct the program that "
+        "starts the processes, or {detail}",
     .too_high =
         "{name} is {value}, but {other} is only {other_value}; correct the program that starts the "
         "processes, or {detail}",

@@ -309,22 +309,22 @@ constexpr EnumName<Launcher> kLauncherNames[] = {
 
 constexpr LaunchWords kTrainingWords = {
     .no_number =
-        "the environment variable {name} is '{value}', which is not a number; mend what starts the "
-        "processes, or give --launcher none to train with this process alone",
+        "the environment variable {name} is '{value}', which is not a number; correct the program "
+        "that starts the processes, or give --launcher none to train with only this process",
     .missing =
         "the environment variable {name} is not set, which the launcher {detail} needs; start "
         "fftrain by that launcher, or give --launcher none to train without it",
     .too_high =
-        "{name} is {value}, but {other} is only {other_value}; mend what starts the "
+        "{name} is {value}, but {other} is only {other_value}; correct the program that starts the "
         "processes",
     .rank_alone =
         "{name} is {value}, but no variable says how many processes were started; start them by "
         "mpirun, or give each RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT, or give "
-        "--launcher none to train with this process alone",
+        "--launcher none to train with only this process",
     .disagree = "name it, as --launcher torchrun, slurm, mpi, node or none",
     .too_large =
-        "the environment variable {name} is {value}, which is too large; mend what starts the "
-        "processes"};
+        "the environment variable {name} is {value}, which is too large; correct the program that "
+        "starts the processes"};
 
 // Where nobody has said which launcher it is.
 constexpr LaunchWords kFindingWords = [] {

@@ -25,8 +25,8 @@ constexpr const char* kLessMemory =
 void warn_of_slow_jpeg(const WarningSink& sink) {
   if (jpeg_huffman_decoder() != JpegHuffmanDecoder::libjpeg_after_check) return;
   warn(sink,
-       "JPEGs are decoded by libjpeg alone, which is slower: the libjpeg of this process is not "
-       "the one that ffkit was built with; build ffkit again with its headers");
+       "JPEGs are decoded only by libjpeg, which is slower: the libjpeg of this process is not the "
+       "one that ffkit was built with; build ffkit again with its headers");
 }
 
 template <typename Impl>

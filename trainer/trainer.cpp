@@ -260,7 +260,7 @@ TrainSummary go_on(const TrainOptions& given, const std::optional<fs::path>& che
     if (file.empty()) {
       if (options.data.empty() && !options.dummy) {
         throw error_at(options.work_dir, ErrorCode::invalid_argument,
-                       "has no checkpoint to continue from, and no data were named to begin with");
+                       "has no checkpoint to continue from, and no --data to begin with");
       }
       validate(options);
       check_same_options(communicator, options);

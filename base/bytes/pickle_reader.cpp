@@ -322,7 +322,7 @@ class Pickle::Parser {
     const Ref ref = top();
     require_value(ref);
     if (values_[ref].kind != kind)
-      throw_corrupt_pickle("something is added to what is not a list or dict");
+      throw_corrupt_pickle("something is added that is not a list or dict");
     return ref;
   }
   void collect(Kind kind, size_t first) {

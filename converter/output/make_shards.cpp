@@ -75,13 +75,12 @@ bool must_gather(const Source& source, const SplitPlan& plan, std::span<const Pa
   if (!is_scattered(source, plan.split, units)) return false;
   const std::string in_order = option_set("order", "source");
   if (Place(folder).is_in_store()) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format("split '{}' is shuffled, and its samples are read in their order alone, "
-                    "through temporary files, for which a store has no place; convert to "
-                    "a folder and copy the result, or keep the order with {}",
-                    plan.manifest.split, in_order),
-        {.path = folder.string(), .subject = ErrorSubject::destination});
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("split '{}' is shuffled, but its samples can only be read in their "
+                            "order, through temporary files, for which a store has no place; "
+                            "convert to a folder and copy the result, or keep the order with {}",
+                            plan.manifest.split, in_order),
+                {.path = folder.string(), .subject = ErrorSubject::destination});
   }
   const int64_t needed = 2 * bytes_of(plan, units);
   if (const int64_t num_free = free_space(folder); needed > num_free) {

@@ -212,7 +212,7 @@ class Removal {
       }
     }
     if (!has_ids) {
-      refuse_source(data_, "its records have no texts in a field 'id', by which they are named");
+      refuse_source(data_, "its records have no field 'id' with texts, which name them");
     }
     RemoveSummary summary;
     for (size_t i = 0; i < ids_.ids.size(); ++i) {

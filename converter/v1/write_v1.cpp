@@ -346,9 +346,9 @@ void write_meta(const fs::path& path, const std::vector<std::string>& classes,
 void require_folder(const fs::path& destination) {
   if (!Place(destination).is_in_store()) return;
   throw error_at(destination, ErrorCode::unsupported,
-                 "FFRecord v1 is written to folders of this machine alone, because the header of a "
-                 "part is written after its records, and what a store has is not changed; give a "
-                 "folder and copy the result");
+                 "FFRecord v1 can only be written to folders of this machine, because the header "
+                 "of a part is written after its records, and objects of a store cannot be "
+                 "changed; give a folder and copy the result");
 }
 
 // Data sets that merge --move would take away: they are folders of splits.
@@ -381,7 +381,7 @@ void describe(V1Options& options, ConvertOptions& conversion, OptionTable& table
   table.add_choice("payload", options.content, parse_v1_content, names_in(kV1ContentNames),
                    "Content of a v1 record. imagenet: a pickle of image and label; raw: the bytes "
                    "of one field; auto: imagenet where possible");
-  table.add("field", options.field, "Writing v1: the field whose bytes are written")
+  table.add("field", options.field, "Writing v1: the field to write")
       .set_default("the first of type image or bytes");
   conversion.order = RecordOrder::source;
   describe(conversion, table);

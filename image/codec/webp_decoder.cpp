@@ -75,7 +75,7 @@ class FirstPicture {
     if (frame_.x_offset < 0 || frame_.y_offset < 0 ||
         frame_.width > whole.width - frame_.x_offset ||
         frame_.height > whole.height - frame_.y_offset) {
-      throw_broken_webp("the first picture of its animation lies outside of it", data);
+      throw_broken_webp("the first picture of its animation is outside of it", data);
     }
   }
   ~FirstPicture() { WebPDemuxReleaseIterator(&frame_); }

@@ -122,7 +122,7 @@ void check(const RandomRotation& rotation) {
   if (rotation.expand && rotation.center) {
     throw Error(ErrorCode::invalid_argument,
                 "RandomRotation has a center, but with expand the whole picture is on the new "
-                "canvas, wherever it was turned about; leave one of both out");
+                "canvas, wherever it was turned about; leave one of the two out");
   }
 }
 

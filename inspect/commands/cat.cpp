@@ -155,7 +155,7 @@ void add_cat_command(CLI::App& app, Action& action) {
       ->option_text("NAME");
   command
       ->add_option("--document", options->document,
-                   "Only this document of a block of tokens, from 0: its text, or its tokens where "
+                   "Only this document of a block of tokens, from 0: its text, or its tokens if "
                    "the data set has no tokenizer")
       ->check(CLI::NonNegativeNumber)
       ->excludes("--field", "--json")

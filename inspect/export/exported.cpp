@@ -263,7 +263,7 @@ void make_tree(const fs::path& destination, const std::function<void(const fs::p
 
 void throw_if_stopped() {
   if (!*stop_flag()) return;
-  throw Error(ErrorCode::cancelled, "stopped by a signal; what was exported is removed");
+  throw Error(ErrorCode::cancelled, "stopped by a signal; the exported files were removed");
 }
 
 ShardFile::ShardFile(const std::filesystem::path& path) : file_(File::create(path)) {

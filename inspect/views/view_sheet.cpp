@@ -327,8 +327,8 @@ int columns_of_views(const ViewRequest& request, int columns, bool are_given) {
   const int64_t num_pictures = request.num_pictures();
   if (are_given && columns < num_pictures) {
     throw error_of(ErrorCode::invalid_argument,
-                   "{} is too few for the {} pictures of each record, which stand in one row; "
-                   "leave the option out, or give that many",
+                   "{} is too few for the {} pictures of each record, which are in one row; leave "
+                   "the option out, or give that many",
                    option_set("columns", std::to_string(columns)), num_pictures);
   }
   return static_cast<int>(std::max<int64_t>(columns / num_pictures, 1) * num_pictures);

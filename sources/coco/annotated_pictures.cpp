@@ -205,7 +205,7 @@ class AnnotatedPictures : public ListedSource {
     const auto num_bare = split.labels ? 0 : std::ranges::count_if(split.taken, is_bare);
     if (num_bare > 0) {
       notes_.push_back(
-          fmt::format("{}: {} of {} pictures have no annotation and are taken with none",
+          fmt::format("{}: {} of {} pictures have no annotation and are kept without any",
                       split.from.annotations.string(), num_bare, split.taken.size()));
     }
     infos_.push_back(std::move(info));

@@ -172,9 +172,9 @@ class CocoReader {
     const int64_t id = file_.category_ids.take(object, "id");
     std::string name = coco_text(object, "name");
     if (name.find("\xEF\xBF\xBD") != std::string::npos) {
-      file_.notes.push_back(
-          fmt::format("{}: category {} is called '{}'; U+FFFD stands for what is not a Unicode",
-                      path_.string(), file_.category_ids.json(id), name));
+      file_.notes.push_back(fmt::format(
+          "{}: category {} is called '{}'; U+FFFD replaces characters that are not Unicode",
+          path_.string(), file_.category_ids.json(id), name));
     }
     if (!file_.categories.emplace(id, std::move(name)).second) {
       invalid("appears twice; remove one of the two (pycocotools would use the last)");

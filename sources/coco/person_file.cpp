@@ -278,7 +278,8 @@ std::vector<double> PersonJson::numbers(std::string_view name, size_t count,
                               what.empty() ? "" : " ", what));
   }
   for (const double value : out) {
-    if (!std::isfinite(value)) refuse_member(fmt::format("'{}' holds what is not finite", name));
+    if (!std::isfinite(value))
+      refuse_member(fmt::format("'{}' has a number that is not finite", name));
   }
   return out;
 }

@@ -109,9 +109,8 @@ void require_text(std::span<const std::byte> head, const TextFileRules& rules,
   }
   const std::string remedy = content_remedy(kind);
   const bool is_packed = CompressedStream::takes(kind);
-  throw source_error(file, ErrorCode::unsupported, "is {} and no {} in UTF-8{}{}",
-                     content_name(kind), rules.is_json ? "JSON" : "text",
-                     is_packed || !remedy.empty() ? "; " : "",
+  throw source_error(file, ErrorCode::unsupported, "is {}, not {} in UTF-8{}{}", content_name(kind),
+                     rules.is_json ? "JSON" : "text", is_packed || !remedy.empty() ? "; " : "",
                      !is_packed ? remedy
                      : plain_name(file) != in_lower_case(name_of_file(file))
                          ? "it was compressed twice: decompress it once"

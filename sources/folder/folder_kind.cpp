@@ -155,7 +155,7 @@ std::string what_is_odd(const fs::path& path, const FolderLayout& layout) {
     if (split.path != path) look_for_lists(split.path);
   }
   if (const auto parts = parts_among(classes); !parts.empty()) {
-    return fmt::format("{} {} as parts of a data set are, not as classes", some_names(parts),
+    return fmt::format("{} {} like parts of a data set, not like classes", some_names(parts),
                        parts.size() == 1 ? "is called" : "are called");
   }
   if (has_class_folders && classes.size() == 1) {
@@ -377,34 +377,34 @@ class FolderKind final : public SourceOptions {
   void describe(OptionTable& table) override {
     table
         .add_names("splits", options_.splits,
-                   "Splits to convert, such as train or train,val; folders of other names may be "
-                   "named too")
+                   "Splits to convert, such as train or train,val; folders with other names are "
+                   "possible, too")
         .set_default("all that are there");
     table
         .add_words(
             "classes-from", [this] { return options_.classes_from_all ? "all" : "train"; },
             [this](const std::string& word) { options_.classes_from_all = word == "all"; },
-            "train: classes are those of the training split, and another one in val is an error; "
-            "all: those of all splits")
+            "train: the classes of the training split; further classes in val are an error; all: "
+            "the classes of all splits")
         .set_choices({"train", "all"});
-    table.add(
-        "classes", options_.classes,
-        "Text file with one class on each line, in the order of the labels; folders are named "
-        "so, and some may be missing");
+    table.add("classes", options_.classes,
+              "Text file with one class on each line, in the order of the labels; folders have "
+              "these names, and some may be missing");
     table.add("classes-of", options_.classes_of,
-              "A data set of ffkit whose classes these are, as for a later delivery of pictures");
+              "Takes the classes of this data set of ffkit, for example for a later delivery of "
+              "pictures");
     table.add_names("labels", options_.labels,
                     "Lists of names and labels (CSV, TSV, JSON lines or text) instead of class "
                     "folders: train.csv,val.csv, or val=FILE");
     table
         .add("name-column", options_.name_column, "The column of the lists that names the pictures")
-        .set_default("the one that is called so: file_name, image_id, ...");
+        .set_default("a column with one of these names: file_name, image_id, ...");
     table.add("label-column", options_.label_column, "The column of the lists that has the labels")
-        .set_default("the one that is called so: label, class, ...");
+        .set_default("a column with one of these names: label, class, ...");
     table.add("multi-label", options_.multi_label,
-              "A picture has any number of labels: they become the field 'labels'");
+              "A picture may have several labels, which become the field 'labels'");
     table.add("allow-missing", options_.allow_missing,
-              "Leaves out names of lists that have no picture");
+              "Leaves out names in lists that have no picture");
   }
 
   void check(const OptionTable& table) const override {

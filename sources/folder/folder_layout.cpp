@@ -134,7 +134,7 @@ FolderLayout layout_of_classes(const fs::path& path, std::vector<std::string> fu
       full, [&path](const std::string& name) { return holds_images(path / name); });
   if (is_deep) {
     layout.notes.push_back(
-        fmt::format("{}: its folders are taken for classes, since none is named as a split; name "
+        fmt::format("{}: its folders are used as classes, because none is named like a split; name "
                     "those that are with {}",
                     path.string(), option_name("splits")));
   }

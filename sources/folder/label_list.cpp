@@ -73,9 +73,9 @@ class LabelReader {
     }
     if (found_.empty()) refuse("has no names");
     if (num_denied_ > 0) {
-      notes_.push_back(
-          fmt::format("{}: {} rows of confidence 0 say what pictures do not show; no labels",
-                      shown_place(file_), num_denied_));
+      notes_.push_back(fmt::format(
+          "{}: {} rows of confidence 0 name what pictures do not show; they give no labels",
+          shown_place(file_), num_denied_));
     }
     return {.lines = std::move(found_), .classes = std::move(classes_)};
   }
@@ -294,8 +294,8 @@ class LabelReader {
   std::pair<size_t, size_t> without_header(size_t num_cells) const {
     if (num_cells == 2) return {0, 1};
     refuse(
-        fmt::format("has {} columns and no header that tells which have the names and the "
-                    "labels; give it a first line such as file_name,label",
+        fmt::format("has {} columns and no header that names those with the names and the labels; "
+                    "give it a first line such as file_name,label",
                     num_cells));
   }
 

@@ -207,7 +207,7 @@ class LabelledSplits {
     const std::optional<int64_t> number = whole_number_of(label);
     if (number && *number >= 0 && *number < std::ssize(set_.classes)) return *number;
     throw source_error(place.file, ErrorCode::invalid_argument,
-                       "'{}' has the label '{}', which is none of the {} classes",
+                       "'{}' has the label '{}', which is not one of the {} classes",
                        printable(line.name), printable(label), set_.classes.size());
   }
 

@@ -301,7 +301,7 @@ class ImageNetKind final : public KindOptions<ImageNetOptions, open_imagenet> {
               "First compares the MD5 sums of the archives with the official ones; reads all of "
               "them");
     table.add("allow-partial", options_.allow_partial,
-              "Takes the validation pictures that are there, and counts those that are not");
+              "Accepts missing validation pictures, and counts them");
   }
 
   void check(const OptionTable& /*table*/) const override {

@@ -275,7 +275,7 @@ ImageNetLabels::ValLabels ImageNetLabels::label_val(std::vector<ImageEntry>& ent
   if (num_missing > 0 && !allow_partial) {
     throw source_error(where, ErrorCode::invalid_argument,
                        "holds {} pictures, but the devkit has labels for {}: get the others, or "
-                       "take what is there with {}",
+                       "take the existing files with {}",
                        entries.size(), devkit_->val_labels.size(), option_on("allow_partial"));
   }
   return {"the devkit", num_missing};

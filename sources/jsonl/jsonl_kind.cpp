@@ -355,8 +355,8 @@ void describe(JsonlOptions& options, OptionTable& table) {
                    "Data type for arrays of numbers that are not whole");
   table
       .add("max-line-bytes", options.max_line_bytes,
-           "Longest line; a longer one counts as bad. Parsing takes up to ten times its bytes in "
-           "each thread")
+           "Longest line; a longer one is a bad sample. Parsing it takes up to ten times its size "
+           "in memory, in each thread")
       .set_size()
       .set_range(1 << 10, 0xFFFFFFFF);
 }

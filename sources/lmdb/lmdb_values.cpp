@@ -133,7 +133,7 @@ std::span<const std::byte> picture_of_planes(std::span<const std::byte> planes, 
                                              PlaneOrder order, SampleBuffers& buffers) {
   constexpr int64_t kMostPixels = 1'000'000;  // each way, as of a PNG
   if (datum.width > kMostPixels || datum.height > kMostPixels) {
-    throw error_of(ErrorCode::unsupported, "has {} x {} pixels, and at most {} each way are taken",
+    throw error_of(ErrorCode::unsupported, "has {} x {} pixels; at most {} per side are supported",
                    datum.width, datum.height, kMostPixels);
   }
   const int width = static_cast<int>(datum.width);

@@ -324,8 +324,8 @@ class MdsRows final : public IndexedRows {
       if (encoding.kind == MdsKind::array && !encoding.dtype) {
         encoding.field.dtype = first_dtype(i, options);
         notes_.push_back(fmt::format(
-            "{}: the column '{}' does not say what its arrays are of; they are {}, as in the first "
-            "sample",
+            "{}: the column '{}' does not name the type of its arrays; they are {}, as in the "
+            "first sample",
             shown_place(path()), mds_columns_[i].name, to_string(encoding.field.dtype)));
       }
       if (encoding.kind == MdsKind::pillow || encoding.kind == MdsKind::pillow_list) {

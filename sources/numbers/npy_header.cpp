@@ -87,7 +87,7 @@ NpyHeader read_npy_header(std::span<const std::byte> file) {
   const auto version = std::to_integer<int>(file[6]);
   if (version < 1 || version > 3) {
     throw error_of(ErrorCode::unsupported,
-                   "is a .npy file of version {}; versions 1 to 3 are taken", version);
+                   "is a .npy file of version {}; versions 1 to 3 are supported", version);
   }
   const size_t begin = version == 1 ? kShortest : kShortest + 2;
   if (file.size() < begin) no_npy("it is cut short");

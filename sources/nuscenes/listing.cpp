@@ -208,7 +208,7 @@ void Listing::require_channels() const {
   if (lacks_radar) remedies.push_back("leave the radars out with " + option_on("no_radar"));
   if (lacks_camera) {
     remedies.push_back(fmt::format(
-        "take the cameras that there are with {}",
+        "choose the existing cameras with {}",
         option_set("cameras",
                    cameras.empty() ? "none" : fmt::format("{}", fmt::join(cameras, ",")))));
   }
@@ -311,7 +311,7 @@ void Listing::look_at_files() {
   if (!options_.allow_partial) {
     throw source_error(root_, ErrorCode::not_found,
                        "{}; unpack the v1.0-*_blobs.tgz they are in, go without sensors or sweeps "
-                       "({}, {}, {}), or take what is there with {}",
+                       "({}, {}, {}), or take the existing files with {}",
                        what, option_name("cameras"), option_name("no_radar"),
                        option_name("keyframes_only"), option_on("allow_partial"));
   }
@@ -345,7 +345,7 @@ void Listing::look_at_labels(const LabelFiles& files, const char* what,
   }
   // v1.0-test has the table's name but no labels.
   if (num_found == std::ssize(samples)) {
-    notes_.push_back(fmt::format("{} labels are taken", what));
+    notes_.push_back(fmt::format("{} labels are used", what));
   } else {
     notes_.push_back(
         fmt::format("{} of the {} keyframes have a file of {} labels; null for the others",

@@ -84,11 +84,12 @@ std::vector<NamedFile> files_in(const PairsFolder& folder, std::vector<std::stri
   if (files.empty()) {
     throw source_error(
         folder.path, ErrorCode::not_found,
-        num_others == 0 ? std::string("there are no pictures in it")
-                        : fmt::format("no picture's name ends in '{}'{}; say what the names "
-                                      "end in with {}",
-                                      folder.suffix, end.ending.empty() ? " before its ending" : "",
-                                      option_name("suffix")));
+        num_others == 0
+            ? std::string("there are no pictures in it")
+            : fmt::format(
+                  "no picture's name ends in '{}'{}; give the end of the names end in with {}",
+                  folder.suffix, end.ending.empty() ? " before its ending" : "",
+                  option_name("suffix")));
   }
   if (num_others > 0) {
     const bool is_one = num_others == 1;

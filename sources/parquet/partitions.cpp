@@ -184,7 +184,7 @@ PartitionColumns::PartitionColumns(const fs::path& root,
         own, [&](const RowColumn& column) { return column.field.name == name; });
     if (!is_own) {
       notes_.push_back(fmt::format(
-          "{}: column '{}' stands in the folders' names{}", shown_place(root), name,
+          "{}: column '{}' comes from the names of the folders{}", shown_place(root), name,
           columns_[i].class_names.empty()
               ? std::string()
               : fmt::format(", whose {} values are the classes, in the order of their names",

@@ -324,11 +324,12 @@ class RecordIoRows final : public FileRows {
         num(RecordIoContent::other) + (has_headers ? num(RecordIoContent::picture)
                                                    : num(RecordIoContent::picture_with_header) +
                                                          num(RecordIoContent::header_only));
-    note(num_others, "record is none, and a bad sample", "records are none, and bad samples");
+    note(num_others, "record is not, and is a bad sample", "records are none, and bad samples");
     if (!has_headers) return;
     note(num(RecordIoContent::header_only),
-         "record of a header alone, with which face sets say where classes begin, is left out",
-         "records of a header alone, with which face sets say where classes begin, are left out");
+         "record has only a header, which marks the begin of a class in face sets; it is left out",
+         "records have only a header, which marks the begin of a class in face sets; they are left "
+         "out");
   }
 
   void note(int64_t count, const char* one, const char* several) {

@@ -87,8 +87,8 @@ fs::path IndexValue::relative_path() const {
       std::ranges::any_of(path, [](const fs::path& name) { return name == ".."; });
   if (leads_out) {
     throw error(ErrorCode::unsupported,
-                fmt::format("is '{}', and no name of a file below the folder; copy the file there, "
-                            "and write its name into the index",
+                fmt::format("is '{}', which is not the name of a file below the folder; copy the "
+                            "file there, and write its name into the index",
                             path.string()));
   }
   return path;
@@ -382,7 +382,8 @@ std::vector<FileRange> IndexedRows::read_table(size_t split, size_t file) {
 
 std::vector<std::byte> IndexedRows::offsets_of(size_t split, size_t file, int64_t end) const {
   uint32_t num_rows = 0;
-  if (end < 4) throw error_of(ErrorCode::corrupt, "has {} bytes, and no table of samples", end);
+  if (end < 4)
+    throw error_of(ErrorCode::corrupt, "has {} bytes and therefore no table of samples", end);
   read_file(split, file, 0, std::as_writable_bytes(std::span(&num_rows, 1)));
   const int64_t table_bytes = 4 * (int64_t{num_rows} + 1);
   if (table_bytes > end - 4) {

@@ -176,9 +176,10 @@ class RowSource final : public ListedSource {
   }
 
   Error not_that(const char* option, size_t column_number, const char* what) const {
-    return argument_error(option, fmt::format("{}: the column '{}' is of type {}, and has no {}",
-                                              option_name(option), column(column_number).name,
-                                              to_string(column(column_number).type), what));
+    return argument_error(
+        option,
+        fmt::format("{}: the column '{}' is of type {}, which cannot hold {}", option_name(option),
+                    column(column_number).name, to_string(column(column_number).type), what));
   }
 
   std::optional<size_t> only_picture() const {
@@ -385,7 +386,7 @@ class RowSource final : public ListedSource {
     if (!class_numbers_.empty()) {
       const auto found = class_numbers_.find(row_text(value.bytes));
       if (found != class_numbers_.end()) return found->second;
-      throw error_of(ErrorCode::invalid_argument, "'{}' is none of the {} classes",
+      throw error_of(ErrorCode::invalid_argument, "'{}' is not one of the {} classes",
                      row_text(value.bytes).substr(0, 100), classes_.size());
     }
     const int64_t number = whole_number(column(*label_).dtype, value.bits);
@@ -398,12 +399,13 @@ class RowSource final : public ListedSource {
               ? std::to_string(number)
               : fmt::format("{} with {}", number,
                             option_set("label_offset", std::to_string(label_offset_)));
-      throw error_of(ErrorCode::invalid_argument, "the label is {}, {}", sum,
-                     classes_.empty() || label < 0
-                         ? fmt::format("and labels are 0 and more, or -1 where there is none; if "
-                                       "'{}' is not a label, say {}",
-                                       column(*label_).name, option_set("label_column", "none"))
-                         : fmt::format("but there are {} classes", classes_.size()));
+      throw error_of(
+          ErrorCode::invalid_argument, "the label is {}, {}", sum,
+          classes_.empty() || label < 0
+              ? fmt::format(
+                    "but labels are 0 or more, or -1 for none; if '{}' is not a label, say {}",
+                    column(*label_).name, option_set("label_column", "none"))
+              : fmt::format("but there are {} classes", classes_.size()));
     }
     return label;
   }

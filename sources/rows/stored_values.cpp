@@ -25,7 +25,7 @@ constexpr PillowMode kPillowModes[] = {
     {"RGBA", 32, 3, "stored without its alpha"},
     {"L", 8, 1, nullptr},
     {"LA", 16, 1, "stored without its alpha"},
-    {"P", 8, 1, "stored in grey, which is the numbers of its colours: files lack the palette"},
+    {"P", 8, 1, "stored in grey (the numbers of its colours), because the file lacks the palette"},
     {"1", 1, 1, nullptr},
     {"I;16", 16, 1, nullptr},
     {"I;16B", 16, 1, nullptr},

@@ -394,10 +394,9 @@ TfRecordPlaces scan_tfrecords(const fs::path& path, int64_t num_bytes, const Rea
     const int64_t left = num_bytes - data;
     if (left < static_cast<int64_t>(kTfRecordCrcBytes) ||
         length > static_cast<uint64_t>(left) - kTfRecordCrcBytes) {
-      return end_here(
-          fmt::format("is cut short: it has {} bytes and {} of checksum, and {} are left of the "
-                      "file",
-                      length, kTfRecordCrcBytes, left));
+      return end_here(fmt::format(
+          "is cut short: it has {} bytes and {} of checksum, but only {} are left in the file",
+          length, kTfRecordCrcBytes, left));
     }
     const FileRange range{data, static_cast<int64_t>(length + kTfRecordCrcBytes)};
     use(std::ssize(records), range.num_bytes > max_bytes

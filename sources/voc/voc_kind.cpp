@@ -364,17 +364,17 @@ class VocKind final : public SourceOptions {
                    "Splits to convert, by their lists in ImageSets/Main, such as train or trainval")
         .set_default("train, val and test, or trainval");
     table.add("classes", options_.classes,
-              "Text file with the name of one class per line, in the order of the labels");
+              "Text file with one class name per line, in the order of the labels");
     table
         .add("first-pixel", options_.first_pixel,
-             "1: boxes are of the pixels xmin to xmax, counted from 1, as Pascal VOC's; 0: of what "
-             "is between these edges, counted from 0, as some tools write")
+             "1: xmin and xmax are the first and the last pixel, counted from 1, as in Pascal VOC; "
+             "0: they are edges, counted from 0, as some tools write them")
         .set_range(0, 1);
     masks_.describe(table,
-                    "Fields of masks, one or both. semantic: the PNGs of SegmentationClass; "
+                    "Fields with masks, one or both. semantic: the PNGs of SegmentationClass; "
                     "instances: those of SegmentationObject");
     table.add("allow-missing", options_.allow_missing,
-              "Leaves out names of lists without picture or annotations");
+              "Leaves out names in lists that have no picture or annotations");
   }
 
   void check(const OptionTable& /*table*/) const override {

@@ -119,9 +119,9 @@ AwsCredentials credentials_in_json(const std::string& json, const std::string& w
       moment_of(answer.text("Expiration")),
       what};
   if (found.keys.id.empty() || found.keys.secret.empty()) {
-    throw Error(ErrorCode::invalid_argument,
-                what + " gave no JSON with AccessKeyId and SecretAccessKey",
-                {.subject = ErrorSubject::argument, .remedy = "check what it gives by hand"});
+    throw Error(
+        ErrorCode::invalid_argument, what + " gave no JSON with AccessKeyId and SecretAccessKey",
+        {.subject = ErrorSubject::argument, .remedy = "run it by hand and check its output"});
   }
   return found;
 }

@@ -102,7 +102,7 @@ CurlLibrary open_curl_library(const std::string& path) {
       words += (words.empty() ? "" : "; ") + loader_words();
     }
     if (library == nullptr) {
-      throw no_curl("", "reading addresses needs libcurl, and there is none (" + words + ")");
+      throw no_curl("", "reading addresses needs libcurl, which was not found (" + words + ")");
     }
   }
   CurlLibrary curl = functions_of(library, opened);

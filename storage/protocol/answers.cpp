@@ -217,7 +217,7 @@ Failure failure_of(const HttpResponse& response, const AskedOf& asked) {
   if (status == 403) {
     return {ErrorCode::invalid_argument,
             fmt::format("access is denied to the credentials of {} ({})", asked.whose, reason),
-            fmt::format("check what they may do; for a public bucket set {}_NO_SIGN_REQUEST=YES",
+            fmt::format("check their rights; for a public bucket set {}_NO_SIGN_REQUEST=YES",
                         asked.variables)};
   }
   const std::string_view location = response.header("location");

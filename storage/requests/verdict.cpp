@@ -99,7 +99,7 @@ RangeAnswer changed(const AskedRange& asked, std::string_view now) {
 RangeAnswer shorter(const AskedRange& asked, int64_t total) {
   const std::string has = total < 0 ? "ends before that" : fmt::format("has only {} bytes", total);
   return failed(ErrorCode::corrupt, asked,
-                fmt::format("bytes {} to {} were asked for, and the object {}", asked.first,
+                fmt::format("bytes {} to {} were asked for, but the object {}", asked.first,
                             asked.last(), has),
                 "it was cut off or replaced: copy it again");
 }
@@ -138,10 +138,10 @@ RangeAnswer judge_part(const HttpResponse& response, const AskedRange& asked) {
   const std::string_view text = response.header("content-range");
   const std::optional<ContentRange> range = parse_content_range(text);
   if (!range || range->first != asked.first || range->last > asked.last()) {
-    return part(0, fmt::format("the server was asked for bytes {} to {} and answers with {}",
-                               asked.first, asked.last(),
-                               text.empty() ? "a part of which it does not say where it is"
-                                            : "'" + std::string(text) + "'"));
+    return part(
+        0, fmt::format("the server was asked for bytes {} to {} and answers with {}", asked.first,
+                       asked.last(),
+                       text.empty() ? "a part without its place" : "'" + std::string(text) + "'"));
   }
   if (asked.known.num_bytes >= 0 && range->total >= 0 && range->total != asked.known.num_bytes) {
     return failed(ErrorCode::corrupt, asked,

@@ -14,7 +14,7 @@ EOF
 
 run 0 "$FFCONVERT" coco src dst --segmentation json
 no_out
-err 'note: .*instances_val2017.json: 1 of 3 pictures have no annotation and are taken with none$'
+err 'note: .*instances_val2017.json: 1 of 3 pictures have no annotation and are kept without any$'
 err '^val2017: 3 pictures in 1 shard'
 run 0 "$FFINSPECT" verify dst
 run 0 "$FFINSPECT" info dst --json

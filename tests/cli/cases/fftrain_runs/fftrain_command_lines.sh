@@ -34,7 +34,7 @@ says() {  # WORD ARGUMENTS...
   local word=$1
   shift
   run 2 "$FFTRAIN" "$@"
-  one_line_err "fftrain has no option '--?[A-Za-z_-]+'; what does the same is --$word"
+  one_line_err "fftrain has no option '--?[A-Za-z_-]+'; use instead --$word"
 }
 says evaluate -e --data data
 says lr-schedule --sched cosine data
@@ -64,9 +64,9 @@ says 'NAME VALUE of each option' configs/x.py --cfg-options a=1 b=2
 says 'nproc, or RANK and WORLD_SIZE' --world-size 2 data
 # A whole command line at once.
 run 2 "$FFTRAIN" -a resnet50 --dist-url tcp://127.0.0.1:1 --dist-backend nccl --multiprocessing-distributed --world-size 1 --rank 0 --gpu 0 --seed 1 --wd 1e-4 data
-one_line_err "no option '--dist-url'; what does the same is --dist-init-method; for '--multiprocessing-distributed' it is --nproc; for '--world-size', '--rank' it is --nproc, or RANK.*; for '--gpu' it is --nproc, .*; for '--wd' it is --weight-decay; see"
+one_line_err "no option '--dist-url'; use instead --dist-init-method; for '--multiprocessing-distributed' it is --nproc; for '--world-size', '--rank' it is --nproc, or RANK.*; for '--gpu' it is --nproc, .*; for '--wd' it is --weight-decay; see"
 run 2 "$FFTRAIN" --model resnet50 --ra-sampler --ra-reps 4 --model-ema --lr-step-size=30 data
-one_line_err "no option '--model'; what does the same is --arch; for '--ra-sampler', '--ra-reps' there is none; for '--model-ema' it is --ema-decay; for '--lr-step-size' it is --lr-step-epochs; see"
+one_line_err "no option '--model'; use instead --arch; for '--ra-sampler', '--ra-reps' there is none; for '--model-ema' it is --ema-decay; for '--lr-step-size' it is --lr-step-epochs; see"
 run 2 "$FFTRAIN" --jsd-loss data
 one_line_err "no option '--jsd-loss', and none that does the same; see"
 

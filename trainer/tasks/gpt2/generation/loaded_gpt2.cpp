@@ -148,10 +148,9 @@ GenerationSettings read_generation_settings(const std::filesystem::path& folder,
       out.ends.push_back(static_cast<uint32_t>(id));
       continue;
     }
-    out.notes.push_back(
-        fmt::format("has the eos_token_id {}, which is none of the tokenizer's {} "
-                    "tokens, so it never comes",
-                    id, tokenizer.vocabulary_size()));
+    out.notes.push_back(fmt::format(
+        "has the eos_token_id {}, which is not one of the tokenizer's {} tokens, so it never comes",
+        id, tokenizer.vocabulary_size()));
   }
   // As in transformers; older ones and fftrain's own runs end there.
   if (ends.empty() && tokenizer.has_end_of_text()) {
