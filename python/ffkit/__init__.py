@@ -1,4 +1,4 @@
-"""ffkit packs image and driving data sets into large indexed record files and feeds them to training as fast as disk and decoder allow.
+"""ffkit packs image and driving data sets into large indexed record files and loads them quickly for training.
 
     import ffkit
 

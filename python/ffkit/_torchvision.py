@@ -1,4 +1,4 @@
-"""What users give for a picture as ImageOptions: torchvision's transforms too. Looks at names and attributes alone: torchvision is not imported."""
+"""ImageOptions from the arguments of users, such as torchvision's transforms. Only looks at names and attributes: torchvision is not imported."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def image_options(transform: Any) -> ImageOptions:
 
 
 def image_options_of(what: str, image: Any, given: Mapping[str, Any]) -> ImageOptions:
-    """The ImageOptions that `image` is, or those of a transform with what else was given."""
+    """`image` as ImageOptions, or the options of a transform with the other arguments."""
     if isinstance(image, ImageOptions) and given:
         raise InvalidArgumentError(f"{', '.join(given)} belong into the ImageOptions; give them there, or a transform as {what}")
     if _is_theirs(image):
@@ -78,7 +78,7 @@ def image_options_of(what: str, image: Any, given: Mapping[str, Any]) -> ImageOp
 
 
 def view_of(name: str, view: Any, given: Mapping[str, Any]) -> tuple[str, ImageOptions, int]:
-    """(name, options, copies); 0 copies for a picture without that dimension."""
+    """(name, options, copies); copies is 0 for a picture without this dimension."""
     image, copies = view, 0
     if isinstance(view, (tuple, list)):
         if len(view) != 2:
@@ -336,7 +336,7 @@ class _Reader:
         self.augmentation(OneOf([one[0] if len(one) == 1 else Apply(1.0, one) for one in choices], [float(weight) for weight in weights]))
 
     def within(self, transforms: Iterable[Any]) -> list[Augmentation]:
-        """Those of a RandomApply or RandomChoice."""
+        """The transforms inside a RandomApply or RandomChoice."""
         outer, self.augment = self.augment, []
         was_within, self.is_within = self.is_within, True
         for step in (step for part in transforms for step in _steps(part)):
@@ -353,7 +353,7 @@ class _Reader:
         _require(value == "nearest", f"its interpolation is {value}, not nearest")
 
     def read_ImageClassification(self, step: Any) -> None:
-        """What `Weights.transforms()` gives."""
+        """The transform that `Weights.transforms()` returns."""
         _require(len(step.resize_size) == 1, f"its resize_size is {step.resize_size}, not one number")
         self.geometry(ResizeCenterCrop(_pair(step.resize_size)[0], _size(step.crop_size), _interpolation(step)))
         self.is_tensor = self.is_float = True
@@ -369,7 +369,7 @@ class _Reader:
     read_ToImage = read_ToPureTensor = read_PILToTensor
 
     def read_nothing(self, step: Any) -> None:
-        """Of boxes and points: a BoxesField and a PointsField do it."""
+        """Ignores transforms of boxes and points: a BoxesField and a PointsField do this."""
 
     read_Identity = read_ClampBoundingBoxes = read_ClampKeyPoints = read_SanitizeKeyPoints = read_nothing
 

@@ -1,9 +1,8 @@
-"""Data sets converted to ffkit's format: what the program ffconvert does, from Python.
+"""Converts data sets to ffkit's format, like the program ffconvert.
 
     ffkit.convert.imagenet("/data/imagenet", "/fast/imagenet", max_resolution=500, threads=16)
 
-All functions block, without the GIL, until the data set is whole. Ctrl-C stops them in order: finished shards stay, and the same call with
-resume=True goes on. They raise ffkit.Error, with file, reason and remedy; options are named as ffconvert's, with _ for -.
+All functions block, without the GIL, until the data set is complete. Ctrl-C stops them: finished shards stay, and the same call with resume=True continues. They raise ffkit.Error with file, reason and remedy. Options have the names of ffconvert's, with _ instead of -.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ class ConvertPictureOptions(ConvertOptions, PictureOptions, total=False):
 
 
 class RowOptions(ConvertOptions, total=False):
-    """Options of files of other libraries, whose columns become fields; and ConvertOptions."""
+    """ConvertOptions, and options for files of other libraries."""
 
     image_column: str | None
     label_column: str | None
@@ -103,7 +102,7 @@ def folder(
     allow_missing: bool = False,
     **options: Unpack[ConvertPictureOptions],
 ) -> Summary:
-    """Folders of pictures: src/<split>/<class>/* or src/<class>/*, or pictures whose labels stand in lists."""
+    """Folders of pictures: src/<split>/<class>/* or src/<class>/*, or pictures with their labels in lists."""
     return convert_kind("folder", locals())
 
 
@@ -276,7 +275,7 @@ def nuscenes(
     radar_filter: Literal["none", "devkit"] | None = None,
     **options: Unpack[ConvertPictureOptions],
 ) -> Summary:
-    """nuScenes: keyframes of cameras, lidar and radars with boxes, and the sweeps between them."""
+    """nuScenes: keyframes of cameras, lidar and radars with boxes, and sweeps between them."""
     return convert_kind("nuscenes", locals())
 
 
@@ -329,13 +328,13 @@ def demo(
     root: Path | None = None,
     **options: Unpack[ConvertPictureOptions],
 ) -> Summary:
-    """Made-up data that a model can learn: pictures of classes, with kind="nuscenes" scenes of driving, with "pose" people."""
+    """Made-up data that a model can learn: pictures of classes; kind="nuscenes": scenes of driving; kind="pose": people."""
     return convert_kind("demo", locals())
 
 
 @documented("transcode")
 def transcode(src: Path, dst: Path, *, store: Literal["jpeg", "dct"], **options: Unpack[ConvertOptions]) -> Summary:
-    """A data set of ffkit with its pictures in the dct code, or back as the JPEGs that they were. All else stays: fields, order, shards."""
+    """Converts the pictures of a data set of ffkit to the dct code, or back to the original JPEGs. Fields, order and shards stay."""
     return run_conversion("transcode", src, dst, {**options, "store": store}, _ffkit.transcode)
 
 
@@ -348,7 +347,7 @@ def v1(
     field: str | None = None,
     **options: Unpack[ConvertOptions],
 ) -> Summary:
-    """FFRecord v1 to a data set of ffkit; or, where src is a data set of ffkit, back. Writing v1 takes payload, field, shard_size and max_record."""
+    """Converts FFRecord v1 to a data set of ffkit; if src is a data set of ffkit, converts it to FFRecord v1, with the options payload, field, shard_size and max_record."""
     own = {"payload": payload, "field": field}
     return run_conversion("v1", src, dst, {**options, **own}, _ffkit.v1)
 
@@ -363,7 +362,7 @@ def merge(
     duplicate_ids: Path | None = None,
     on_note: Callable[[str], object] | None = None,
 ) -> Summary:
-    """Joins data sets, or the parts of one conversion, to a new one, by hard links; no record is written again."""
+    """Joins data sets, or the parts of a conversion, to a new one with hard links. Records are not written again."""
     return _join(dst, sources, {"transfer": transfer, "duplicates": duplicates, "duplicate_ids": duplicate_ids}, False, on_note)
 
 
@@ -377,16 +376,14 @@ def append(
     duplicate_ids: Path | None = None,
     on_note: Callable[[str], object] | None = None,
 ) -> Summary:
-    """Adds the shards of other data sets to an existing one, which may be read meanwhile. As merge()."""
+    """Adds the shards of other data sets to an existing one, like merge(). It may be read meanwhile."""
     return _join(dst, sources, {"transfer": transfer, "duplicates": duplicates, "duplicate_ids": duplicate_ids}, True, on_note)
 
 
 class Source(ABC):
     """A source written in Python, for from_source(): a list of samples, each read by its number.
 
-    read() is called from the conversion's threads. The GIL lets one of them at a time run Python, so a conversion is as fast as one core reads
-    samples; what Python leaves to C without the GIL (reading files, zlib, Pillow's decoder) and everything after read() runs in parallel. A
-    source in C++ (sources/own_source.md) has no such limit.
+    The conversion's threads call read(). Because of the GIL, only one of them runs Python at a time, so one core limits the speed. Calls to C without the GIL (reading files, zlib, Pillow's decoder) and everything after read() run in parallel. A source in C++ (sources/own_source.md) has no such limit.
     """
 
     schema: Mapping[str, FieldSpec]
@@ -402,8 +399,7 @@ class Source(ABC):
 
     @abstractmethod
     def read(self, split: str, index: int) -> Mapping[str, object]:
-        """Sample `index` of `split`, with values as Writer.write() takes them. An exception makes the sample a bad one: see on_error. Called from
-        many threads, in any order, and sometimes more than once."""
+        """Returns sample `index` of `split`, with values as for Writer.write(). An exception makes it a bad sample: see on_error. Called by many threads, in any order, and sometimes more than once."""
 
 
 class _PreparedSource:
@@ -428,9 +424,9 @@ class _PreparedSource:
 
 @documented("from_source")
 def from_source(source: Source, dst: Path, *, pixels: Pixels = "png", **options: Unpack[ConvertPictureOptions]) -> Summary:
-    """Converts a source written in Python, with everything that other sources have: shuffling, resume, parts, bad samples, dry_run.
+    """Converts a source written in Python, with all features of other sources: shuffling, resume, parts, bad samples, dry_run.
 
-    What Source.read() has raised for the sample that ended the conversion comes out as it is.
+    If Source.read() raises an exception and the conversion ends, this exception is raised unchanged.
     """
     prepared = _PreparedSource(source)
     summary = run_conversion(

@@ -38,14 +38,14 @@ Rows = Literal["ragged", "padded"]
 
 
 class Split(NamedTuple):
-    """A converted split: its keyframes, and the frames between them where the conversion stored such."""
+    """A converted split: its keyframes, and the sweeps between them, if they were converted."""
 
     keyframes: Dataset
     sweeps: Dataset | None = None
 
 
 def open_split(path: PathLike, split: str) -> Split:
-    """Opens the folder that ffconvert wrote. Raises what Dataset raises."""
+    """Opens the folder that ffconvert wrote. Raises the errors of Dataset."""
     keyframes, sweeps = _ffkit.nuscenes_open_split(path, split)
     folder = str(path)
     opened = None if sweeps is None else Dataset._made(sweeps, (folder, f"{split}_sweeps"), _NO_LIMITS)
@@ -54,7 +54,7 @@ def open_split(path: PathLike, split: str) -> Split:
 
 @dataclass(frozen=True, slots=True)
 class CameraOptions:
-    """Which cameras, and their transform: a ResizeCrop or a ScalePad, drawn for each camera of a sample. No channels: no pictures."""
+    """The cameras, and their transform: a ResizeCrop or a ScalePad, drawn for each camera of a sample. No channels: no pictures."""
 
     channels: Sequence[str] = CAMERAS
     image: ImageOptions = ImageOptions(ResizeCrop())
@@ -65,9 +65,9 @@ class PointOptions:
     """A cloud of several sweeps.
 
     Args:
-        num_sweeps: clouds of a channel, the keyframe's own among them, 1 .. 100.
+        num_sweeps: number of clouds of a channel, including the keyframe's, 1 .. 100.
         min_distance: metres; nearer points are left out.
-        max_points: room for points of a sample, what is more (the oldest) is left out; 0: for all that nuScenes has.
+        max_points: largest number of points in a sample; if there are more, the oldest are left out. 0: enough for nuScenes.
         layout: "ragged" or "padded".
     """
 
@@ -79,7 +79,7 @@ class PointOptions:
 
 @dataclass(frozen=True, slots=True)
 class RadarFilter:
-    """Points are kept whose states are in these sets: the devkit's default."""
+    """Keeps points with states in these sets. Default: those of the devkit."""
 
     invalid_states: Sequence[int] = (0,)
     dynprop_states: Sequence[int] = (0, 1, 2, 3, 4, 5, 6)
@@ -88,14 +88,14 @@ class RadarFilter:
 
 @dataclass(frozen=True, slots=True)
 class BoxOptions:
-    """Which boxes.
+    """The boxes of a batch.
 
     Args:
-        only_valid: those with a lidar or radar point inside.
-        only_classes: those of the ten classes; the others have class -1.
-        zero_unknown_velocity: as mmdetection3d trains; False: NaN.
+        only_valid: only boxes with a lidar or radar point inside.
+        only_classes: only boxes of the ten classes; other boxes have class -1.
+        zero_unknown_velocity: unknown velocities are 0, as in mmdetection3d; False: NaN.
         range: (x_min, y_min, x_max, y_max) in metres of the lidar frame; None: all.
-        max_boxes: room for boxes of a sample; more are an UnsupportedError.
+        max_boxes: largest number of boxes in a sample; more raise UnsupportedError.
         layout: "ragged" or "padded".
     """
 
@@ -109,7 +109,7 @@ class BoxOptions:
 
 @dataclass(frozen=True, slots=True)
 class BevAugmentation:
-    """Points and boxes turned (radians about z), scaled and mirrored about the lidar, all alike; each (low, high)."""
+    """Rotates (radians about z), scales and mirrors points and boxes together, about the lidar; each parameter is (low, high)."""
 
     rotation: tuple[float, float] = (0.0, 0.0)
     scale: tuple[float, float] = (1.0, 1.0)
@@ -119,13 +119,13 @@ class BevAugmentation:
 
 @dataclass(frozen=True, slots=True)
 class KeyframeOptions:
-    """What a batch of keyframes has. None for `lidar`, `radar` or `boxes`: not; for `radar_filter`: all points.
+    """Contents of a batch of keyframes. `lidar`, `radar` or `boxes` None: left out; `radar_filter` None: all points.
 
     Args:
-        can_bus: "none", "last_row" (up to the keyframe) or "bevformer_code" (what BEVFormer's converter does).
-        motion: BEVFormer's vector of 18 numbers, in place of can_bus; see to_differences().
+        can_bus: "none", "last_row" (last message before the keyframe) or "bevformer_code" (like BEVFormer's converter).
+        motion: BEVFormer's vector of 18 numbers, instead of can_bus; see to_differences().
         identity: sample_token, scene_token and frame_index.
-        allow_missing: pictures and clouds without a file are zeros and empty, and camera_valid, lidar_valid and radar_valid say so.
+        allow_missing: missing pictures are zeros and missing clouds are empty; camera_valid, lidar_valid and radar_valid mark them.
     """
 
     cameras: CameraOptions = CameraOptions()
@@ -141,11 +141,11 @@ class KeyframeOptions:
 
 
 def keyframe_fields(split: Split, options: KeyframeOptions = KeyframeOptions()) -> dict[str, FieldDecoder]:
-    """The arrays listed above, for `Loader(split.keyframes, image=None, label_field=None, fields=...)`, or a loader of any subset of them.
+    """The arrays listed above, for `Loader(split.keyframes, image=None, label_field=None, fields=...)`, or for a subset of the keyframes.
 
     Raises:
         InvalidArgumentError: options out of range, or sweeps of another split.
-        FieldNotFoundError, NotFoundError: what the conversion left out, such as sweeps.
+        FieldNotFoundError, NotFoundError: the conversion left something out, such as sweeps.
     """
     return _ffkit.nuscenes_keyframe_fields(split.keyframes._dataset, None if split.sweeps is None else split.sweeps._dataset, options)
 
@@ -156,12 +156,12 @@ def scene_groups(keyframes: Dataset) -> list[int]:
 
 
 class Windows:
-    """Windows of a keyframe and those before it, oldest first: record w * length + i of `frames` is frame i of window w, the last of them keyframe w.
+    """Windows: each is a keyframe and the keyframes before it, oldest first. Record w * length + i of `frames` is frame i of window w; the last frame of window w is keyframe w.
 
         windows = ffkit.nuscenes.make_windows(split.keyframes, 2)
         loader = ffkit.Loader(windows.frames, 2 * windows.length, **windows.sampling, image=None, label_field=None, fields=...)
 
-    A batch [B * length, ...] is [B, length, ...].
+    View a batch [B * length, ...] as [B, length, ...].
     """
 
     def __init__(self, windows: _ffkit.NuscenesWindows, keyframes: Dataset) -> None:
@@ -183,20 +183,20 @@ class Windows:
 
     @property
     def sampling(self) -> dict[str, Any]:
-        """Arguments of a loader that keep windows whole and draw their augmentation once."""
+        """Arguments of a loader that keep windows together and give each window one augmentation."""
         return {"groups": self._windows.groups, "share_randomness": True}
 
     @property
     def is_repeated(self) -> Any:
-        """numpy.ndarray [frames] u8: 1 where a scene has no frame so far back and its first one stands in."""
+        """numpy.ndarray [frames] u8: 1 if a scene has no such early frame, and its first frame replaces it."""
         return self._windows.is_repeated
 
     def mask(self, record_indices: Iterable[int]) -> Any:
-        """is_repeated of a batch's samples."""
+        """is_repeated for the samples of a batch."""
         return self._windows.mask(numbers_of(record_indices, len(self.frames), "mask()"))
 
     def has_previous(self, record_indices: Iterable[int]) -> Any:
-        """numpy.ndarray [samples] u8: 1 for a frame that has one before it in its window; 0 where a temporal model starts again."""
+        """numpy.ndarray [samples] u8: 1 if the window has a frame before this one; 0 if a temporal model must start again."""
         return self._windows.has_previous(numbers_of(record_indices, len(self.frames), "has_previous()"))
 
     def select(self, windows: Iterable[int]) -> Windows:
@@ -205,30 +205,29 @@ class Windows:
 
 
 def make_windows(keyframes: Dataset, num_previous: int) -> Windows:
-    """A window for each keyframe: it and `num_previous` (0 .. 1000) before it."""
+    """A window for each keyframe: the keyframe and the `num_previous` (0 .. 1000) before it."""
     return Windows(_ffkit.nuscenes_make_windows(keyframes._dataset, num_previous), keyframes)
 
 
 def draw_windows(keyframes: Dataset, num_previous: int, seed: int, epoch: int) -> Windows:
-    """The same with one frame more to choose from: one is left out, drawn for each epoch, as BEVFormer trains."""
+    """The same, but from one frame more, of which one is left out at random in each epoch, as in BEVFormer."""
     return Windows(_ffkit.nuscenes_draw_windows(keyframes._dataset, num_previous, seed, epoch), keyframes)
 
 
 def to_differences(motion: Any, has_previous: Any) -> None:
-    """Changes `motion` of a batch, numpy.ndarray or tensor [samples, 18] f64, in place to what BEVFormer's network takes: differences to the sample before where
-    has_previous is 1."""
+    """Changes `motion` of a batch, numpy.ndarray or tensor [samples, 18] f64, in place for BEVFormer's network: if has_previous is 1, to the difference from the sample before."""
     _ffkit.nuscenes_to_differences(motion, has_previous)
 
 
 class KeptBoxes(NamedTuple):
-    """Of each keyframe: how many boxes are kept, [keyframes] i64, and of which CLASSES, [keyframes, 10] u8."""
+    """For each keyframe: the number of kept boxes, [keyframes] i64, and which CLASSES they have, [keyframes, 10] u8."""
 
     num_boxes: Any
     classes: Any
 
 
 def read_kept_boxes(keyframes: Dataset, options: BoxOptions = BoxOptions()) -> KeptBoxes:
-    """Reads the boxes of all keyframes, and no pictures or points."""
+    """Reads only the boxes of all keyframes, not pictures or points."""
     return KeptBoxes(*_ffkit.nuscenes_kept_boxes(keyframes._dataset, options))
 
 
@@ -238,7 +237,7 @@ def keyframes_with_boxes(kept: KeptBoxes) -> list[int]:
 
 
 class ClassBalance(NamedTuple):
-    """Numbers of keyframes, repeated, class by class; and of each class the keyframes that have it, before and after."""
+    """Numbers of keyframes, repeated for balance; and for each class the number of keyframes with it, before and after."""
 
     keyframes: Any
     num_before: Any
@@ -246,5 +245,5 @@ class ClassBalance(NamedTuple):
 
 
 def class_balanced(kept: KeptBoxes, seed: int, epoch: int) -> ClassBalance:
-    """CBGSDataset of mmdetection3d: each class gives a tenth. Drawn from (seed, epoch)."""
+    """CBGSDataset of mmdetection3d: each class gives a tenth of the keyframes. Depends on (seed, epoch)."""
     return ClassBalance(*_ffkit.nuscenes_class_balanced(kept.num_boxes.tolist(), kept.classes.tolist(), seed, epoch))

@@ -1,4 +1,4 @@
-"""Dataset.to_parquet(): files as Hugging Face's hub has them."""
+"""Dataset.to_parquet(): files in the form of Hugging Face's hub."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _GROUP_BYTES = 32 << 20
 
 @dataclass(frozen=True)
 class ParquetSummary:
-    """What Dataset.to_parquet() has written."""
+    """Result of Dataset.to_parquet()."""
 
     files: tuple[str, ...]
     num_records: int
@@ -35,7 +35,7 @@ class ParquetSummary:
 
 
 class Records(Protocol):
-    """What of a Dataset is written."""
+    """The part of a Dataset to write."""
 
     @property
     def split(self) -> str: ...
@@ -111,7 +111,7 @@ def _cannot_write(out: pathlib.Path, error: OSError) -> Error:
 
 @contextmanager
 def _unfinished(out: pathlib.Path, stem: str) -> Iterator[pathlib.Path]:
-    """A folder in `out` for this process alone. What a killed one left in it is removed; it is gone in the end, and so is an `out` that was made here for nothing."""
+    """A folder in `out` for only this process. It removes files of a killed process. At the end it removes the folder, and `out` if that is new and empty."""
     made = not out.exists()
     out.mkdir(parents=True, exist_ok=True)
     folder = out / f".ffkit-{stem}-parquet"
@@ -134,7 +134,7 @@ def _unfinished(out: pathlib.Path, stem: str) -> Iterator[pathlib.Path]:
 
 
 def _is_locked(lock: int, folder: pathlib.Path) -> bool:
-    """Whether the folder is this process's now: not another's, nor one that another has just removed."""
+    """Whether this process has the folder now: no other process uses it or has just removed it."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -167,7 +167,7 @@ def _different(names: list[str]) -> list[str]:
 
 
 def _take_names(files: list[pathlib.Path], out: pathlib.Path, stem: str) -> list[pathlib.Path]:
-    """Moves the finished files to their names, which say how many there are; of one that fails, all go."""
+    """Renames the finished files to names that contain their number; if one fails, removes all."""
     _require_free(out, stem)
     moved: list[pathlib.Path] = []
     try:

@@ -35,16 +35,14 @@ def write(
     compute_options: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> SplitSummary:
-    """Writes one split, exactly once, and blocks until it is whole. Each partition is a task of ffkit.convert.ShardSink; Dask may run it again where a worker
-    dies. Records are in the order of the partitions. When the write fails nothing stays.
+    """Writes one split and blocks until it is complete. Each partition is a task of ffkit.convert.ShardSink, so Dask may run it again if a worker dies: samples are written exactly once. Records are in the order of the partitions. If the write fails, nothing is left.
 
     Args:
-        collection: a dask.bag.Bag of samples (dicts, as for ffkit.Writer.write()); or a data frame, or anything with to_delayed() whose partitions are
-            pandas.DataFrame, pyarrow.Table or dicts of arrays.
-        dst, split, schema, options: as of ffkit.convert.ShardSink. The destination is one that all workers see.
+        collection: a dask.bag.Bag of samples (dicts, as for ffkit.Writer.write()); or a data frame, or an object with to_delayed() and partitions of pandas.DataFrame, pyarrow.Table or dicts of arrays.
+        dst, split, schema, options: as for ffkit.convert.ShardSink. All workers must see the destination.
         compute_options: of dask.compute(): the scheduler, for instance.
 
-    Raises: TypeError: what is given has no to_delayed(). ffkit.Error: as ShardSink. What a partition raises.
+    Raises: TypeError: collection has no to_delayed(). ffkit.Error: as ShardSink. Errors of a partition.
     """
     if not hasattr(collection, "to_delayed"):
         raise TypeError(f"a Dask bag or data frame is expected; got {type(collection).__name__}")
@@ -63,7 +61,7 @@ def _write_partition(sink: ShardSink, partition: Any, number: int, is_bag: bool)
 
 
 def read(path: str | os.PathLike[str] | Dataset, split: str = "train", *, npartitions: int = 16) -> Any:
-    """A data set as a dask.bag.Bag of records, each a dict as `ffkit.Dataset[i]`. Partitions are consecutive records.
+    """A data set as a dask.bag.Bag of records, each a dict like `ffkit.Dataset[i]`. A partition has consecutive records.
 
     Raises: ValueError: npartitions is below 1. ffkit.Error: as ffkit.Dataset.
     """

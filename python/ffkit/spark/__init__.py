@@ -38,14 +38,13 @@ __all__ = ["DataSource", "write"]
 def write(
     df: Any, dst: str | os.PathLike[str], split: str = "train", schema: Mapping[str, FieldSpec] | None = None, **options: Any
 ) -> SplitSummary:
-    """Writes the rows of a DataFrame as one split, exactly once, and blocks until it is whole. Each partition is a task of ffkit.convert.ShardSink;
-    speculative and repeated attempts count once. Records are in the order of the partitions. When the write fails nothing stays.
+    """Writes the rows of a DataFrame as one split and blocks until it is complete. Each partition is a task of ffkit.convert.ShardSink, so speculative and repeated attempts count once. Records are in the order of the partitions. If the write fails, nothing is left.
 
     Args:
         df: its columns become fields: numbers, texts, binary (pictures or bytes), arrays of numbers (tensors).
-        dst, split, schema, options: as of ffkit.convert.ShardSink. The destination is one that all executors see.
+        dst, split, schema, options: as for ffkit.convert.ShardSink. All executors must see the destination.
 
-    Raises: ffkit.Error: as ShardSink. pyspark's errors, with what a task has raised.
+    Raises: ffkit.Error: as ShardSink. pyspark's errors, with the error of a task.
     """
     with ShardSink(dst, split, schema, **options) as sink:
         rows = df.mapInArrow(_PartitionWriter(sink), "description string").collect()
@@ -91,8 +90,7 @@ if hasattr(_pyspark, "__version__") and int(_pyspark.__version__.split(".")[0]) 
             self.part = part
 
     class DataSource(_DataSource):
-        """The format "ffkit". Options of a write: split, schema (JSON, as of ffkit.Writer), and those of ffkit.convert.ShardSink, as text: shard_size, zstd,
-        pixels, classes (JSON), ... Options of a read: split, fields (names with commas between them), batch_size, storage_options (JSON). Others are refused."""
+        """The format "ffkit". Options for writing: split, schema (JSON, as for ffkit.Writer), and those of ffkit.convert.ShardSink as text: shard_size, zstd, pixels, classes (JSON), ... Options for reading: split, fields (names, separated by commas), batch_size, storage_options (JSON). Other options are an error."""
 
         @classmethod
         def name(cls) -> str:
