@@ -1,4 +1,5 @@
-"""ImageNet by as many processes as torchrun starts, in the fewest lines: ffkit finds its rank by itself.
+"""ImageNet by as many processes as torchrun starts, in the fewest lines: ffkit finds its rank by
+itself.
 
     torchrun --nproc-per-node 8 examples/python/imagenet_ddp.py /fast/imagenet resnet50
 

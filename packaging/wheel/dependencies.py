@@ -1,6 +1,8 @@
-"""What the wheel links, built from pinned sources for a tool chain: static libraries in one prefix, each with its licence.
+"""What the wheel links, built from pinned sources for a tool chain: static libraries in one prefix,
+each with its licence.
 
-Debian's source packages: the upstream archive of one version, known by its SHA-256, with the newest patches that Debian has for it.
+Debian's source packages: the upstream archive of one version, known by its SHA-256, with the newest
+patches that Debian has for it.
 """
 import hashlib
 import inspect
@@ -36,7 +38,8 @@ def mirror():
 
 
 def fetch(folder):
-    """The source packages, unpacked with Debian's patches in FOLDER/PACKAGE. Returns each one's full version."""
+    """The source packages, unpacked with Debian's patches in FOLDER/PACKAGE. Returns each one's
+    full version."""
     downloads = folder / 'downloads'
     (downloads / 'lists/partial').mkdir(parents=True, exist_ok=True)
     place = mirror()
@@ -73,7 +76,8 @@ def files_of(description):
 
 
 class Builder:
-    """Builds one package after another, unless the prefix has it from the same source and recipe."""
+    """Builds one package after another, unless the prefix has it from the same source and
+    recipe."""
 
     def __init__(self, toolchain, sources, work):
         self.toolchain, self.sources, self.work = toolchain, sources, work
@@ -105,7 +109,8 @@ class Builder:
             mark.write_text(wanted)
 
     def recipe(self, build):
-        """A hash of what builds one package: its method, those that all share, and the tool chain."""
+        """A hash of what builds one package: its method, those that all share, and the tool
+        chain."""
         methods = (build, self.cmake, self.copied, self.make, self.configure, self.headers)
         toolchain = Path(sys.modules[type(self.toolchain).__module__].__file__).read_text()
         return hashlib.sha256(''.join([toolchain, *map(inspect.getsource, methods)]).encode()).hexdigest()

@@ -1,9 +1,10 @@
-"""ffkit packs image and driving data sets into large indexed record files and loads them quickly for training.
+"""ffkit packs image and driving data sets into large indexed record files and loads them quickly
+for training.
 
     import ffkit
 
     ds = ffkit.Dataset("/fast/imagenet", "train")
-    loader = ffkit.Loader(ds, batch_size=256, image=ffkit.RandomResizedCrop(224, flip_probability=0.5))
+    loader = ffkit.Loader(ds, batch_size=256, image=ffkit.RandomResizedCrop(224))
     for epoch in range(90):
         for batch in loader:
             images, labels = batch["image"], batch["label"]

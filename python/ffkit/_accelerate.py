@@ -9,7 +9,8 @@ from accelerate.data_loader import DataLoaderShard
 
 
 class _Batches(torch.utils.data.IterableDataset):  # type: ignore[misc]
-    """The batches of a loader, for DataLoaderShard and Accelerate's skip_first_batches(), which makes a new one from it."""
+    """The batches of a loader, for DataLoaderShard and Accelerate's skip_first_batches(), which
+    makes a new one from it."""
 
     def __init__(self, loader: Any) -> None:
         self.loader = loader

@@ -32,7 +32,8 @@ def resolve_arrays(arrays: str) -> str:
 
 
 def array_converter(arrays: str, is_pinned: bool) -> Callable[[Any, int], Any]:
-    """A function from (batch of the extension, number of the field) to its array. It does not copy large arrays."""
+    """A function from (batch of the extension, number of the field) to its array. It does not copy
+    large arrays."""
     if arrays == "torch":
         from torch.utils.dlpack import from_dlpack
 
@@ -61,7 +62,8 @@ def array_converter(arrays: str, is_pinned: bool) -> Callable[[Any, int], Any]:
 
 
 def pinned_allocator(required: bool = False) -> Callable[[int], tuple[int, Any]] | None:
-    """A function num_bytes -> (address, tensor) that allocates pinned memory with torch's caching allocator. None without CUDA; if `required`, with a warning like torch's."""
+    """A function num_bytes -> (address, tensor) that allocates pinned memory with torch's caching
+    allocator. None without CUDA; if `required`, with a warning like torch's."""
     import torch
 
     if not torch.cuda.is_available():
@@ -85,7 +87,8 @@ class Replacement(NamedTuple):
 
 
 class LeftOut(Replacement):
-    """A sample that was left out because its record is bad; index_in_batch is the place that it would have had."""
+    """A sample that was left out because its record is bad; index_in_batch is the place that it
+    would have had."""
 
 
 class Facts(NamedTuple):
@@ -109,9 +112,15 @@ class Facts(NamedTuple):
 class Batch(dict[str, Any]):
     """A batch: a dict from the names of fields to arrays (a list of str for a TextField).
 
-    Large arrays (64 KiB and more) are views of the loader's memory, unless the loader copies. They stay valid while your code refers to one of them; then the loader uses the memory for a later batch. Smaller arrays are copies. Any thread may use, change and drop arrays, also after the loader is gone.
+    Large arrays (64 KiB and more) are views of the loader's memory, unless the loader copies. They
+    stay valid while your code refers to one of them; then the loader uses the memory for a later
+    batch. Smaller arrays are copies. Any thread may use, change and drop arrays, also after the
+    loader is gone.
 
-    Like a dict, a batch can be made from a dict, from pairs or with keywords. Frameworks do this to move a batch to a device: `type(batch)({name: ...})`. For torch and JAX it is a tree of arrays (a pytree). Such a batch has only arrays: attributes like `epoch` raise AttributeError. `copy.copy()`, `copy.deepcopy()`, `pickle` and `batch.copy()` keep the attributes.
+    Like a dict, a batch can be made from a dict, from pairs or with keywords. Frameworks do this to
+    move a batch to a device: `type(batch)({name: ...})`. For torch and JAX it is a tree of arrays
+    (a pytree). Such a batch has only arrays: attributes like `epoch` raise AttributeError.
+    `copy.copy()`, `copy.deepcopy()`, `pickle` and `batch.copy()` keep the attributes.
     """
 
     __slots__ = ("_facts",)
@@ -139,7 +148,8 @@ class Batch(dict[str, Any]):
 
     @property
     def size(self) -> int:
-        """Number of samples. Less than batch_size only in the last batch with tail="exact", or if samples were left out."""
+        """Number of samples. Less than batch_size only in the last batch with tail="exact", or if
+        samples were left out."""
         return self._facts.size
 
     @property
@@ -159,27 +169,35 @@ class Batch(dict[str, Any]):
 
     @property
     def source(self) -> Any:
-        """numpy.ndarray [size] i32: the number of each sample's data set in a chain; otherwise 0."""
+        """numpy.ndarray [size] i32: the number of each sample's data set in a chain; otherwise
+        0."""
         return self._facts.source
 
     @property
     def mix_lambda(self) -> float:
-        """The weight of each picture, if MixUp or CutMix has blended it with the one before it (the first with the last); otherwise 1. The loss is then `lam * loss(labels) + (1 - lam) * loss(labels.roll(1))`."""
+        """The weight of each picture, if MixUp or CutMix has blended it with the one before it (the
+        first with the last); otherwise 1. The loss is then `lam * loss(labels) + (1 - lam) *
+        loss(labels.roll(1))`."""
         return self._facts.mix_lambda
 
     @property
     def replacements(self) -> list[Replacement]:
-        """Samples that replace bad ones, in the order of the batch; empty unless bad_samples is "skip"."""
+        """Samples that replace bad ones, in the order of the batch; empty unless bad_samples is
+        "skip"."""
         return [Replacement(*one) for one in self._facts.replacements]
 
     @property
     def left_out(self) -> list[LeftOut]:
-        """Bad samples that are missing in the batch, in order; the batch may even be empty. Only with bad_samples="skip", order="sequential" and tail="exact" or "balanced"."""
+        """Bad samples that are missing in the batch, in order; the batch may even be empty. Only
+        with bad_samples="skip", order="sequential" and tail="exact" or "balanced"."""
         return [LeftOut(*one) for one in self._facts.left_out]
 
     def row_offsets(self, name: str) -> Any:
-        """numpy.ndarray [size + 1] i64 of a field of rows: sample i has rows `offsets[i] .. offsets[i + 1] - 1` of a ragged array, and `offsets[i + 1] -
-        offsets[i]` rows of a padded one. For boxes of a view with copies it is [size * copies + 1]: copy c of sample i has the number i * copies + c, as in `batch[view].flatten(0, 1)`. FieldNotFoundError (a KeyError) if a field has no rows."""
+        """numpy.ndarray [size + 1] i64 of a field of rows: sample i has rows `offsets[i] ..
+        offsets[i + 1] - 1` of a ragged array, and `offsets[i + 1] - offsets[i]` rows of a padded
+        one. For boxes of a view with copies it is [size * copies + 1]: copy c of sample i has the
+        number i * copies + c, as in `batch[view].flatten(0, 1)`. FieldNotFoundError (a KeyError) if
+        a field has no rows."""
         offsets = self._facts.row_offsets
         if name not in offsets:
             known = f"; those with rows are {', '.join(offsets)}" if offsets else ""
@@ -187,9 +205,13 @@ class Batch(dict[str, Any]):
         return offsets[name]
 
     def geometry(self, view: str = "image") -> Any:
-        """A matrix for each picture, from its pixels to those of a view: numpy.ndarray [size, 3, 3] f64, or [size, copies, 3, 3] for a view with copies.
+        """A matrix for each picture, from its pixels to those of a view: numpy.ndarray [size, 3, 3]
+        f64, or [size, copies, 3, 3] for a view with copies.
 
-        A point (x, y) of the stored picture becomes (u / w, v / w) in the view, with (u, v, w) = matrix @ (x, y, 1). (0, 0) is the top left corner of the top left pixel, as for boxes. A clip has one matrix for all frames. FieldNotFoundError (a KeyError) if the loader has no such view; the only picture of a loader has the name `image_field`.
+        A point (x, y) of the stored picture becomes (u / w, v / w) in the view, with (u, v, w) =
+        matrix @ (x, y, 1). (0, 0) is the top left corner of the top left pixel, as for boxes. A
+        clip has one matrix for all frames. FieldNotFoundError (a KeyError) if the loader has no
+        such view; the only picture of a loader has the name `image_field`.
         """
         geometries = self._facts.geometries
         if view not in geometries:
@@ -198,18 +220,24 @@ class Batch(dict[str, Any]):
 
     @property
     def source_sizes(self) -> Any:
-        """numpy.ndarray [size, 2] i64: height and width of each stored picture, or of the frames of the first clip. None for a loader without pictures."""
+        """numpy.ndarray [size, 2] i64: height and width of each stored picture, or of the frames of
+        the first clip. None for a loader without pictures."""
         return self._facts.source_sizes
 
     def unpadded_sizes(self, view: str = "image") -> Any:
-        """Height and width of each picture in a view that ends with PadToLargest: numpy.ndarray [size, 2] i64, or [size, copies, 2]. FieldNotFoundError (a KeyError) for other views."""
+        """Height and width of each picture in a view that ends with PadToLargest: numpy.ndarray
+        [size, 2] i64, or [size, copies, 2]. FieldNotFoundError (a KeyError) for other views."""
         sizes = self._facts.unpadded_sizes
         if view not in sizes:
             raise FieldNotFoundError(f"the batch has no view '{view}' that ends with PadToLargest; there are: {', '.join(sizes) or 'none'}", "not_found")
         return sizes[view]
 
     def unpadded(self, name: str = "image") -> list[Any]:
-        """A list of the pictures or masks of a view that ends with PadToLargest, without the padding: pictures [3, H, W], as torchvision's detectors take them; masks [H, W]; for an InstanceMasksField [boxes, H, W], or [max_boxes, H, W] if it is padded. They are views of the batch's array. FieldNotFoundError (a KeyError) for other views; InvalidArgumentError (a ValueError) for a view with copies."""
+        """A list of the pictures or masks of a view that ends with PadToLargest, without the
+        padding: pictures [3, H, W], as torchvision's detectors take them; masks [H, W]; for an
+        InstanceMasksField [boxes, H, W], or [max_boxes, H, W] if it is padded. They are views of
+        the batch's array. FieldNotFoundError (a KeyError) for other views; InvalidArgumentError (a
+        ValueError) for a view with copies."""
         if name not in self._facts.padded:
             raise FieldNotFoundError(f"the batch has no array '{name}' of a view that ends with PadToLargest; there are: {', '.join(self._facts.padded) or 'none'}", "not_found")
         view, axis = self._facts.padded[name]

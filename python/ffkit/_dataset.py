@@ -18,20 +18,30 @@ PathLike = str | os.PathLike[str]
 
 
 class Dataset(Sequence[dict[str, Any]]):
-    """One split of a data set that `ffconvert` or `ffkit.Writer` made, or FFRecord v1 files, or a subset of it.
+    """One split of a data set that `ffconvert` or `ffkit.Writer` made, or FFRecord v1 files, or a
+    subset of it.
 
-    `len(ds)` is the number of records. `ds[i]` reads record `i`, checks its checksum, and returns a dict of all fields. Scalars are int or float, strings str, tensors numpy.ndarray, lists list, null is None. Bytes and encoded pictures are bytes; a picture in the dct code becomes the original JPEG. Copies and subsets share the open files. Any thread may use a Dataset, also after fork(). It can be pickled; the files are then opened again.
+    `len(ds)` is the number of records. `ds[i]` reads record `i`, checks its checksum, and returns a
+    dict of all fields. Scalars are int or float, strings str, tensors numpy.ndarray, lists list,
+    null is None. Bytes and encoded pictures are bytes; a picture in the dct code becomes the
+    original JPEG. Copies and subsets share the open files. Any thread may use a Dataset, also after
+    fork(). It can be pickled; the files are then opened again.
 
     It is a map-style data set for torch, but `ffkit.Loader` reads it much faster.
 
     Args:
-        path: folder or address ("s3://bucket/set") of a data set. With an empty `split` also of a split, a shard, a v1 file or a folder of v1 files.
+        path: folder or address ("s3://bucket/set") of a data set. With an empty `split` also of a
+            split, a shard, a v1 file or a folder of v1 files.
         split: "train", "val", ...
         max_record_bytes: longer records are an error; 0: 256 MiB.
-        index_cache_bytes: memory for the index of each open shard; 0: 1 MiB, enough for 32,512 records.
-        max_open_shards: largest number of open shards; 0: 512. If more are needed, the least recently used ones are closed.
-        storage_options: options of the store, such as {"profile": "partner"} or {"key": ..., "secret": ...}; None: from the environment. Pickles contain them.
-        check_shards: when to compare a shard with the manifest: "at_once"; "as_needed" (when it is read); "automatic": at once if all shards can stay open.
+        index_cache_bytes: memory for the index of each open shard; 0: 1 MiB, enough for 32,512
+            records.
+        max_open_shards: largest number of open shards; 0: 512. If more are needed, the least
+            recently used ones are closed.
+        storage_options: options of the store, such as {"profile": "partner"} or {"key": ...,
+            "secret": ...}; None: from the environment. Pickles contain them.
+        check_shards: when to compare a shard with the manifest: "at_once"; "as_needed" (when it is
+            read); "automatic": at once if all shards can stay open.
 
     Raises:
         NotFoundError: there is no such folder or split (the message lists the existing splits).
@@ -60,7 +70,8 @@ class Dataset(Sequence[dict[str, Any]]):
     def from_files(
         cls, files: Iterable[PathLike], *, max_record_bytes: int = 0, index_cache_bytes: int = 0, max_open_shards: int = 0, storage_options: StorageOptions | None = None
     ) -> Dataset:
-        """Opens shards or v1 files, in this order, as one data set. They must have the same schema."""
+        """Opens shards or v1 files, in this order, as one data set. They must have the same
+        schema."""
         names = [os.fspath(placed(file, storage_options)) for file in files]
         return cls._from_files(names, (max_record_bytes, index_cache_bytes, max_open_shards, "automatic"))
 
@@ -70,10 +81,13 @@ class Dataset(Sequence[dict[str, Any]]):
 
     @classmethod
     def chain(cls, sources: Iterable[Dataset]) -> Dataset:
-        """Joins data sets, one after the other, into one; `Loader(mixture=...)` takes shares of each. It has the fields of all data sets. If a data set lacks a field, it is None in its records, and 0 or "" in columns.
+        """Joins data sets, one after the other, into one; `Loader(mixture=...)` takes shares of
+        each. It has the fields of all data sets. If a data set lacks a field, it is None in its
+        records, and 0 or "" in columns.
 
         Raises:
-            InvalidArgumentError: (a ValueError) a field has two types, or the classes differ; names both data sets.
+            InvalidArgumentError: (a ValueError) a field has two types, or the classes differ; names
+                both data sets.
         """
         parts = list(sources)
         opened = _ffkit.Dataset.chain([part._dataset for part in parts])
@@ -100,7 +114,8 @@ class Dataset(Sequence[dict[str, Any]]):
         return _place(index, len(self))
 
     def __getitem__(self, index: Any) -> Any:
-        """Record `index` (negative: from the end), or a subset for a slice, a sequence of numbers or a mask. IndexError if out of range."""
+        """Record `index` (negative: from the end), or a subset for a slice, a sequence of numbers
+        or a mask. IndexError if out of range."""
         if isinstance(index, slice):
             return self.subset(range(*index.indices(len(self))))
         if isinstance(index, (list, range)) or getattr(index, "ndim", 0) > 0:
@@ -114,11 +129,13 @@ class Dataset(Sequence[dict[str, Any]]):
         return with_content(self._dataset.read(index), self._dataset.kept_content(index, self._kept))
 
     def field(self, index: int, name: str) -> Any:
-        """One field of record `index`, as in `ds[index]`. If the record is not compressed, it reads only this field. KeyError without it."""
+        """One field of record `index`, as in `ds[index]`. If the record is not compressed, it reads
+        only this field. KeyError without it."""
         return self._dataset.read_field(self._index(index), name)
 
     def column(self, name: str) -> Any:
-        """All values of a field with a column, in record order: numpy.ndarray [len] of i64, f64 or (for u64 fields) u64, or a list of str. Reads no records.
+        """All values of a field with a column, in record order: numpy.ndarray [len] of i64, f64 or
+        (for u64 fields) u64, or a list of str. Reads no records.
 
         Raises:
             FieldNotFoundError: (a KeyError) the field is missing, or not kept as a column.
@@ -126,33 +143,42 @@ class Dataset(Sequence[dict[str, Any]]):
         return self._dataset.column(name)
 
     def picture_sizes(self, field: str = "image") -> tuple[Any, Any]:
-        """Widths and heights of all pictures, in record order, for `aspect_ratio_buckets`: two numpy.ndarray [len] i64. Reads all records once, on all cores, but only the header of each picture.
+        """Widths and heights of all pictures, in record order, for `aspect_ratio_buckets`: two
+        numpy.ndarray [len] i64. Reads all records once, on all cores, but only the header of each
+        picture.
 
         A set made from COCO has them as columns: `ds.column("width")`, `ds.column("height")`.
 
         Raises:
-            FieldNotFoundError: (a KeyError) there is no such field; InvalidArgumentError: (a ValueError) it has no pictures.
-            CorruptError, UnsupportedError, NotFoundError: a record cannot be read, or its picture is null or not a picture; for the first such record.
+            FieldNotFoundError: (a KeyError) there is no such field; InvalidArgumentError: (a
+                ValueError) it has no pictures.
+            CorruptError, UnsupportedError, NotFoundError: a record cannot be read, or its picture
+                is null or not a picture; for the first such record.
         """
         widths, heights = self._dataset.picture_sizes(field)
         return widths, heights
 
     def where(self, filter: str) -> Dataset:
-        """The records that fulfil `filter`, in their order, such as "label in {3, 7, 100..199} and id != 'a.jpg'". Reads only columns.
+        """The records that fulfil `filter`, in their order, such as "label in {3, 7, 100..199} and
+        id != 'a.jpg'". Reads only columns.
 
-        "class == 'tench'" and "class in {n01440764, 'hen'}" select classes by identifier, by name, or by one of several names ("tench, Tinca tinca").
+        "class == 'tench'" and "class in {n01440764, 'hen'}" select classes by identifier, by name,
+        or by one of several names ("tench, Tinca tinca").
 
         Raises:
             InvalidArgumentError: (a ValueError) the filter is wrong; names the place in the text.
-            FieldNotFoundError: (a KeyError) for a field without a column; NotFoundError: for an unknown class.
+            FieldNotFoundError: (a KeyError) for a field without a column; NotFoundError: for an
+                unknown class.
         """
         return self._like(self._dataset.where(filter))
 
     def subset(self, indices: Iterable[int]) -> Dataset:
-        """The records with these numbers, in this order. Numbers may repeat; negative ones count from the end. Or a mask with True or False for each record.
+        """The records with these numbers, in this order. Numbers may repeat; negative ones count
+        from the end. Or a mask with True or False for each record.
 
         Raises:
-            InvalidArgumentError: (a ValueError) a number is out of range, or a mask of another length.
+            InvalidArgumentError: (a ValueError) a number is out of range, or a mask of another
+                length.
             TypeError: for what is neither a number nor a mask, such as floats.
         """
         return self._like(self._dataset.subset(numbers_of(indices, len(self), "subset()")))
@@ -174,7 +200,8 @@ class Dataset(Sequence[dict[str, Any]]):
 
     @property
     def class_ids(self) -> list[int | str]:
-        """Ids of the same classes in the original data, such as COCO's category ids; empty or as many."""
+        """Ids of the same classes in the original data, such as COCO's category ids; empty or as
+        many."""
         return self._dataset.class_ids
 
     @property
@@ -189,7 +216,8 @@ class Dataset(Sequence[dict[str, Any]]):
 
     @property
     def fingerprint(self) -> str:
-        """16 hex digits that identify the content and, of a subset, the choice and order of records."""
+        """16 hex digits that identify the content and, of a subset, the choice and order of
+        records."""
         return self._dataset.fingerprint
 
     @property
@@ -242,25 +270,34 @@ class Dataset(Sequence[dict[str, Any]]):
         threads: int = 0,
         progress: bool | Callable[[ProgressUpdate], object] = True,
     ) -> ParquetSummary:
-        """Writes the records as parquet in the form of Hugging Face's hub: `folder`/train-00000-of-00005.parquet, ... `datasets.load_dataset(folder)` reads it. Needs pyarrow.
+        """Writes the records as parquet in the form of Hugging Face's hub:
+        `folder`/train-00000-of-00005.parquet, ... `datasets.load_dataset(folder)` reads it. Needs
+        pyarrow.
 
-        Pictures keep their bytes (a picture in the dct code becomes the original JPEG). They become an Image of `datasets`, a struct of bytes and path; if there is one picture, path is the last part of the field `id`. `label` becomes a ClassLabel if the data set has classes. Tensors become nested lists, bf16 float32. The files appear when all are complete. Nothing is overwritten; an error or Ctrl-C leaves nothing behind.
+        Pictures keep their bytes (a picture in the dct code becomes the original JPEG). They become
+        an Image of `datasets`, a struct of bytes and path; if there is one picture, path is the
+        last part of the field `id`. `label` becomes a ClassLabel if the data set has classes.
+        Tensors become nested lists, bf16 float32. The files appear when all are complete. Nothing
+        is overwritten; an error or Ctrl-C leaves nothing behind.
 
         Args:
             folder: destination. Other files in it stay, so it may have several splits.
             name: beginning of the file names; None: name of the split.
             fields: fields to write, in this order; empty: all.
             file_size: size of a file: a number of bytes, or a text such as "64M".
-            row_group_size: largest number of records in a row group, which readers load at once. A group has at most 32 MiB; in memory it takes a few times as much.
+            row_group_size: largest number of records in a row group, which readers load at once. A
+                group has at most 32 MiB; in memory it takes a few times as much.
             compression: a name of pyarrow.parquet: "snappy", "zstd", "none", ...
             classes: False: labels are plain numbers.
             threads: threads that read records; 0: one for each core.
-            progress: True: a bar of tqdm, if that is installed; False; or a function that takes an ffkit.convert.ProgressUpdate.
+            progress: True: a bar of tqdm, if that is installed; False; or a function that takes an
+                ffkit.convert.ProgressUpdate.
 
         Raises:
             ImportError: without pyarrow.
             FieldNotFoundError: (a KeyError) there is no such field.
-            InvalidArgumentError: (a ValueError) the files exist, another process writes them, or the arrays of a field differ in the number of dimensions.
+            InvalidArgumentError: (a ValueError) the files exist, another process writes them, or
+                the arrays of a field differ in the number of dimensions.
             UnsupportedError: a label has no class.
             IoError: (an OSError) the files cannot be written.
         """
@@ -326,7 +363,8 @@ def _is_bool(value: Any) -> bool:
 
 
 def numbers_of(indices: Iterable[Any], size: int, what: str) -> list[int]:
-    """The numbers that `indices` choose from `size` items: whole numbers (negative ones count from the end) or a mask. Raises like Dataset.subset(), and names `what`."""
+    """The numbers that `indices` choose from `size` items: whole numbers (negative ones count from
+    the end) or a mask. Raises like Dataset.subset(), and names `what`."""
     if isinstance(indices, (str, bytes, Mapping)):
         raise TypeError(f"{what} takes numbers or a mask, not {type(indices).__name__}")
     values = indices.tolist() if hasattr(indices, "tolist") else list(indices)
@@ -366,7 +404,8 @@ def _whole(value: Any, what: str) -> int:
 
 
 def dataset_of(value: Any) -> Dataset:
-    """The Dataset for the argument of a loader: a Dataset, its path, or torch's Subset or ConcatDataset of data sets."""
+    """The Dataset for the argument of a loader: a Dataset, its path, or torch's Subset or
+    ConcatDataset of data sets."""
     if isinstance(value, Dataset):
         return value
     if isinstance(value, (str, os.PathLike)):
@@ -387,8 +426,9 @@ def splits(path: PathLike, *, storage_options: StorageOptions | None = None) -> 
 
 
 def decode_image(data: bytes) -> Any:
-    """The pixels of an encoded picture (JPEG, PNG, WebP, BMP, PPM, PGM, PBM or a JPEG in the dct code): numpy.ndarray [height, width, 3] u8 RGB, those of
-    Pillow's `convert("RGB")`. A picture with 16 bits per channel gives the high bytes; `ImageOptions(dtype="u16")` keeps all bits.
+    """The pixels of an encoded picture (JPEG, PNG, WebP, BMP, PPM, PGM, PBM or a JPEG in the dct
+    code): numpy.ndarray [height, width, 3] u8 RGB, those of Pillow's `convert("RGB")`. A picture
+    with 16 bits per channel gives the high bytes; `ImageOptions(dtype="u16")` keeps all bits.
 
     Raises:
         CorruptError: broken or truncated data.

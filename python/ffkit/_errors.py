@@ -1,4 +1,5 @@
-"""Errors of ffkit. Every failure of the library is an `Error`; some are also the usual Python exceptions."""
+"""Errors of ffkit. Every failure of the library is an `Error`; some are also the usual Python
+exceptions."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ _Class = TypeVar("_Class", bound=type)
 
 
 def names_arguments(elsewhere: Mapping[str, str]) -> Callable[[_Class], _Class]:
-    """Makes a class name the right argument if an unknown one is given. `elsewhere`: names of other libraries, with ffkit's counterpart."""
+    """Makes a class name the right argument if an unknown one is given. `elsewhere`: names of other
+    libraries, with ffkit's counterpart."""
 
     def with_names(kind: _Class) -> _Class:
         begin = kind.__init__  # type: ignore[misc]
@@ -34,7 +36,8 @@ def names_arguments(elsewhere: Mapping[str, str]) -> Callable[[_Class], _Class]:
 
 
 def add_note(error: BaseException, text: str) -> None:
-    """BaseException.add_note() of Python 3.11; before, the text is appended to the exception's text, if possible."""
+    """BaseException.add_note() of Python 3.11; before, the text is appended to the exception's
+    text, if possible."""
     if hasattr(error, "add_note"):
         error.add_note(text)
     elif error.args and isinstance(error.args[0], str):
@@ -67,7 +70,8 @@ class Error(RuntimeError):
     Attributes:
         message: the sentence.
         code: "not_found", "corrupt", "io", "invalid_argument", "unsupported" or "cancelled".
-        subject: "argument", "sample", "source", "destination", "dataset", "shard", "split", "field", "checkpoint" or "unknown".
+        subject: "argument", "sample", "source", "destination", "dataset", "shard", "split",
+            "field", "checkpoint" or "unknown".
         path: file or folder, or None.
         record: number of the record in `path` (or in the data set, if `path` is one), or None.
         offset: byte offset in `path`, or None.
@@ -113,7 +117,8 @@ class Error(RuntimeError):
 
 
 class CorruptError(Error):
-    """The bytes do not match their checksum or the format. If a decoder in Python raises it, the sample is bad."""
+    """The bytes do not match their checksum or the format. If a decoder in Python raises it, the
+    sample is bad."""
 
     code = "corrupt"
 

@@ -14,9 +14,11 @@ from ._transforms import Resize
 
 @dataclass(frozen=True, slots=True)
 class ImageField:
-    """A picture: [N, 3, H, W] or [N, H, W, 3]. Pictures of one record with equal sizes and options get the same crop and flip.
+    """A picture: [N, 3, H, W] or [N, H, W, 3]. Pictures of one record with equal sizes and options
+    get the same crop and flip.
 
-    A PNG with a palette is a bad sample if it would be resized, because its pixels are usually numbers of classes. MaskField keeps them.
+    A PNG with a palette is a bad sample if it would be resized, because its pixels are usually
+    numbers of classes. MaskField keeps them.
     """
 
     field: str
@@ -25,7 +27,8 @@ class ImageField:
 
 @dataclass(frozen=True, slots=True)
 class ImagesField:
-    """Pictures of several fields, such as the cameras of a vehicle, as one array: [N, len(fields), 3, H, W] or [.., H, W, 3]. For PNGs with a palette see ImageField."""
+    """Pictures of several fields, such as the cameras of a vehicle, as one array: [N, len(fields),
+    3, H, W] or [.., H, W, 3]. For PNGs with a palette see ImageField."""
 
     fields: Sequence[str]
     image: ImageOptions = ImageOptions()
@@ -33,9 +36,12 @@ class ImagesField:
 
 @dataclass(frozen=True, slots=True)
 class PictureField:
-    """A second picture that follows a view of the loader's picture, such as another camera or a depth map: [N, 3, H, W], or [N, copies, 3, H, W] for a view with copies.
+    """A second picture that follows a view of the loader's picture, such as another camera or a
+    depth map: [N, 3, H, W], or [N, copies, 3, H, W] for a view with copies.
 
-    It gets the crop, resize and flip of the view. `augment` uses the random numbers of the view, so a ColorJitter changes both pictures alike. If its size differs from that of the view's picture, it is a bad sample.
+    It gets the crop, resize and flip of the view. `augment` uses the random numbers of the view, so
+    a ColorJitter changes both pictures alike. If its size differs from that of the view's picture,
+    it is a bad sample.
 
     Args:
         field: field of the record: an image, or bytes.
@@ -60,15 +66,21 @@ class PictureField:
 
 @dataclass(frozen=True, slots=True)
 class MaskField:
-    """A mask that follows a view: [N, H, W] of ids, or [N, copies, H, W] for a view with copies. It takes the nearest pixels, like torchvision for masks, and never blends ids.
+    """A mask that follows a view: [N, H, W] of ids, or [N, copies, H, W] for a view with copies. It
+    takes the nearest pixels, like torchvision for masks, and never blends ids.
 
     Args:
-        field: field of the record: a PNG (a palette gives its indices, grey of 1 to 16 bits its values), or a tensor [height, width] of u8, u16 or i32. For a clip, a list with one for each frame. If its size differs from that of the view's picture, it is a bad sample.
+        field: field of the record: a PNG (a palette gives its indices, grey of 1 to 16 bits its
+            values), or a tensor [height, width] of u8, u16 or i32. For a clip, a list with one for
+            each frame. If its size differs from that of the view's picture, it is a bad sample.
         view: name of the view, or of the array of a FramesField; "": the loader's only one.
         dtype: "u8", "u16", "i32" or "i64". An id that it cannot hold makes a bad sample.
-        fill: value where the view has no picture; `ids` does not change it. None: 255, or 0 (no segment) for panoptic numbers.
-        ids: the new id of each id: a dict, or a sequence for the ids 0, 1, ... A missing id makes a bad sample. None: ids stay.
-        numbers: "values": values of the file; "panoptic": red + 256 green + 65536 blue, as in COCO's panoptic PNGs.
+        fill: value where the view has no picture; `ids` does not change it. None: 255, or 0 (no
+            segment) for panoptic numbers.
+        ids: the new id of each id: a dict, or a sequence for the ids 0, 1, ... A missing id makes a
+            bad sample. None: ids stay.
+        numbers: "values": values of the file; "panoptic": red + 256 green + 65536 blue, as in
+            COCO's panoptic PNGs.
     """
 
     field: str
@@ -93,7 +105,8 @@ class MaskField:
 
 @dataclass(frozen=True, slots=True)
 class PixelMaskField:
-    """A mask of padding, for DETR and others: [N, H, W] u8, or [N, copies, H, W] for a view with copies; 1 in the picture and 0 in the padding.
+    """A mask of padding, for DETR and others: [N, H, W] u8, or [N, copies, H, W] for a view with
+    copies; 1 in the picture and 0 in the padding.
 
     Args:
         view: name of the view; "": the loader's only one.
@@ -107,17 +120,25 @@ BoxFormat = Literal["xywh", "xyxy", "cxcywh"]
 
 @dataclass(frozen=True, slots=True)
 class BoxesField:
-    """Boxes that follow a view: [boxes of all samples, 4] f32 with `batch.row_offsets(name)`, or [N, max_boxes, 4] with `padded`.
+    """Boxes that follow a view: [boxes of all samples, 4] f32 with `batch.row_offsets(name)`, or
+    [N, max_boxes, 4] with `padded`.
 
-    A box moves with the pixels. If it is rotated, it becomes the upright box around it. It is clipped to the view, and dropped if too little is left; then BoxRowsField, PointsField and InstanceMasksField of the same boxes drop their values, too. A box without area or with NaN makes a bad sample.
+    A box moves with the pixels. If it is rotated, it becomes the upright box around it. It is
+    clipped to the view, and dropped if too little is left; then BoxRowsField, PointsField and
+    InstanceMasksField of the same boxes drop their values, too. A box without area or with NaN
+    makes a bad sample.
 
-    Each copy of a view with copies keeps its own boxes: [N, copies, max_boxes, 4] with `padded`; otherwise the boxes of sample 0 copy 0, sample 0 copy 1, ... follow each other, and `batch.row_offsets(name)`, [N * copies + 1], gives their begins.
+    Each copy of a view with copies keeps its own boxes: [N, copies, max_boxes, 4] with `padded`;
+    otherwise the boxes of sample 0 copy 0, sample 0 copy 1, ... follow each other, and
+    `batch.row_offsets(name)`, [N * copies + 1], gives their begins.
 
     Args:
         field: field of the record: a tensor [n, 4] of f32, f64, i32 or i64.
         view: name of the view; "": the loader's only one.
-        stored, stored_relative: form in the record: "xywh" (COCO), "xyxy", "cxcywh"; in pixels, or as shares of the picture's width and height.
-        format, relative: form in the batch, in pixels of the view or as shares of its width and height: "xyxy" for torchvision, "cxcywh" with relative=True for DETR.
+        stored, stored_relative: form in the record: "xywh" (COCO), "xyxy", "cxcywh"; in pixels, or
+            as shares of the picture's width and height.
+        format, relative: form in the batch, in pixels of the view or as shares of its width and
+            height: "xyxy" for torchvision, "cxcywh" with relative=True for DETR.
         min_size: pixels of the view; a box with a shorter side is dropped.
         min_visible: share of a box's area, 0 .. 1, that must be inside the view.
         max_boxes: a sample with more boxes in a picture is bad.
@@ -138,10 +159,13 @@ class BoxesField:
 
 @dataclass(frozen=True, slots=True)
 class BoxRowsField:
-    """Numbers of each box, such as labels, for the boxes that the BoxesField keeps: [boxes of all samples, *shape] of the field's dtype. If the BoxesField is padded: [N, max_boxes, *shape], or [N, copies, max_boxes, *shape] for a view with copies.
+    """Numbers of each box, such as labels, for the boxes that the BoxesField keeps: [boxes of all
+    samples, *shape] of the field's dtype. If the BoxesField is padded: [N, max_boxes, *shape], or
+    [N, copies, max_boxes, *shape] for a view with copies.
 
     Args:
-        field: field of the record: a tensor [n, *shape]. If n is not the number of boxes, the sample is bad.
+        field: field of the record: a tensor [n, *shape]. If n is not the number of boxes, the
+            sample is bad.
         boxes: name of the BoxesField's array.
         shape: of one row.
     """
@@ -153,16 +177,24 @@ class BoxRowsField:
 
 @dataclass(frozen=True, slots=True)
 class PointsField:
-    """Key points of boxes: x and y in the view, and visibility: [boxes of all samples, num_points, 3] f32. If the BoxesField is padded: [N, max_boxes, num_points, 3], or [N, copies, max_boxes, num_points, 3] for a view with copies.
+    """Key points of boxes: x and y in the view, and visibility: [boxes of all samples, num_points,
+    3] f32. If the BoxesField is padded: [N, max_boxes, num_points, 3], or [N, copies, max_boxes,
+    num_points, 3] for a view with copies.
 
-    Points outside of the view get the visibility 0. If a point has the visibility 0 in the record, its x and y stay.
+    Points outside of the view get the visibility 0. If a point has the visibility 0 in the record,
+    its x and y stay.
 
     Args:
-        field: field of the record: a tensor [n, num_points, 3] of f32 or f64, or [n, num_points, 2] if all points are visible (2).
+        field: field of the record: a tensor [n, num_points, 3] of f32 or f64, or [n, num_points, 2]
+            if all points are visible (2).
         num_points: 17 for COCO.
         boxes: name of the array of the BoxesField.
-        mirrored: pairs of points that are swapped in a mirrored view, such as the left and the right eye.
-        counts: meaning of x and y, in the record and in the batch. "pixels": column and row of a pixel, as in COCO and torchvision's KeyPoints: a flip gives W - 1 - x, and a resize or rotation moves the centre of the pixel, (x + 0.5, y + 0.5). "edges": distances from the left and upper edge of the picture, like boxes: a flip gives W - x.
+        mirrored: pairs of points that are swapped in a mirrored view, such as the left and the
+            right eye.
+        counts: meaning of x and y, in the record and in the batch. "pixels": column and row of a
+            pixel, as in COCO and torchvision's KeyPoints: a flip gives W - 1 - x, and a resize or
+            rotation moves the centre of the pixel, (x + 0.5, y + 0.5). "edges": distances from the
+            left and upper edge of the picture, like boxes: a flip gives W - x.
     """
 
     field: str = "keypoints"
@@ -174,12 +206,16 @@ class PointsField:
 
 @dataclass(frozen=True, slots=True)
 class InstanceMasksField:
-    """A mask for each box that the BoxesField keeps, 1 inside its object and 0 elsewhere: [boxes of all samples, H, W] u8. If the BoxesField is padded: [N, max_boxes, H, W], or [N, copies, max_boxes, H, W] for a view with copies.
+    """A mask for each box that the BoxesField keeps, 1 inside its object and 0 elsewhere: [boxes of
+    all samples, H, W] u8. If the BoxesField is padded: [N, max_boxes, H, W], or [N, copies,
+    max_boxes, H, W] for a view with copies.
 
     The loader reserves memory for `max_boxes` masks of each picture.
 
     Args:
-        field: field of the record: a list with a tensor u32 [runs, 2] for each box, as ffkit.convert.coco(segmentation="masks") makes it: runs of pixels [begin, end), counted along the rows of the picture, ascending and not touching.
+        field: field of the record: a list with a tensor u32 [runs, 2] for each box, as
+            ffkit.convert.coco(segmentation="masks") makes it: runs of pixels [begin, end), counted
+            along the rows of the picture, ascending and not touching.
         boxes: name of the BoxesField's array.
     """
 
@@ -191,14 +227,24 @@ class InstanceMasksField:
 class FramesField:
     """A clip, frames of a video: [N, count, 3, H, W] or [N, count, H, W, 3].
 
-    All frames of a clip get the same crop, flip and colours. A clip is a view with the name of its array. `MaskField(..., view="clip")` and `PictureField(..., view="clip")` of lists with one item per frame follow it, with shapes [N, count, H, W] and [N, count, 3, H, W]; `batch.geometry("clip")` is [N, 3, 3]. For two clips of a video, use two FramesFields. If frames differ in size, the sample is bad. The whole record is read, but only the frames of the clip are decoded.
+    All frames of a clip get the same crop, flip and colours. A clip is a view with the name of its
+    array. `MaskField(..., view="clip")` and `PictureField(..., view="clip")` of lists with one item
+    per frame follow it, with shapes [N, count, H, W] and [N, count, 3, H, W];
+    `batch.geometry("clip")` is [N, 3, 3]. For two clips of a video, use two FramesFields. If frames
+    differ in size, the sample is bad. The whole record is read, but only the frames of the clip are
+    decoded.
 
     Args:
         field: field of the record: a list of images (`list[image]`) or of bytes.
         count: number of frames in the clip.
-        stride: distance of two frames of the clip, in frames of the video. 0: the video is divided into `count` equal parts, and each part gives one frame.
-        jitter: the clip begins at a random place in the video; with stride 0, each frame is a random one of its part. False: the clip is in the middle of the video, or each frame in the middle of its part.
-        if_short: if a video has too few frames: "bad": a bad sample; "loop": it starts again after its last frame; "repeat": its last frame is repeated (with stride 0 each frame, as often as needed).
+        stride: distance of two frames of the clip, in frames of the video. 0: the video is divided
+            into `count` equal parts, and each part gives one frame.
+        jitter: the clip begins at a random place in the video; with stride 0, each frame is a
+            random one of its part. False: the clip is in the middle of the video, or each frame in
+            the middle of its part.
+        if_short: if a video has too few frames: "bad": a bad sample; "loop": it starts again after
+            its last frame; "repeat": its last frame is repeated (with stride 0 each frame, as often
+            as needed).
         image: options of each frame.
     """
 
@@ -230,7 +276,9 @@ class IntegerField:
 
 @dataclass(frozen=True, slots=True)
 class CopyField:
-    """A scalar, [N], or a tensor with the same `shape` in all records, [N, *shape], of the field's dtype. None: the shape in the first record that has one. A record with another shape is a bad sample."""
+    """A scalar, [N], or a tensor with the same `shape` in all records, [N, *shape], of the field's
+    dtype. None: the shape in the first record that has one. A record with another shape is a bad
+    sample."""
 
     field: str
     shape: Sequence[int] | None = None
@@ -252,7 +300,8 @@ class CopyField:
 
 @dataclass(frozen=True, slots=True)
 class TextField:
-    """A string, such as an id or a caption: a list of N str in the batch. A text with more than `max_bytes` is a bad sample; 0: no limit."""
+    """A string, such as an id or a caption: a list of N str in the batch. A text with more than
+    `max_bytes` is a bad sample; 0: no limit."""
 
     field: str
     max_bytes: int = 0
@@ -260,20 +309,25 @@ class TextField:
 
 @dataclass(frozen=True, slots=True)
 class ValidField:
-    """[N] u8: 1 if the record has the field, 0 if it is null, as in a chain if a data set lacks the field."""
+    """[N] u8: 1 if the record has the field, 0 if it is null, as in a chain if a data set lacks the
+    field."""
 
     field: str
 
 
 @dataclass(frozen=True, slots=True)
 class ZerosWhereNull:
-    """Another field of the batch, but if `field` is null in the record, it gives zeros, an empty text or no rows instead of a bad sample. A ValidField tells which samples have it.
+    """Another field of the batch, but if `field` is null in the record, it gives zeros, an empty
+    text or no rows instead of a bad sample. A ValidField tells which samples have it.
 
-    If boxes are null, there are no boxes and no rows of their labels, points and masks: ZerosWhereNull("boxes", BoxesField()). If only labels, points or masks are null, they are zeros for each box.
+    If boxes are null, there are no boxes and no rows of their labels, points and masks:
+    ZerosWhereNull("boxes", BoxesField()). If only labels, points or masks are null, they are zeros
+    for each box.
 
     Args:
         field: field of the record; the same as in `array`, if that has one.
-        array: a CopyField, IntegerField, ImageField, TextField, PythonField, MaskField, PictureField, BoxesField, BoxRowsField, PointsField or InstanceMasksField.
+        array: a CopyField, IntegerField, ImageField, TextField, PythonField, MaskField,
+            PictureField, BoxesField, BoxRowsField, PointsField or InstanceMasksField.
     """
 
     field: str
@@ -284,15 +338,23 @@ class ZerosWhereNull:
 class PythonField:
     """An array made by a function of Python.
 
-    This is slow: because of the GIL, only one thread of the loader runs it at a time, and the training loop waits meanwhile. A function that takes 100 us limits a loader to 10,000 samples/s on any number of cores. Its arguments are copied, so name only the `inputs` that it needs.
+    This is slow: because of the GIL, only one thread of the loader runs it at a time, and the
+    training loop waits meanwhile. A function that takes 100 us limits a loader to 10,000 samples/s
+    on any number of cores. Its arguments are copied, so name only the `inputs` that it needs.
 
     Args:
-        function: (values, key) -> an array of `shape` (with `max_rows`: [rows, *shape]), or anything that numpy.asarray takes. `values` is a dict like `ds[i]`. `key`, an ffkit.SampleKey, has seed, epoch, record_index, and `key.random()` for random numbers. The result must depend only on these. If it raises CorruptError, UnsupportedError or FieldNotFoundError, the sample is bad; other exceptions end the loop over the loader.
+        function: (values, key) -> an array of `shape` (with `max_rows`: [rows, *shape]), or
+            anything that numpy.asarray takes. `values` is a dict like `ds[i]`. `key`, an
+            ffkit.SampleKey, has seed, epoch, record_index, and `key.random()` for random numbers.
+            The result must depend only on these. If it raises CorruptError, UnsupportedError or
+            FieldNotFoundError, the sample is bad; other exceptions end the loop over the loader.
         dtype: of the array, any except "bf16". Values are converted if numpy's same_kind allows it.
         shape: of a sample, or of a row.
         inputs: names of the fields in `values`; None: all.
-        max_rows: largest number of rows in a sample; the array is ragged, [sum of rows, *shape], with `batch.row_offsets(name)`.
-        padded: with `max_rows`: [N, max_rows, *shape] instead, with zeros after the rows of a sample.
+        max_rows: largest number of rows in a sample; the array is ragged, [sum of rows, *shape],
+            with `batch.row_offsets(name)`.
+        padded: with `max_rows`: [N, max_rows, *shape] instead, with zeros after the rows of a
+            sample.
     """
 
     function: Callable[[dict[str, Any], Any], Any]

@@ -1,4 +1,5 @@
-"""ffkit.convert.from_torch, from_iterable, from_array_record, from_grain, from_hdf5 and from_dataset_dict: samples that Python makes."""
+"""ffkit.convert.from_torch, from_iterable, from_array_record, from_grain, from_hdf5 and
+from_dataset_dict: samples that Python makes."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ from .writer import Writer
 
 
 class MapDataset(Protocol):
-    """A data set with a length and samples by number, like torch.utils.data.Dataset and datasets.Dataset."""
+    """A data set with a length and samples by number, like torch.utils.data.Dataset and
+    datasets.Dataset."""
 
     def __len__(self) -> int: ...
     def __getitem__(self, index: Any, /) -> Any: ...
@@ -49,20 +51,34 @@ def from_torch(
     storage_options: StorageOptions | None = None,
     **pictures: Unpack[PictureOptions],
 ) -> SplitSummary:
-    """Writes dataset[0], dataset[1], ... as one split, with Writer: data sets of torch, torchvision, Hugging Face, or others with __len__ and __getitem__.
+    """Writes dataset[0], dataset[1], ... as one split, with Writer: data sets of torch,
+    torchvision, Hugging Face, or others with __len__ and __getitem__.
 
     Args:
-        dataset: returns dicts, or tuples with values for `fields`. Pictures of Hugging Face keep their stored bytes. If dataset[i] gives another picture (rotated by EXIF data, or with Image(mode=)), that one is encoded, and a warning has the number. With set_transform(), samples are used as they come. Pictures of torchvision's data sets keep the bytes of their files, too, if the data set has loader= and no transform. Other data sets give pixels, which are encoded as `pixels` says; a warning counts large ones.
+        dataset: returns dicts, or tuples with values for `fields`. Pictures of Hugging Face keep
+            their stored bytes. If dataset[i] gives another picture (rotated by EXIF data, or with
+            Image(mode=)), that one is encoded, and a warning has the number. With set_transform(),
+            samples are used as they come. Pictures of torchvision's data sets keep the bytes of
+            their files, too, if the data set has loader= and no transform. Other data sets give
+            pixels, which are encoded as `pixels` says; a warning counts large ones.
         dst, split: destination; other splits of the data set stay.
         fields: names for the values of tuples.
-        to_sample: function from an item of the data set to a dict of fields; runs in the same process as the data set. Overrides `fields`.
-        schema, pixels, threads, shard_size, zstd, max_record, storage_options, pictures: as in Writer.
-        classes: names of the classes; None: dataset.classes, .categories or .all_categories (also inside of a Subset or ConcatDataset), or those of Hugging Face's ClassLabel, if any.
-        order, seed: "shuffled": shuffles splits whose name begins with "train", with this seed; "source": keeps the order.
-        num_workers: torch's worker processes that call dataset[i]; 0: this thread calls it. The records and their order are the same. They are processes, because many map-style data sets have an open file or a random state that threads must not share, and because of the GIL. Encoding is always parallel.
+        to_sample: function from an item of the data set to a dict of fields; runs in the same
+            process as the data set. Overrides `fields`.
+        schema, pixels, threads, shard_size, zstd, max_record, storage_options, pictures: as in
+            Writer.
+        classes: names of the classes; None: dataset.classes, .categories or .all_categories (also
+            inside of a Subset or ConcatDataset), or those of Hugging Face's ClassLabel, if any.
+        order, seed: "shuffled": shuffles splits whose name begins with "train", with this seed;
+            "source": keeps the order.
+        num_workers: torch's worker processes that call dataset[i]; 0: this thread calls it. The
+            records and their order are the same. They are processes, because many map-style data
+            sets have an open file or a random state that threads must not share, and because of the
+            GIL. Encoding is always parallel.
         progress: as in ffkit.convert.
 
-    Raises: errors of dataset[i], with a note that names i, and of Writer. Then nothing is left in dst.
+    Raises: errors of dataset[i], with a note that names i, and of Writer. Then nothing is left in
+        dst.
     """
     if len(dataset) == 0:
         raise ValueError("the data set is empty; a split needs at least one record")
@@ -101,16 +117,21 @@ def from_iterable(
     storage_options: StorageOptions | None = None,
     **pictures: Unpack[PictureOptions],
 ) -> SplitSummary:
-    """Writes `samples` in their order as one split, with Writer: a generator, a list, torch's or Hugging Face's IterableDataset, a loader.
+    """Writes `samples` in their order as one split, with Writer: a generator, a list, torch's or
+    Hugging Face's IterableDataset, a loader.
 
-    They are not shuffled, because they may have no length. The loader shuffles in each epoch anyway.
+    They are not shuffled, because they may have no length. The loader shuffles in each epoch
+    anyway.
 
     Args:
-        samples: dicts, or tuples with values for `fields`; not batches. Pictures of Hugging Face's IterableDataset are treated as in from_torch().
+        samples: dicts, or tuples with values for `fields`; not batches. Pictures of Hugging Face's
+            IterableDataset are treated as in from_torch().
         num_samples: number of samples, for the progress; None: len(samples), if it has one.
-        dst, split, fields, to_sample, schema, classes, progress, pixels, threads, shard_size, zstd, max_record, storage_options, pictures: as in from_torch().
+        dst, split, fields, to_sample, schema, classes, progress, pixels, threads, shard_size, zstd,
+            max_record, storage_options, pictures: as in from_torch().
 
-    Raises: errors of `samples`, with a note that names the sample, and of Writer. Then nothing is left in dst.
+    Raises: errors of `samples`, with a note that names the sample, and of Writer. Then nothing is
+        left in dst.
     """
     if isinstance(samples, (str, bytes, Mapping)) or not hasattr(samples, "__iter__"):
         raise TypeError(f"samples is {type(samples).__qualname__}; expected what gives samples in a loop, such as a generator (called, where it is a function)")
@@ -126,11 +147,14 @@ def from_iterable(
 
 
 def from_grain(dataset: Any, dst: str | os.PathLike[str], **options: Any) -> SplitSummary:
-    """Writes a MapDataset, IterDataset or DataLoader of grain as one split, with from_iterable() and its options.
+    """Writes a MapDataset, IterDataset or DataLoader of grain as one split, with from_iterable()
+    and its options.
 
-    If a filter of a MapDataset removes elements, they are not written, and a warning has their number.
+    If a filter of a MapDataset removes elements, they are not written, and a warning has their
+    number.
 
-    Raises: ValueError for a data set that repeats forever, or that gives batches; errors of from_iterable().
+    Raises: ValueError for a data set that repeats forever, or that gives batches; errors of
+        from_iterable().
     """
     if not hasattr(dataset, "__getitem__"):
         return from_iterable(dataset, dst, **options)
@@ -157,13 +181,16 @@ def from_grain(dataset: Any, dst: str | os.PathLike[str], **options: Any) -> Spl
 def from_array_record(
     src: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], dst: str | os.PathLike[str], to_sample: Callable[[bytes], Mapping[str, object]], **options: Any
 ) -> SplitSummary:
-    """Writes the records of array_record files as one split, with from_torch() and its options. Needs the package array_record.
+    """Writes the records of array_record files as one split, with from_torch() and its options.
+    Needs the package array_record.
 
     Args:
-        src: one or several files, or a folder: its *.array_record* files in the order of their names.
+        src: one or several files, or a folder: its *.array_record* files in the order of their
+            names.
         to_sample: function from the bytes of a record to a dict of fields.
 
-    Raises: FileNotFoundError for a folder without such files; ImportError without the package; errors of from_torch().
+    Raises: FileNotFoundError for a folder without such files; ImportError without the package;
+        errors of from_torch().
     """
     source: Any = importlib.import_module("array_record.python.array_record_data_source")
     if isinstance(src, (str, os.PathLike)) and os.path.isdir(src):
@@ -179,14 +206,20 @@ def from_array_record(
 def from_hdf5(
     src: str | os.PathLike[str], dst: str | os.PathLike[str], fields: Mapping[str, str] | None = None, *, split: str = "train", **options: Any
 ) -> SplitSummary:
-    """Writes the rows of the datasets in an HDF5 file as one split, in their order, with from_iterable() and its options. Needs h5py.
+    """Writes the rows of the datasets in an HDF5 file as one split, in their order, with
+    from_iterable() and its options. Needs h5py.
 
-    A row of numbers is an array, or a number if there is one per row. Variable-length bytes, such as an encoded picture, are bytes; texts are texts. Arrays u8 [N, H, W, 3] are tensors, unless the schema says that they are pictures: schema={"image": "image", "label": "i64"}; then they are stored as `pixels` says.
+    A row of numbers is an array, or a number if there is one per row. Variable-length bytes, such
+    as an encoded picture, are bytes; texts are texts. Arrays u8 [N, H, W, 3] are tensors, unless
+    the schema says that they are pictures: schema={"image": "image", "label": "i64"}; then they are
+    stored as `pixels` says.
 
     Args:
-        fields: the dataset of each field, {"image": "train/images", "label": "train/labels"}; None: all at the top of the file, under their names.
+        fields: the dataset of each field, {"image": "train/images", "label": "train/labels"}; None:
+            all at the top of the file, under their names.
 
-    Raises: KeyError for a missing dataset; ValueError for datasets of different lengths, or without rows; ImportError without h5py; errors of from_iterable().
+    Raises: KeyError for a missing dataset; ValueError for datasets of different lengths, or without
+        rows; ImportError without h5py; errors of from_iterable().
     """
     h5py: Any = importlib.import_module("h5py")
     with h5py.File(src, "r") as file:
@@ -225,11 +258,14 @@ def _hdf5_rows(columns: Mapping[str, Any], size: int) -> Iterator[Mapping[str, o
 
 
 def from_dataset_dict(splits: Mapping[str, Any], dst: str | os.PathLike[str], **options: Any) -> dict[str, SplitSummary]:
-    """Writes each split of a Hugging Face DatasetDict or IterableDatasetDict, or of a dict of data sets, with from_torch() or from_iterable() and their options.
+    """Writes each split of a Hugging Face DatasetDict or IterableDatasetDict, or of a dict of data
+    sets, with from_torch() or from_iterable() and their options.
 
-    "validation" and "valid" become "val", the name that the trainer expects. Returns the summaries by the new names.
+    "validation" and "valid" become "val", the name that the trainer expects. Returns the summaries
+    by the new names.
 
-    Raises: ValueError if two splits would have the same name; errors of these functions. Finished splits stay.
+    Raises: ValueError if two splits would have the same name; errors of these functions. Finished
+        splits stay.
     """
     named = {name: {"validation": "val", "valid": "val"}.get(name, name) for name in splits}
     for name, written in named.items():
@@ -294,7 +330,8 @@ def _as_mapping(item: Any, fields: tuple[str, ...], name: str) -> Mapping[str, o
 
 
 class _Samples:
-    """The data set for torch's workers: picklable, with samples as dicts, and with the changes of their pictures."""
+    """The data set for torch's workers: picklable, with samples as dicts, and with the changes of
+    their pictures."""
 
     def __init__(
         self, dataset: MapDataset, stored: StoredPictures | FilePictures | None, fields: tuple[str, ...], to_sample: Callable[[Any], Mapping[str, object]] | None

@@ -1,8 +1,10 @@
-"""Options of pictures: from an encoded image to its place in a batch. Names and parameters are torchvision's; pixels equal Pillow's.
+"""Options of pictures: from an encoded image to its place in a batch. Names and parameters are
+torchvision's; pixels equal Pillow's.
 
-    decode -> transform (crop, resize, flip) -> augment, in order -> normalise, convert, lay out -> erasing
+    decode -> transform (crop, resize, flip) -> augment -> normalise, convert, lay out -> erasing
 
-Ranges are checked when the loader is made: InvalidArgumentError (a ValueError) names the first value that is out of range.
+Ranges are checked when the loader is made: InvalidArgumentError (a ValueError) names the first
+value that is out of range.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ Transform = RandomResizedCrop | ResizeCenterCrop | Resize | RandomCrop | ResizeC
 
 @dataclass(frozen=True, slots=True)
 class ColorJitter:
-    """torchvision's ColorJitter. Each parameter is (low, high), or a strength s: (max(0, 1 - s), 1 + s), for hue (-s, s)."""
+    """torchvision's ColorJitter. Each parameter is (low, high), or a strength s: (max(0, 1 - s), 1
+    + s), for hue (-s, s)."""
 
     brightness: Range = 0.0
     contrast: Range = 0.0
@@ -36,7 +39,8 @@ class ColorJitter:
 
 @dataclass(frozen=True, slots=True)
 class RandAugment:
-    """torchvision's RandAugment: `num_ops` of 14 operations, with the magnitude number `magnitude` of `num_magnitude_bins`."""
+    """torchvision's RandAugment: `num_ops` of 14 operations, with the magnitude number `magnitude`
+    of `num_magnitude_bins`."""
 
     num_ops: int = 2
     magnitude: int = 9
@@ -46,7 +50,8 @@ class RandAugment:
 
 @dataclass(frozen=True, slots=True)
 class TrivialAugmentWide:
-    """torchvision's TrivialAugmentWide: one of 14 operations, with one of `num_magnitude_bins` magnitudes, both drawn at random."""
+    """torchvision's TrivialAugmentWide: one of 14 operations, with one of `num_magnitude_bins`
+    magnitudes, both drawn at random."""
 
     num_magnitude_bins: int = 31
     fill: Color = 0
@@ -54,7 +59,8 @@ class TrivialAugmentWide:
 
 @dataclass(frozen=True, slots=True)
 class AutoAugment:
-    """torchvision's AutoAugment: one of the pairs of operations for "imagenet", "cifar10" or "svhn"."""
+    """torchvision's AutoAugment: one of the pairs of operations for "imagenet", "cifar10" or
+    "svhn"."""
 
     policy: Literal["imagenet", "cifar10", "svhn"] = "imagenet"
     fill: Color = 0
@@ -62,7 +68,8 @@ class AutoAugment:
 
 @dataclass(frozen=True, slots=True)
 class PhotoMetricDistortion:
-    """PhotoMetricDistortion of mmdetection and BEVFormer. It needs a ScalePad, which makes floats, and must be the only augmentation."""
+    """PhotoMetricDistortion of mmdetection and BEVFormer. It needs a ScalePad, which makes floats,
+    and must be the only augmentation."""
 
     brightness_delta: float = 32.0
     contrast: Range = (0.5, 1.5)
@@ -75,7 +82,9 @@ class GaussianBlur:
     """A blur with one of two kernels. The standard deviation is drawn for each picture.
 
     Args:
-        kernel_size: odd number in 1 .. 255: torchvision's GaussianBlur(kernel_size, sigma); a value may differ by 1 if the exact one is within 1/2000 of a half. 0: exactly Pillow's ImageFilter.GaussianBlur(sigma), as in SimCLR, MoCo v2 and DINO.
+        kernel_size: odd number in 1 .. 255: torchvision's GaussianBlur(kernel_size, sigma); a value
+            may differ by 1 if the exact one is within 1/2000 of a half. 0: exactly Pillow's
+            ImageFilter.GaussianBlur(sigma), as in SimCLR, MoCo v2 and DINO.
         sigma: pixels, or (low, high), in 0 .. 100; with a kernel_size it must be above 0.
     """
 
@@ -85,7 +94,8 @@ class GaussianBlur:
 
 @dataclass(frozen=True, slots=True)
 class Solarize:
-    """Always inverts values that are not below `threshold`, 0 .. 256; RandomSolarize has a probability."""
+    """Always inverts values that are not below `threshold`, 0 .. 256; RandomSolarize has a
+    probability."""
 
     threshold: float = 128
 
@@ -109,7 +119,8 @@ class AutoContrast:
 
 @dataclass(frozen=True, slots=True)
 class Grayscale:
-    """torchvision's Grayscale(3): the luma in all three channels. For one channel, torchvision's Grayscale(), use `channels=1` of the picture."""
+    """torchvision's Grayscale(3): the luma in all three channels. For one channel, torchvision's
+    Grayscale(), use `channels=1` of the picture."""
 
     num_output_channels: int = 1
 
@@ -128,7 +139,8 @@ class AdjustSharpness:
 
 @dataclass(frozen=True, slots=True)
 class Apply:
-    """torchvision's RandomApply: with `probability`, applies all augmentations in order; otherwise none. Apply and OneOf may be nested, up to 16 levels.
+    """torchvision's RandomApply: with `probability`, applies all augmentations in order; otherwise
+    none. Apply and OneOf may be nested, up to 16 levels.
 
     Args:
         probability: 0 .. 1.
@@ -193,10 +205,14 @@ def RandomAdjustSharpness(sharpness_factor: float, p: float = 0.5) -> Apply:  # 
 
 @dataclass(frozen=True, slots=True)
 class PythonAugmentation:
-    """An augmentation in Python. Because of the GIL, only one thread runs it at a time. A call costs about 5 us beside the function.
+    """An augmentation in Python. Because of the GIL, only one thread runs it at a time. A call
+    costs about 5 us beside the function.
 
     Args:
-        function: (pixels, random) -> None or pixels. Changes `pixels`, numpy.ndarray [height, width, 3] u8 RGB, in place, or returns an array of the same shape and dtype; anything else is a TypeError. It must take random numbers only from `random`, an ffkit.Random of this sample, so that batches do not depend on the number of threads.
+        function: (pixels, random) -> None or pixels. Changes `pixels`, numpy.ndarray [height,
+            width, 3] u8 RGB, in place, or returns an array of the same shape and dtype; anything
+            else is a TypeError. It must take random numbers only from `random`, an ffkit.Random of
+            this sample, so that batches do not depend on the number of threads.
     """
 
     function: Callable[[Any, Any], Any]
@@ -214,7 +230,8 @@ class RandomErasing:
         p: probability of erasing a rectangle.
         scale: its share of the image's area, (low, high).
         ratio: height / width, (low, high).
-        value: in units of the output, or "random": from the standard normal distribution (not for u8).
+        value: in units of the output, or "random": from the standard normal distribution (not for
+            u8).
     """
 
     p: float = 0.5
@@ -228,7 +245,8 @@ name_parameters((ColorJitter, RandAugment, TrivialAugmentWide, AutoAugment, Gaus
 
 @dataclass(frozen=True, slots=True)
 class Mixing:
-    """MixUp and CutMix of the images of a finished batch; see `Batch.mix_lambda`. An alpha of 0 turns the method off; with both, each batch uses one of them.
+    """MixUp and CutMix of the images of a finished batch; see `Batch.mix_lambda`. An alpha of 0
+    turns the method off; with both, each batch uses one of them.
 
     Args:
         mixup: alpha of lambda ~ Beta(alpha, alpha), 0 .. 1000; 0.2 in torchvision's recipes.
@@ -247,11 +265,18 @@ class ImageOptions:
         transform: crop, resize and flip, or a Compose of several steps.
         augment: augmentations, in this order, at most 16 of a kind.
         erasing: RandomErasing of the finished sample.
-        dtype: "f32", "f16", "bf16" or "u8"; "u16" or "i32" for maps of labels and depths. Pictures with 16 bits per channel (PNG, PGM, PPM) keep them, except with "u8", which has the high bytes. In floats they are value / 65535; then `augment`, ScalePad, and a bilinear or bicubic rotation, which need bytes, make a bad sample.
-        layout: "nchw" for [N, 3, H, W], "nhwc" for [N, H, W, 3] (which `permute(0, 3, 1, 2)` makes torch's channels_last).
-        normalize: (pixel / 255 - mean) / std; False: pixel / 255. None: True for floats. u8, u16 and i32 are never normalised.
+        dtype: "f32", "f16", "bf16" or "u8"; "u16" or "i32" for maps of labels and depths. Pictures
+            with 16 bits per channel (PNG, PGM, PPM) keep them, except with "u8", which has the high
+            bytes. In floats they are value / 65535; then `augment`, ScalePad, and a bilinear or
+            bicubic rotation, which need bytes, make a bad sample.
+        layout: "nchw" for [N, 3, H, W], "nhwc" for [N, H, W, 3] (which `permute(0, 3, 1, 2)` makes
+            torch's channels_last).
+        normalize: (pixel / 255 - mean) / std; False: pixel / 255. None: True for floats. u8, u16
+            and i32 are never normalised.
         mean, std: of each channel, or of all.
-        channels: 3; or 1: grey, [N, 1, H, W], Pillow's convert("L") after all augmentations, with one mean and std: ImageOptions(Resize((28, 28)), mean=0.1307, std=0.3081, channels=1). Then a colour picture with 16 bits is a bad sample.
+        channels: 3; or 1: grey, [N, 1, H, W], Pillow's convert("L") after all augmentations, with
+            one mean and std: ImageOptions(Resize((28, 28)), mean=0.1307, std=0.3081, channels=1).
+            Then a colour picture with 16 bits is a bad sample.
     """
 
     transform: Transform = RandomResizedCrop()

@@ -1,4 +1,5 @@
-"""The fields of a sample, and the conversion of their values for C++; for Writer and sources in Python."""
+"""The fields of a sample, and the conversion of their values for C++; for Writer and sources in
+Python."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ class DtypeObject(Protocol):
 
 
 def dtype_word(dtype: Any) -> Any:
-    """ffkit's word for a dtype: "f16" for torch.float16, numpy.float16, "float16". Returns other objects unchanged."""
+    """ffkit's word for a dtype: "f16" for torch.float16, numpy.float16, "float16". Returns other
+    objects unchanged."""
     if isinstance(dtype, str):
         return _BY_NUMPY.get(dtype, dtype)
     if type(dtype).__module__ == "torch":
@@ -44,7 +46,8 @@ def dtype_word(dtype: Any) -> Any:
 
 @dataclass(frozen=True)
 class File:
-    """A file of this machine. Its bytes are stored: `writer.write({"image": ffkit.File("a.jpg"), "label": 3})`. It is read when the sample is written."""
+    """A file of this machine. Its bytes are stored: `writer.write({"image": ffkit.File("a.jpg"),
+    "label": 3})`. It is read when the sample is written."""
 
     path: str | os.PathLike[str]
 
@@ -58,7 +61,8 @@ class File:
 
 
 class FileBytes(bytes):
-    """A file that was made from another one, such as a resized picture. A Writer keeps the sum of the original, if the record has all of them."""
+    """A file that was made from another one, such as a resized picture. A Writer keeps the sum of
+    the original, if the record has all of them."""
 
     made_from: tuple[bytes, int]  # a sum of the files that the record was made from, and how many it has
 
@@ -122,7 +126,8 @@ def parse_schema(schema: Mapping[str, FieldSpec]) -> list[FieldType]:
 
 
 def infer_schema(sample: Mapping[str, object]) -> list[FieldType]:
-    """The fields of `sample`, from its values: see Writer. Raises TypeError for a value that no field can hold."""
+    """The fields of `sample`, from its values: see Writer. Raises TypeError for a value that no
+    field can hold."""
     if not sample:
         raise ValueError("the first sample is empty, so its fields cannot be told")
     fields = [_infer_field(name, value) for name, value in sample.items()]
@@ -133,7 +138,9 @@ def infer_schema(sample: Mapping[str, object]) -> list[FieldType]:
 
 
 def prepare_sample(fields: Sequence[FieldType], sample: Mapping[str, object], left_out: LeftOut) -> list[Any]:
-    """The values of `sample` in the order of `fields`, for sample_values.cpp. Missing fields are null. `left_out` counts dropped items. Raises TypeError or ValueError, with the name of the field, for a value that does not fit the schema."""
+    """The values of `sample` in the order of `fields`, for sample_values.cpp. Missing fields are
+    null. `left_out` counts dropped items. Raises TypeError or ValueError, with the name of the
+    field, for a value that does not fit the schema."""
     if len(sample) > len(fields) or any(field.name not in sample for field in fields):
         known = {field.name for field in fields}
         unknown = [name for name in sample if name not in known]
@@ -350,7 +357,8 @@ def looks_like_picture(head: bytes) -> bool:
 
 
 def _as_array(value: Any) -> Any:
-    """`value` as a NumPy array. bfloat16 is that of ml_dtypes or, from torch, uint16 of the subclass _Bfloat16. None for anything else."""
+    """`value` as a NumPy array. bfloat16 is that of ml_dtypes or, from torch, uint16 of the
+    subclass _Bfloat16. None for anything else."""
     if isinstance(value, np.ndarray):
         return value
     torch = sys.modules.get("torch")

@@ -20,7 +20,8 @@ class Share(NamedTuple):
 
 
 def find(rank: int | None, world_size: int | None) -> Share:
-    """The share of this process: from arguments; otherwise from torch.distributed or JAX, if they are initialised; otherwise from the launcher's environment variables.
+    """The share of this process: from arguments; otherwise from torch.distributed or JAX, if they
+    are initialised; otherwise from the launcher's environment variables.
 
     Raises:
         InvalidArgumentError: the environment is incomplete or contradicts itself.
@@ -33,7 +34,8 @@ def find(rank: int | None, world_size: int | None) -> Share:
 
 
 def check_still_true(share: Share) -> None:
-    """Refuses a loader of the whole epoch if this process has become one of several after the loader was made."""
+    """Refuses a loader of the whole epoch if this process has become one of several after the
+    loader was made."""
     torch = None if share.source else _of_torch()
     if torch is not None and torch[1] > 1:
         raise InvalidArgumentError(

@@ -20,7 +20,8 @@ What is None is as if it were not given; "client_kwargs" may have some of them, 
 
 
 class _Address(str):
-    """An address with options. Its text has a mark that is valid only in this process. Copies and pickles contain the options, including secrets."""
+    """An address with options. Its text has a mark that is valid only in this process. Copies and
+    pickles contain the options, including secrets."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return placed, (_ffkit.without_storage_options(self), _ffkit.storage_options_of(self))
@@ -39,7 +40,8 @@ def placed(path: PathLike, options: StorageOptions | None) -> PathLike:
 
 
 def both_placed(src: PathLike, dst: PathLike, options: StorageOptions | None, source_options: StorageOptions | None) -> tuple[PathLike, PathLike]:
-    """A source and a destination: `options` are for the destination, or for the only one that is in a store."""
+    """A source and a destination: `options` are for the destination, or for the only one that is in
+    a store."""
     of_src, of_dst = _ffkit.share_storage_options(os.fspath(src), os.fspath(dst), texts(options), texts(source_options))
     return placed(src, of_src), placed(dst, of_dst)
 
@@ -66,7 +68,8 @@ class CachedSet:
 def set_cache(folder: PathLike | None = None, *, max_bytes: int | None = None, min_free_bytes: int | None = None) -> None:
     """Sets the cache for everything that this process opens from now on. None changes nothing.
 
-    Without this call, environment variables set it: FFKIT_CACHE is the folder, or "off", and FFKIT_CACHE_BYTES the limit.
+    Without this call, environment variables set it: FFKIT_CACHE is the folder, or "off", and
+    FFKIT_CACHE_BYTES the limit.
 
     Args:
         folder: on a disk of this machine; "off": no cache.
@@ -99,7 +102,8 @@ def cached_sets(folder: PathLike | None = None) -> list[CachedSet]:
 
 
 def clean_cache(address: str = "", *, folder: PathLike | None = None) -> int:
-    """Removes cached data that no process uses: of all sets, or of those whose address begins with `address`. Returns the number of removed bytes."""
+    """Removes cached data that no process uses: of all sets, or of those whose address begins with
+    `address`. Returns the number of removed bytes."""
     place = _place(folder)
     return 0 if place is None else _ffkit.clean_cache(place, address)
 
@@ -110,7 +114,8 @@ def _place(folder: PathLike | None) -> str | None:
 
 
 def name_libcurl() -> None:
-    """Names the libcurl of the package pycurl, for systems without one: addresses of stores need it."""
+    """Names the libcurl of the package pycurl, for systems without one: addresses of stores need
+    it."""
     spec = importlib.util.find_spec("pycurl")
     if spec is None or spec.origin is None:
         return

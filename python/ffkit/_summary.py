@@ -1,4 +1,5 @@
-"""Results of conversions and copies, leftovers of interrupted ones, and work on finished data sets."""
+"""Results of conversions and copies, leftovers of interrupted ones, and work on finished data
+sets."""
 
 from __future__ import annotations
 
@@ -139,7 +140,9 @@ class Leftovers:
 
 
 def remove(data: Path, ids: Path | Iterable[str], *, on_note: Callable[[str], object] | None = None) -> Removed:
-    """Removes the records with these ids from a data set, and their bytes from its files. It writes new shards without these records, and replaces each split's manifest in one step. If it is killed, each split is either unchanged or finished; the same call then removes leftover files.
+    """Removes the records with these ids from a data set, and their bytes from its files. It writes
+    new shards without these records, and replaces each split's manifest in one step. If it is
+    killed, each split is either unchanged or finished; the same call then removes leftover files.
 
     Record numbers and the fingerprint change. Copies of the records in other data sets stay.
 
@@ -150,7 +153,8 @@ def remove(data: Path, ids: Path | Iterable[str], *, on_note: Callable[[str], ob
 
     Raises:
         ffkit.NotFoundError: no record has such an id.
-        ffkit.InvalidArgumentError: all records of a split would be removed; records have no ids, or refer to each other by number; another process changes the folder.
+        ffkit.InvalidArgumentError: all records of a split would be removed; records have no ids, or
+            refer to each other by number; another process changes the folder.
         ffkit.UnsupportedError: data is in a store.
     """
     file = os.fspath(ids) if isinstance(ids, (str, os.PathLike)) else None
@@ -171,21 +175,25 @@ def copy(
     storage_options: StorageOptions | None = None,
     source_storage_options: StorageOptions | None = None,
 ) -> CopySummary:
-    """Copies a finished data set, or one of its splits, between folders and stores. Each shard is compared with its checksums while it is copied.
+    """Copies a finished data set, or one of its splits, between folders and stores. Each shard is
+    compared with its checksums while it is copied.
 
-    If src is a split, dst becomes a split, otherwise a data set. It has the marker of an unfinished data set until the copy is complete. Equal shards that are in dst already are not copied again.
+    If src is a split, dst becomes a split, otherwise a data set. It has the marker of an unfinished
+    data set until the copy is complete. Equal shards that are in dst already are not copied again.
 
     Args:
         src: folder or address of a data set, or of one of its splits.
         dst: a folder, s3://... or gs://...
         splits: the splits to copy; None: all.
-        threads: number of shards to copy at the same time, 1 to 64; each takes up to 100 MiB of memory.
+        threads: number of shards to copy at the same time, 1 to 64; each takes up to 100 MiB of
+            memory.
         resume: continues an interrupted copy; begins if there is none.
         progress, on_note, storage_options, source_storage_options: as for a conversion.
 
     Raises:
         ffkit.CorruptError: a shard of src is damaged; it does not appear in dst.
-        ffkit.InvalidArgumentError: src is not finished; dst has other data, or another process writes there.
+        ffkit.InvalidArgumentError: src is not finished; dst has other data, or another process
+            writes there.
         ffkit.NotFoundError: there is no such data set or split.
         ffkit.UnsupportedError: nothing can be written to such a place.
     """
@@ -199,7 +207,8 @@ def copy(
 
 
 def find_leftovers(place: Path, *, storage_options: StorageOptions | None = None) -> Leftovers:
-    """Finds files that interrupted conversions and copies have left in a data set or split, in a folder or a store. Changes nothing.
+    """Finds files that interrupted conversions and copies have left in a data set or split, in a
+    folder or a store. Changes nothing.
 
     Raises:
         ffkit.NotFoundError: nothing is there.
@@ -212,15 +221,20 @@ def find_leftovers(place: Path, *, storage_options: StorageOptions | None = None
 def remove_leftovers(
     place: Path, *, unfinished: bool = False, on_note: Callable[[str], object] | None = None, storage_options: StorageOptions | None = None
 ) -> tuple[int, int]:
-    """Removes everything that find_leftovers() finds, except files that a process is writing. Returns the number of removed files and uploads, and their bytes.
+    """Removes everything that find_leftovers() finds, except files that a process is writing.
+    Returns the number of removed files and uploads, and their bytes.
 
     Args:
         place: folder or address of a data set, or of one of its splits.
-        unfinished: also removes the shards and markers of unfinished data sets, which resume=True would use.
-        on_note: is called with sentences that the user should know; by default they are warnings. One of them says that it takes half a minute to see whether a process of another machine still writes to a store.
+        unfinished: also removes the shards and markers of unfinished data sets, which resume=True
+            would use.
+        on_note: is called with sentences that the user should know; by default they are warnings.
+            One of them says that it takes half a minute to see whether a process of another machine
+            still writes to a store.
 
     Raises:
-        ffkit.InvalidArgumentError: with `unfinished`, in a store: a process is writing to the data set.
+        ffkit.InvalidArgumentError: with `unfinished`, in a store: a process is writing to the data
+            set.
         Others: as find_leftovers().
     """
     return _ffkit.remove_leftovers(os.fspath(placed(place, storage_options)), unfinished, on_note or warn)

@@ -1,4 +1,5 @@
-"""ImageOptions from the arguments of users, such as torchvision's transforms. Only looks at names and attributes: torchvision is not imported."""
+"""ImageOptions from the arguments of users, such as torchvision's transforms. Only looks at names
+and attributes: torchvision is not imported."""
 
 from __future__ import annotations
 
@@ -174,7 +175,8 @@ _ANY_SIZE = (RandomZoomOut, RandomIoUCrop, ScaleJitter, RandomShortestSize)
 
 
 class _Reader:
-    """Takes the transforms in their order: crops, resizes, flips and other geometry, augmentations, conversion to numbers, Normalize, RandomErasing."""
+    """Takes the transforms in their order: crops, resizes, flips and other geometry, augmentations,
+    conversion to numbers, Normalize, RandomErasing."""
 
     def __init__(self) -> None:
         self.steps: list[Step] = []

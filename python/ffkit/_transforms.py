@@ -1,4 +1,5 @@
-"""Crops, resizes and other steps of geometry. Names, parameters and results are those of torchvision.transforms.v2 on PIL images."""
+"""Crops, resizes and other steps of geometry. Names, parameters and results are those of
+torchvision.transforms.v2 on PIL images."""
 
 from __future__ import annotations
 
@@ -17,15 +18,20 @@ WarpFilter = Literal["nearest", "bilinear", "bicubic"]
 
 @dataclass(frozen=True, slots=True)
 class RandomResizedCrop:
-    """torchvision's RandomResizedCrop: a crop of random area and aspect ratio (log-uniform), resized to `size`.
+    """torchvision's RandomResizedCrop: a crop of random area and aspect ratio (log-uniform),
+    resized to `size`.
 
     Args:
         size: pixels, or (height, width).
         scale: share of the image's area, (low, high) in 0 .. 1.
         ratio: width / height, (low, high).
-        interpolation: "bilinear" and "bicubic" like Pillow (antialiased), "opencv_bilinear" like cv2.resize (builds with OpenCV).
-        flip_probability: of mirroring left and right as well, as a RandomHorizontalFlip behind it does.
-        scaled_decode: decodes JPEGs at 1/2, 1/4 or 1/8 size if the crop is still at least as large as `size`. This is faster for large images; values of 0 .. 255 then differ by 1.3 on average. False: exactly as Pillow.
+        interpolation: "bilinear" and "bicubic" like Pillow (antialiased), "opencv_bilinear" like
+            cv2.resize (builds with OpenCV).
+        flip_probability: of mirroring left and right as well, as a RandomHorizontalFlip behind it
+            does.
+        scaled_decode: decodes JPEGs at 1/2, 1/4 or 1/8 size if the crop is still at least as large
+            as `size`. This is faster for large images; values of 0 .. 255 then differ by 1.3 on
+            average. False: exactly as Pillow.
     """
 
     size: Size = 224
@@ -50,9 +56,11 @@ class Resize:
     """torchvision's Resize: the whole image.
 
     Args:
-        size: (height, width); or one number, the short side: the aspect ratio stays, and a crop must follow in a Compose. None: only max_size counts.
+        size: (height, width); or one number, the short side: the aspect ratio stays, and a crop
+            must follow in a Compose. None: only max_size counts.
         interpolation: as of RandomResizedCrop.
-        max_size: with a short side: the longest long side. Without `size`: the length of the long side.
+        max_size: with a short side: the longest long side. Without `size`: the length of the long
+            side.
     """
 
     size: int | tuple[int, int] | None = (224, 224)
@@ -66,10 +74,13 @@ class RandomCrop:
 
     Args:
         size: pixels, or (height, width).
-        padding: at all sides, (left and right, top and bottom) or (left, top, right, bottom), 0 .. 8192.
-        pad_if_needed: if a padded picture is smaller than `size`, it gets more padding at both sides; False: it is a bad sample.
+        padding: at all sides, (left and right, top and bottom) or (left, top, right, bottom), 0 ..
+            8192.
+        pad_if_needed: if a padded picture is smaller than `size`, it gets more padding at both
+            sides; False: it is a bad sample.
         fill: colour of the padding, 0 .. 255.
-        flip_probability: of mirroring left and right as well, as a RandomHorizontalFlip behind it does.
+        flip_probability: of mirroring left and right as well, as a RandomHorizontalFlip behind it
+            does.
     """
 
     size: Size = 32
@@ -81,7 +92,8 @@ class RandomCrop:
 
 @dataclass(frozen=True, slots=True)
 class ResizeCrop:
-    """The transform of detectors for vehicle cameras (ImageAug3D of BEVFusion without rotation): resizes the picture by a factor, then takes a crop at or above its lower edge.
+    """The transform of detectors for vehicle cameras (ImageAug3D of BEVFusion without rotation):
+    resizes the picture by a factor, then takes a crop at or above its lower edge.
 
     Args:
         size: pixels, or (height, width).
@@ -103,7 +115,8 @@ class ResizeCrop:
 
 @dataclass(frozen=True, slots=True)
 class ScalePad:
-    """BEVFormer's transform: converts the picture to normalised floats, resizes it by a factor, and adds zeros at the bottom and right up to `size`. Needs f32, f16 or bf16."""
+    """BEVFormer's transform: converts the picture to normalised floats, resizes it by a factor, and
+    adds zeros at the bottom and right up to `size`. Needs f32, f16 or bf16."""
 
     size: Size = (480, 800)
     factor: float = 0.5
@@ -129,9 +142,11 @@ class RandomRotation:
 
     Args:
         degrees: drawn from (low, high), in -360 .. 360; a number s means (-s, s).
-        interpolation: "nearest", or Pillow's "bilinear" or "bicubic". Masks always take the nearest number.
+        interpolation: "nearest", or Pillow's "bilinear" or "bicubic". Masks always take the nearest
+            number.
         expand: the canvas grows to show the whole rotated picture; otherwise the size stays.
-        center: centre of the rotation, (x, y) in pixels from the top left corner; None: the middle. Not with `expand`.
+        center: centre of the rotation, (x, y) in pixels from the top left corner; None: the middle.
+            Not with `expand`.
         fill: colour outside of the picture, 0 .. 255.
     """
 
@@ -148,7 +163,8 @@ class RandomAffine:
 
     Args:
         degrees: see RandomRotation.
-        translate: (share of the width, share of the height), 0 .. 1: a shift of whole pixels is drawn from (-share, share).
+        translate: (share of the width, share of the height), 0 .. 1: a shift of whole pixels is
+            drawn from (-share, share).
         scale: a factor, drawn from (low, high), in 0.01 .. 100.
         shear: degrees below 90, for x drawn like `degrees`; or (low, high, low, high) for x and y.
         interpolation, fill, center: see RandomRotation.
@@ -165,7 +181,8 @@ class RandomAffine:
 
 @dataclass(frozen=True, slots=True)
 class RandomPerspective:
-    """Moves each corner inwards with probability `p`, by up to `distortion_scale` (0 .. 1) of half the size."""
+    """Moves each corner inwards with probability `p`, by up to `distortion_scale` (0 .. 1) of half
+    the size."""
 
     distortion_scale: float = 0.5
     p: float = 0.5
@@ -175,7 +192,8 @@ class RandomPerspective:
 
 @dataclass(frozen=True, slots=True)
 class Pad:
-    """Adds pixels around the picture: at all sides, (left and right, top and bottom) or (left, top, right, bottom), 0 .. 8192."""
+    """Adds pixels around the picture: at all sides, (left and right, top and bottom) or (left, top,
+    right, bottom), 0 .. 8192."""
 
     padding: Sides = 0
     fill: Color = 0
@@ -183,7 +201,8 @@ class Pad:
 
 @dataclass(frozen=True, slots=True)
 class RandomZoomOut:
-    """With probability `p`, puts the picture at a random place on a larger canvas of colour `fill`. The canvas is larger by a factor from `side_range`, in 1 .. 16."""
+    """With probability `p`, puts the picture at a random place on a larger canvas of colour `fill`.
+    The canvas is larger by a factor from `side_range`, in 1 .. 16."""
 
     fill: Color = 0
     side_range: tuple[float, float] = (1.0, 4.0)
@@ -192,12 +211,15 @@ class RandomZoomOut:
 
 @dataclass(frozen=True, slots=True)
 class RandomIoUCrop:
-    """The crop of SSD. It needs a BoxesField that follows the view, and drops boxes with their centre outside of the crop. After 50 draws of `sampler_options` without success, it keeps the whole picture.
+    """The crop of SSD. It needs a BoxesField that follows the view, and drops boxes with their
+    centre outside of the crop. After 50 draws of `sampler_options` without success, it keeps the
+    whole picture.
 
     Args:
         min_scale, max_scale: share of each side, in 0 .. 1.
         min_aspect_ratio, max_aspect_ratio: width / height of the crop.
-        sampler_options: one of these is drawn: the crop must have this intersection over union with at least one box; 1 keeps the whole picture.
+        sampler_options: one of these is drawn: the crop must have this intersection over union with
+            at least one box; 1 keeps the whole picture.
         trials: number of crops to try for each draw, 1 .. 1000.
     """
 
@@ -211,7 +233,8 @@ class RandomIoUCrop:
 
 @dataclass(frozen=True, slots=True)
 class ScaleJitter:
-    """Resizes the picture to fit into `target_size` times a factor from `scale_range`. The aspect ratio stays."""
+    """Resizes the picture to fit into `target_size` times a factor from `scale_range`. The aspect
+    ratio stays."""
 
     target_size: Size = 1024
     scale_range: tuple[float, float] = (0.1, 2.0)
@@ -220,7 +243,8 @@ class ScaleJitter:
 
 @dataclass(frozen=True, slots=True)
 class FixedSizeCrop:
-    """Takes a crop of `size` at a random place; a smaller picture gets `fill` at the right and bottom."""
+    """Takes a crop of `size` at a random place; a smaller picture gets `fill` at the right and
+    bottom."""
 
     size: Size = 1024
     fill: Color = 0
@@ -228,9 +252,13 @@ class FixedSizeCrop:
 
 @dataclass(frozen=True, slots=True)
 class PadToLargest:
-    """The last step of a Compose for pictures of different sizes: a batch is as large as its largest picture, rounded up to a multiple of `multiple`.
+    """The last step of a Compose for pictures of different sizes: a batch is as large as its
+    largest picture, rounded up to a multiple of `multiple`.
 
-    Pictures are at the top left; the rest is zero, also after normalisation. A picture larger than `size` is a bad sample; the loader reserves memory for this size. `batch.unpadded_sizes()` returns the size of each picture, `batch.unpadded()` the pictures as a list; a PixelMaskField is a mask of the padding.
+    Pictures are at the top left; the rest is zero, also after normalisation. A picture larger than
+    `size` is a bad sample; the loader reserves memory for this size. `batch.unpadded_sizes()`
+    returns the size of each picture, `batch.unpadded()` the pictures as a list; a PixelMaskField is
+    a mask of the padding.
     """
 
     size: Size = 1344
@@ -246,7 +274,8 @@ class CenterCrop:
 
 @dataclass(frozen=True, slots=True)
 class RandomShortestSize:
-    """Resizes the short side to one of `min_size`, drawn at random. The long side becomes at most `max_size` (None: no limit)."""
+    """Resizes the short side to one of `min_size`, drawn at random. The long side becomes at most
+    `max_size` (None: no limit)."""
 
     min_size: int | Sequence[int] = 800
     max_size: int | None = None
@@ -285,13 +314,16 @@ Step = (
 
 @dataclass(frozen=True, slots=True)
 class Compose:
-    """Several steps, one after the other; masks, boxes and points follow them. The result must have the same size for all pictures:
-    Compose([RandomRotation(10), RandomResizedCrop(224)]), Compose([ScaleJitter(1024), FixedSizeCrop(1024), RandomHorizontalFlip()]).
+    """Several steps, one after the other; masks, boxes and points follow them. The result must have
+    the same size for all pictures: Compose([RandomRotation(10), RandomResizedCrop(224)]),
+    Compose([ScaleJitter(1024), FixedSizeCrop(1024), RandomHorizontalFlip()]).
 
-    Each step gives the pixels that torchvision's gives for PIL images. Consecutive crops, resizes, flips and padding become one operation, if that changes no pixel.
+    Each step gives the pixels that torchvision's gives for PIL images. Consecutive crops, resizes,
+    flips and padding become one operation, if that changes no pixel.
 
     Args:
-        steps: 1 to 64 crops, resizes, flips and other steps. The n-th step of a kind has its own random numbers, which do not depend on steps of other kinds.
+        steps: 1 to 64 crops, resizes, flips and other steps. The n-th step of a kind has its own
+            random numbers, which do not depend on steps of other kinds.
     """
 
     steps: Sequence[Step]

@@ -1,6 +1,7 @@
 """ffkit in Lightning: a LightningDataModule of a data set folder.
 
-    data = ffkit.lightning.DataModule("/fast/imagenet", batch_size=256, train_image=ffkit.RandomResizedCrop(224, flip_probability=0.5), eval_image=ffkit.ResizeCenterCrop(256, 224))
+    crop = ffkit.RandomResizedCrop(224, flip_probability=0.5)
+    data = ffkit.lightning.DataModule("/fast/imagenet", batch_size=256, train_image=crop)
     lightning.Trainer(max_epochs=90).fit(model, data)
 """
 
@@ -19,16 +20,23 @@ __all__ = ["DataModule"]
 
 
 class DataModule(LightningDataModule):  # type: ignore[misc]
-    """The loaders of fit(), validate(), test() and predict() over the splits of a data set folder. Batches are those of ffkit.Loader: dicts.
+    """The loaders of fit(), validate(), test() and predict() over the splits of a data set folder.
+    Batches are those of ffkit.Loader: dicts.
 
-    Rank and world size come from Lightning. Training has as many samples as with torch's DistributedSampler. Validation, test and prediction have each sample exactly once, over all ranks. Lightning's checkpoints contain the place in the epoch: `fit(ckpt_path=)` continues with the remaining samples.
+    Rank and world size come from Lightning. Training has as many samples as with torch's
+    DistributedSampler. Validation, test and prediction have each sample exactly once, over all
+    ranks. Lightning's checkpoints contain the place in the epoch: `fit(ckpt_path=)` continues with
+    the remaining samples.
 
     Args:
         data: the folder that ffconvert wrote.
         batch_size: samples in a batch on each rank. Lightning's Tuner may set it.
-        train_image, eval_image: a transform, or ImageOptions, for training and for the rest; None: no pictures.
-        train_split, val_split, test_split, predict_split: names of the splits; val_split=None: no validation.
-        train_options, eval_options: further arguments of ffkit.Loader for one of the two, such as `mixing`.
+        train_image, eval_image: a transform, or ImageOptions, for training and for the rest; None:
+            no pictures.
+        train_split, val_split, test_split, predict_split: names of the splits; val_split=None: no
+            validation.
+        train_options, eval_options: further arguments of ffkit.Loader for one of the two, such as
+            `mixing`.
         options: further arguments for both, such as `fields` and `num_threads`.
     """
 

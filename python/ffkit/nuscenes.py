@@ -1,19 +1,24 @@
-"""Batches of nuScenes keyframes: cameras, aggregated point clouds, boxes, and the matrices that join them; windows of keyframes.
+"""Batches of nuScenes keyframes: cameras, aggregated point clouds, boxes, and the matrices that
+join them; windows of keyframes.
 
     split = ffkit.nuscenes.open_split("/fast/nuscenes", "train")
-    loader = ffkit.Loader(split.keyframes, 4, image=None, label_field=None, fields=ffkit.nuscenes.keyframe_fields(split))
+    fields = ffkit.nuscenes.keyframe_fields(split)
+    loader = ffkit.Loader(split.keyframes, 4, image=None, label_field=None, fields=fields)
     for batch in loader:
         batch["images"], batch["points"], batch.row_offsets("points"), batch["boxes"]
 
 Arrays of a batch of B with C cameras:
 
-    images           [B, C, 3, H, W]         intrinsics     [B, C, 3, 3] f32, of the pixels of `images`
-    lidar_to_camera  [B, C, 4, 4] f32        lidar_to_image [B, C, 4, 4] f32        lidar_to_global [B, 4, 4] f64
+    images           [B, C, 3, H, W]
+    intrinsics       [B, C, 3, 3] f32, for the pixels of `images`
+    lidar_to_camera  [B, C, 4, 4] f32; lidar_to_image the same; lidar_to_global [B, 4, 4] f64
     points           [rows, 6] f32: x y z (metres) intensity ring time lag (seconds)
     radar_points     [rows, 19] f32: RADAR_FIELDS, time lag
-    boxes            [rows, 9] f32: centre x y z, size l w h, yaw, velocity x y, in the (augmented) lidar frame
-    box_classes      [rows] i64: number in CLASSES                                   timestamp       [B] i64, microseconds
-    can_bus, motion  [B, 18] f64, when asked for                                     sample_token, scene_token: lists of str; frame_index [B] i64: with identity
+    boxes            [rows, 9] f32: centre x y z, size l w h, yaw, velocity x y, in the lidar frame
+    box_classes      [rows] i64: number in CLASSES
+    timestamp        [B] i64, microseconds
+    can_bus, motion  [B, 18] f64, if asked for
+    sample_token, scene_token: lists of str, and frame_index [B] i64: with identity
     camera_valid [B, C], lidar_valid [B], radar_valid [B, 5] u8: with allow_missing
 """
 
@@ -54,7 +59,8 @@ def open_split(path: PathLike, split: str) -> Split:
 
 @dataclass(frozen=True, slots=True)
 class CameraOptions:
-    """The cameras, and their transform: a ResizeCrop or a ScalePad, drawn for each camera of a sample. No channels: no pictures."""
+    """The cameras, and their transform: a ResizeCrop or a ScalePad, drawn for each camera of a
+    sample. No channels: no pictures."""
 
     channels: Sequence[str] = CAMERAS
     image: ImageOptions = ImageOptions(ResizeCrop())
@@ -67,7 +73,8 @@ class PointOptions:
     Args:
         num_sweeps: number of clouds of a channel, including the keyframe's, 1 .. 100.
         min_distance: metres; nearer points are left out.
-        max_points: largest number of points in a sample; if there are more, the oldest are left out. 0: enough for nuScenes.
+        max_points: largest number of points in a sample; if there are more, the oldest are left
+            out. 0: enough for nuScenes.
         layout: "ragged" or "padded".
     """
 
@@ -109,7 +116,8 @@ class BoxOptions:
 
 @dataclass(frozen=True, slots=True)
 class BevAugmentation:
-    """Rotates (radians about z), scales and mirrors points and boxes together, about the lidar; each parameter is (low, high)."""
+    """Rotates (radians about z), scales and mirrors points and boxes together, about the lidar;
+    each parameter is (low, high)."""
 
     rotation: tuple[float, float] = (0.0, 0.0)
     scale: tuple[float, float] = (1.0, 1.0)
@@ -119,13 +127,16 @@ class BevAugmentation:
 
 @dataclass(frozen=True, slots=True)
 class KeyframeOptions:
-    """Contents of a batch of keyframes. `lidar`, `radar` or `boxes` None: left out; `radar_filter` None: all points.
+    """Contents of a batch of keyframes. `lidar`, `radar` or `boxes` None: left out; `radar_filter`
+    None: all points.
 
     Args:
-        can_bus: "none", "last_row" (last message before the keyframe) or "bevformer_code" (like BEVFormer's converter).
+        can_bus: "none", "last_row" (last message before the keyframe) or "bevformer_code" (like
+            BEVFormer's converter).
         motion: BEVFormer's vector of 18 numbers, instead of can_bus; see to_differences().
         identity: sample_token, scene_token and frame_index.
-        allow_missing: missing pictures are zeros and missing clouds are empty; camera_valid, lidar_valid and radar_valid mark them.
+        allow_missing: missing pictures are zeros and missing clouds are empty; camera_valid,
+            lidar_valid and radar_valid mark them.
     """
 
     cameras: CameraOptions = CameraOptions()
@@ -141,7 +152,8 @@ class KeyframeOptions:
 
 
 def keyframe_fields(split: Split, options: KeyframeOptions = KeyframeOptions()) -> dict[str, FieldDecoder]:
-    """The arrays listed above, for `Loader(split.keyframes, image=None, label_field=None, fields=...)`, or for a subset of the keyframes.
+    """The arrays listed above, for `Loader(split.keyframes, image=None, label_field=None,
+    fields=...)`, or for a subset of the keyframes.
 
     Raises:
         InvalidArgumentError: options out of range, or sweeps of another split.
@@ -156,10 +168,12 @@ def scene_groups(keyframes: Dataset) -> list[int]:
 
 
 class Windows:
-    """Windows: each is a keyframe and the keyframes before it, oldest first. Record w * length + i of `frames` is frame i of window w; the last frame of window w is keyframe w.
+    """Windows: each is a keyframe and the keyframes before it, oldest first. Record w * length + i
+    of `frames` is frame i of window w; the last frame of window w is keyframe w.
 
         windows = ffkit.nuscenes.make_windows(split.keyframes, 2)
-        loader = ffkit.Loader(windows.frames, 2 * windows.length, **windows.sampling, image=None, label_field=None, fields=...)
+        options = dict(windows.sampling, image=None, label_field=None, fields=...)
+        loader = ffkit.Loader(windows.frames, 2 * windows.length, **options)
 
     View a batch [B * length, ...] as [B, length, ...].
     """
@@ -183,12 +197,14 @@ class Windows:
 
     @property
     def sampling(self) -> dict[str, Any]:
-        """Arguments of a loader that keep windows together and give each window one augmentation."""
+        """Arguments of a loader that keep windows together and give each window one
+        augmentation."""
         return {"groups": self._windows.groups, "share_randomness": True}
 
     @property
     def is_repeated(self) -> Any:
-        """numpy.ndarray [frames] u8: 1 if a scene has no such early frame, and its first frame replaces it."""
+        """numpy.ndarray [frames] u8: 1 if a scene has no such early frame, and its first frame
+        replaces it."""
         return self._windows.is_repeated
 
     def mask(self, record_indices: Iterable[int]) -> Any:
@@ -196,7 +212,8 @@ class Windows:
         return self._windows.mask(numbers_of(record_indices, len(self.frames), "mask()"))
 
     def has_previous(self, record_indices: Iterable[int]) -> Any:
-        """numpy.ndarray [samples] u8: 1 if the window has a frame before this one; 0 if a temporal model must start again."""
+        """numpy.ndarray [samples] u8: 1 if the window has a frame before this one; 0 if a temporal
+        model must start again."""
         return self._windows.has_previous(numbers_of(record_indices, len(self.frames), "has_previous()"))
 
     def select(self, windows: Iterable[int]) -> Windows:
@@ -210,17 +227,20 @@ def make_windows(keyframes: Dataset, num_previous: int) -> Windows:
 
 
 def draw_windows(keyframes: Dataset, num_previous: int, seed: int, epoch: int) -> Windows:
-    """The same, but from one frame more, of which one is left out at random in each epoch, as in BEVFormer."""
+    """The same, but from one frame more, of which one is left out at random in each epoch, as in
+    BEVFormer."""
     return Windows(_ffkit.nuscenes_draw_windows(keyframes._dataset, num_previous, seed, epoch), keyframes)
 
 
 def to_differences(motion: Any, has_previous: Any) -> None:
-    """Changes `motion` of a batch, numpy.ndarray or tensor [samples, 18] f64, in place for BEVFormer's network: if has_previous is 1, to the difference from the sample before."""
+    """Changes `motion` of a batch, numpy.ndarray or tensor [samples, 18] f64, in place for
+    BEVFormer's network: if has_previous is 1, to the difference from the sample before."""
     _ffkit.nuscenes_to_differences(motion, has_previous)
 
 
 class KeptBoxes(NamedTuple):
-    """For each keyframe: the number of kept boxes, [keyframes] i64, and which CLASSES they have, [keyframes, 10] u8."""
+    """For each keyframe: the number of kept boxes, [keyframes] i64, and which CLASSES they have,
+    [keyframes, 10] u8."""
 
     num_boxes: Any
     classes: Any
@@ -232,12 +252,14 @@ def read_kept_boxes(keyframes: Dataset, options: BoxOptions = BoxOptions()) -> K
 
 
 def keyframes_with_boxes(kept: KeptBoxes) -> list[int]:
-    """The numbers of the keyframes that have a box, ascending: for Dataset.subset() or Windows.select()."""
+    """The numbers of the keyframes that have a box, ascending: for Dataset.subset() or
+    Windows.select()."""
     return [i for i, count in enumerate(kept.num_boxes.tolist()) if count > 0]
 
 
 class ClassBalance(NamedTuple):
-    """Numbers of keyframes, repeated for balance; and for each class the number of keyframes with it, before and after."""
+    """Numbers of keyframes, repeated for balance; and for each class the number of keyframes with
+    it, before and after."""
 
     keyframes: Any
     num_before: Any
@@ -245,5 +267,6 @@ class ClassBalance(NamedTuple):
 
 
 def class_balanced(kept: KeptBoxes, seed: int, epoch: int) -> ClassBalance:
-    """CBGSDataset of mmdetection3d: each class gives a tenth of the keyframes. Depends on (seed, epoch)."""
+    """CBGSDataset of mmdetection3d: each class gives a tenth of the keyframes. Depends on (seed,
+    epoch)."""
     return ClassBalance(*_ffkit.nuscenes_class_balanced(kept.num_boxes.tolist(), kept.classes.tolist(), seed, epoch))

@@ -21,7 +21,8 @@ def writer_options(
     pictures: PictureOptions, *, pixels: Pixels, threads: int, shard_size: int | str, zstd: int, max_record: int | str, seed: int,
     classes: Sequence[str], class_names: Sequence[str], source: Mapping[str, str] | None, options: Mapping[str, str] | None,
 ) -> dict[str, Any]:  # fmt: skip
-    """The arguments of Writer and ShardSink for the extension. Raises ValueError for arguments that contradict each other."""
+    """The arguments of Writer and ShardSink for the extension. Raises ValueError for arguments that
+    contradict each other."""
     if "jpeg_quality" in pictures and pixels != "jpeg" and not makes_jpegs_of_others(pictures):
         raise ValueError(
             "jpeg_quality serves only pictures that are encoded as JPEG; give pixels='jpeg', max_resolution, short_side, fix_odd or exif='apply'"
@@ -44,24 +45,33 @@ def writer_options(
 class Writer:
     """Writes one split of a data set, in the order of the calls. Many threads encode.
 
-        with ffkit.Writer("/fast/mine", split="train", schema={"image": "image", "label": "i64"}) as writer:
+        schema = {"image": "image", "label": "i64"}
+        with ffkit.Writer("/fast/mine", split="train", schema=schema) as writer:
             for path, label in samples:
                 writer.write({"image": path.read_bytes(), "label": label})
 
-    The split appears when the `with` block ends. If an exception ends the block, nothing is left. After a kill, readers refuse the folder until the next Writer of the same split cleans it up. The output is the same for any number of threads.
+    The split appears when the `with` block ends. If an exception ends the block, nothing is left.
+    After a kill, readers refuse the folder until the next Writer of the same split cleans it up.
+    The output is the same for any number of threads.
 
     Schema: field names and their types,
 
-    | type                       | value                                                                                       |
-    | "image"                    | encoded bytes (JPEG, PNG, WebP, ...), ffkit.File(path), a PIL image, an array uint8 [H, W, 3], [H, W, 1], [H, W] |
-    | "string", "bytes"          | str; bytes, bytearray, memoryview, ffkit.File(path)                                          |
-    | "u8" ... "i64", "f16", "bf16", "f32", "f64" | a number; it is a column too, so that filters and samplers can use it      |
-    | "tensor[f32]", ...         | an array of NumPy or torch of exactly this dtype, of any shape; or nested lists of numbers  |
-    | "list[image]", "list[string]", "list[bytes]", "list[tensor[f32]]" | a list of any length                                 |
+    - "image": encoded bytes (JPEG, PNG, WebP, ...), ffkit.File(path), a PIL image, or an array
+      uint8 [H, W, 3], [H, W, 1] or [H, W]
+    - "string": str; "bytes": bytes, bytearray, memoryview, ffkit.File(path)
+    - "u8" ... "i64", "f16", "bf16", "f32", "f64": a number; also a column for filters and samplers
+    - "tensor[f32]", ...: an array of NumPy or torch of exactly this dtype, of any shape; or nested
+      lists of numbers
+    - "list[image]", "list[string]", "list[bytes]", "list[tensor[f32]]": a list of any length
 
-    or ffkit.Field, so you can pass `dataset.schema`. If a sample lacks a field, or the field is None, it is null. If an item of a list is None or contains None, it is left out, and a warning counts them.
+    or ffkit.Field, so you can pass `dataset.schema`. If a sample lacks a field, or the field is
+    None, it is null. If an item of a list is None or contains None, it is left out, and a warning
+    counts them.
 
-    Without a schema, the first sample defines it: bool becomes u8, int i64, float f64; arrays and lists of numbers become tensors; PIL images and the bytes of JPEG, PNG and WebP become pictures, other bytes stay bytes; the string "id" is a column. If the sample has no picture, a str that looks like the name of a picture is an error: give ffkit.File, or a schema.
+    Without a schema, the first sample defines it: bool becomes u8, int i64, float f64; arrays and
+    lists of numbers become tensors; PIL images and the bytes of JPEG, PNG and WebP become pictures,
+    other bytes stay bytes; the string "id" is a column. If the sample has no picture, a str that
+    looks like the name of a picture is an error: give ffkit.File, or a schema.
     """
 
     def __init__(
@@ -84,23 +94,30 @@ class Writer:
         **pictures: Unpack[PictureOptions],
     ) -> None:
         """Args:
-            dst: folder of the data set, created if missing; other splits in it stay. Or an address as text, "s3://bucket/set": records are sent while they are written.
+            dst: folder of the data set, created if missing; other splits in it stay. Or an address
+                as text, "s3://bucket/set": records are sent while they are written.
             split: the name of the split, and of its folder.
             schema: the fields; None: from the first sample.
             classes: the class of each label.
             class_names: readable names of the same classes.
             source: facts about the origin of the data, for the manifest.
-            pixels: how to store pictures that are given as pixels: "png" (lossless), "jpeg" (smaller, with jpeg_quality), "raw". Arrays with one channel of whole numbers, and PIL images with a palette, may be masks: they are always stored as PNGs with the same numbers, and not resized.
+            pixels: how to store pictures that are given as pixels: "png" (lossless), "jpeg"
+                (smaller, with jpeg_quality), "raw". Arrays with one channel of whole numbers, and
+                PIL images with a palette, may be masks: they are always stored as PNGs with the
+                same numbers, and not resized.
             threads: encoding threads; 0: one for each core.
             shard_size: size of a shard: a number of bytes, or a text such as "64M".
             zstd: compresses each record: 1 (fast) .. 22 (small), -7 .. -1 (faster still); 0: off.
             max_record: longer records are an error.
             seed: seed of the choice for store="smart".
-            storage_options: options of the store, such as {"profile": "partner", "storage_class": "STANDARD_IA"}; None: from the environment.
-            pictures: options of pictures, see ffkit.convert.PictureOptions. A resized picture becomes a JPEG, or raw.
+            storage_options: options of the store, such as {"profile": "partner", "storage_class":
+                "STANDARD_IA"}; None: from the environment.
+            pictures: options of pictures, see ffkit.convert.PictureOptions. A resized picture
+                becomes a JPEG, or raw.
 
         Raises:
-            ffkit.Error: the split exists already, another writer writes it, or the folder cannot be made.
+            ffkit.Error: the split exists already, another writer writes it, or the folder cannot be
+                made.
             ValueError: an option or the schema is invalid.
         """
         self._dst = os.fspath(placed(dst, storage_options))
@@ -112,7 +129,8 @@ class Writer:
         self._num_samples = 0
         self._left_out = LeftOut()
         self._options = writer_options(
-            pictures, pixels=pixels, threads=threads, shard_size=shard_size, zstd=zstd, max_record=max_record, seed=seed, classes=classes,
+            pictures, pixels=pixels, threads=threads, shard_size=shard_size, zstd=zstd,
+                max_record=max_record, seed=seed, classes=classes,
             class_names=class_names, source=source, options=_options,
         )  # fmt: skip
         self._tells_of_numbers = makes_jpegs_of_others(pictures) or pictures.get("store") in ("raw", "smart")
@@ -120,11 +138,14 @@ class Writer:
             self._open(parse_schema(schema))
 
     def write(self, sample: Mapping[str, object]) -> int:
-        """Takes one sample and returns its number, from 0. Values are copied, so you may change arrays at once. Blocks while too many samples wait for encoding.
+        """Takes one sample and returns its number, from 0. Values are copied, so you may change
+        arrays at once. Blocks while too many samples wait for encoding.
 
         Raises:
-            TypeError, ValueError: a value does not fit the schema. This sample is not written; you may write the next one.
-            ffkit.Error: an earlier sample failed, for example with a broken picture; `.record` is its number. Nothing more can be written.
+            TypeError, ValueError: a value does not fit the schema. This sample is not written; you
+                may write the next one.
+            ffkit.Error: an earlier sample failed, for example with a broken picture; `.record` is
+                its number. Nothing more can be written.
         """
         if self._is_closed:
             raise ValueError("the writer is closed; make a new one")
@@ -140,7 +161,9 @@ class Writer:
         return number
 
     def close(self) -> SplitSummary:
-        """Waits until all samples are on disk, and makes the split readable. Raises ffkit.Error like write(), or if no sample was written; then nothing is left. A second call returns the same."""
+        """Waits until all samples are on disk, and makes the split readable. Raises ffkit.Error
+        like write(), or if no sample was written; then nothing is left. A second call returns the
+        same."""
         if self._summary is None:
             if self._is_closed:
                 raise ValueError("the writer was aborted")

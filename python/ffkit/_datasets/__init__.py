@@ -1,1 +1,2 @@
-"""Data sets of other libraries for ffkit.convert.from_torch() and from_iterable(): stored pictures and names of classes."""
+"""Data sets of other libraries for ffkit.convert.from_torch() and from_iterable(): stored pictures
+and names of classes."""

@@ -50,9 +50,11 @@ def _size(value: Any) -> int:
 def tables_of(
     dataset: Dataset, fields: Sequence[str] | None, begin: int, end: int, batch_size: int, make_tensors: MakeTensors | None = None
 ) -> Iterator[Any]:
-    """pyarrow.Tables of `batch_size` records each. Pictures and bytes are binary. `make_tensors` converts tensors (None: lists of lists).
+    """pyarrow.Tables of `batch_size` records each. Pictures and bytes are binary. `make_tensors`
+    converts tensors (None: lists of lists).
 
-    Raises ValueError for a batch size below 1, ffkit.FieldNotFoundError for an unknown field, and errors of reading.
+    Raises ValueError for a batch size below 1, ffkit.FieldNotFoundError for an unknown field, and
+    errors of reading.
     """
     import pyarrow as pa
 
@@ -74,7 +76,8 @@ def tables_of(
 
 
 def arrow_schema(dataset: Dataset, fields: Sequence[str] | None) -> Any:
-    """The schema of tables_of() with lists of lists, from the types of the fields and the dimensions of the first record."""
+    """The schema of tables_of() with lists of lists, from the types of the fields and the
+    dimensions of the first record."""
     if len(dataset) == 0:
         raise ValueError("the data set has no records")
     return next(tables_of(dataset, fields, 0, 1, 1)).schema
@@ -95,7 +98,8 @@ def _column(pa: Any, field: Field, values: Sequence[Any], make_tensors: MakeTens
 
 
 def _binary(pa: Any, values: Sequence[bytes | None]) -> Any:
-    """A column of bytes that copies them once; pyarrow.array() copies more often, because its buffer grows."""
+    """A column of bytes that copies them once; pyarrow.array() copies more often, because its
+    buffer grows."""
     offsets = np.zeros(len(values) + 1, np.int64)
     np.cumsum([0 if value is None else len(value) for value in values], out=offsets[1:])
     valid = None

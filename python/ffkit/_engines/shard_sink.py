@@ -19,14 +19,20 @@ from .tables import Table, fields_of_table, is_arrow, modes_of_table, samples_of
 
 
 class ShardSink:
-    """Writes one split from many tasks, on one or many machines. Each sample is written exactly once, even if an engine runs a task again because its machine died.
+    """Writes one split from many tasks, on one or many machines. Each sample is written exactly
+    once, even if an engine runs a task again because its machine died.
 
-        sink = ffkit.convert.ShardSink("s3://bucket/set", split="train", schema={"image": "image", "label": "i64"})
+        schema = {"image": "image", "label": "i64"}
+        sink = ffkit.convert.ShardSink("s3://bucket/set", split="train", schema=schema)
         sink.begin()                                                      # on the driver
-        descriptions = engine.map(lambda i: sink.write(samples_of(i), task=i), range(1000))   # in the tasks: a sink can be pickled
+        # in the tasks: a sink can be pickled
+        descriptions = engine.map(lambda i: sink.write(samples_of(i), task=i), range(1000))
         summary = sink.commit(descriptions, num_tasks=1000)               # on the driver
 
-    A task may run several times, also at the same time: each attempt writes shards with different names, which count only if commit() gets the result of its write(). Until then, readers refuse the split. The same samples in the same tasks give the same fingerprint, even if attempts were killed. Records are in the order of the task numbers. All machines must see the destination.
+    A task may run several times, also at the same time: each attempt writes shards with different
+    names, which count only if commit() gets the result of its write(). Until then, readers refuse
+    the split. The same samples in the same tasks give the same fingerprint, even if attempts were
+    killed. Records are in the order of the task numbers. All machines must see the destination.
 
     ffkit.ray, ffkit.spark and ffkit.dask make these calls for their engines.
     """
@@ -50,7 +56,8 @@ class ShardSink:
         **pictures: Unpack[PictureOptions],
     ) -> None:
         """Args: those of ffkit.Writer, except
-            schema: None: each task takes it from its first sample or table. commit() refuses tasks with different schemas.
+            schema: None: each task takes it from its first sample or table. commit() refuses tasks
+                with different schemas.
             threads: encoding threads in each task; 0: one for each core that the task may use.
 
         Raises: ValueError: an option or the schema is invalid.
@@ -73,10 +80,12 @@ class ShardSink:
         return self._job
 
     def begin(self) -> None:
-        """Claims the split. Call it on the driver, before the first task. It removes unfinished files of an earlier job.
+        """Claims the split. Call it on the driver, before the first task. It removes unfinished
+        files of an earlier job.
 
         Raises:
-            ffkit.Error: the split exists already, another driver writes it, or the folder cannot be made.
+            ffkit.Error: the split exists already, another driver writes it, or the folder cannot be
+                made.
         """
         if self._driver is not None:
             raise ValueError("the job has begun already")
@@ -95,7 +104,8 @@ class ShardSink:
 
         Returns: a text (JSON) for commit(), about 200 bytes per shard.
 
-        Raises: as ffkit.Writer.write(), and ffkit.Error if the job is over. Then the files of this attempt are removed.
+        Raises: as ffkit.Writer.write(), and ffkit.Error if the job is over. Then the files of this
+            attempt are removed.
         """
         with _Attempt(self._fields, self._opener(task)) as attempt:
             for sample in samples:
@@ -103,21 +113,27 @@ class ShardSink:
         return attempt.description or _ffkit.ShardTask.describe_empty(self._job, task)
 
     def write_tables(self, tables: Iterable[Table], task: int) -> str:
-        """Like write(), for the rows of tables: pyarrow.Table or RecordBatch, pandas.DataFrame, or a dict of arrays. Without a schema, the types of the first table define it. A struct of bytes and path (Hugging Face's Image) is a picture. Rows of NumPy arrays and Arrow's tensors are tensors. If the types of Arrow columns match the fields, no Python objects are made."""
+        """Like write(), for the rows of tables: pyarrow.Table or RecordBatch, pandas.DataFrame, or
+        a dict of arrays. Without a schema, the types of the first table define it. A struct of
+        bytes and path (Hugging Face's Image) is a picture. Rows of NumPy arrays and Arrow's tensors
+        are tensors. If the types of Arrow columns match the fields, no Python objects are made."""
         with _Attempt(self._fields, self._opener(task)) as attempt:
             for table in tables:
                 attempt.write_table(table)
         return attempt.description or _ffkit.ShardTask.describe_empty(self._job, task)
 
     def commit(self, descriptions: Iterable[str], num_tasks: int | None = None) -> SplitSummary:
-        """Completes the split from the shards of the tasks and makes it readable. Call it on the driver. A second call with the same arguments returns the same.
+        """Completes the split from the shards of the tasks and makes it readable. Call it on the
+        driver. A second call with the same arguments returns the same.
 
         Args:
-            descriptions: results of write(), in any order. Duplicates count once; of several attempts of a task, the first one counts.
+            descriptions: results of write(), in any order. Duplicates count once; of several
+                attempts of a task, the first one counts.
             num_tasks: number of tasks that must be there; None: any.
 
         Raises:
-            ffkit.Error: a task is missing or from another job, tasks have different fields, a shard is missing, or no sample was written.
+            ffkit.Error: a task is missing or from another job, tasks have different fields, a shard
+                is missing, or no sample was written.
         """
         if self._driver is None:
             self._driver = self._open(is_new=False)
@@ -126,7 +142,8 @@ class ShardSink:
         return self._summary
 
     def abort(self) -> None:
-        """Removes all written files. Call it on the driver. Running tasks raise ffkit.Error at their next shard. Does nothing after commit()."""
+        """Removes all written files. Call it on the driver. Running tasks raise ffkit.Error at
+        their next shard. Does nothing after commit()."""
         if self._driver is None and self._summary is None:
             try:
                 self._driver = self._open(is_new=False)
@@ -137,7 +154,8 @@ class ShardSink:
         self._driver = None
 
     def leave(self) -> None:
-        """Releases the claim without ending the job, so that another process of the driver can commit() or abort()."""
+        """Releases the claim without ending the job, so that another process of the driver can
+        commit() or abort()."""
         if self._driver is not None:
             self._driver.leave()
         self._driver = None

@@ -111,7 +111,8 @@ def _cannot_write(out: pathlib.Path, error: OSError) -> Error:
 
 @contextmanager
 def _unfinished(out: pathlib.Path, stem: str) -> Iterator[pathlib.Path]:
-    """A folder in `out` for only this process. It removes files of a killed process. At the end it removes the folder, and `out` if that is new and empty."""
+    """A folder in `out` for only this process. It removes files of a killed process. At the end it
+    removes the folder, and `out` if that is new and empty."""
     made = not out.exists()
     out.mkdir(parents=True, exist_ok=True)
     folder = out / f".ffkit-{stem}-parquet"
@@ -280,7 +281,8 @@ class _Files:
         return self._folder / f"{number:08}.parquet"
 
     def _groups(self) -> Iterator[list[dict[str, Any]]]:
-        """The records in order, some at a time, read by threads: at most `row_group_size`, or 32 MiB of bytes and texts."""
+        """The records in order, some at a time, read by threads: at most `row_group_size`, or 32
+        MiB of bytes and texts."""
         rows: list[dict[str, Any]] = []
         size = 0
         step = max(self._threads, 16)

@@ -33,10 +33,15 @@ __all__ = ["Datasink", "read"]
 
 
 class Datasink(_ray_data.Datasink[str]):
-    """Writes one split, exactly once: `ds.write_datasink(ffkit.ray.Datasink("/fast/mine", schema={"image": "image", "label": "i64"}))`.
+    """Writes one split, exactly once: `ds.write_datasink(ffkit.ray.Datasink("/fast/mine",
+    schema={"image": "image", "label": "i64"}))`.
 
-    A write task of Ray is a task of ffkit.convert.ShardSink, so files of a killed worker do not count. If the write fails, nothing is left. Ray numbers tasks in the order in which their blocks arrive. To get records in the order of the data set, and the same fingerprint each time, set
-    `ray.data.DataContext.get_current().execution_options.preserve_order = True`. Each task writes its own shards, so blocks of some MB make small shards. `ds.repartition(n)` before the write, or `min_rows`, makes larger ones.
+    A write task of Ray is a task of ffkit.convert.ShardSink, so files of a killed worker do not
+    count. If the write fails, nothing is left. Ray numbers tasks in the order in which their blocks
+    arrive. To get records in the order of the data set, and the same fingerprint each time, set
+    `ray.data.DataContext.get_current().execution_options.preserve_order = True`. Each task writes
+    its own shards, so blocks of some MB make small shards. `ds.repartition(n)` before the write, or
+    `min_rows`, makes larger ones.
     """
 
     def __init__(
@@ -49,7 +54,8 @@ class Datasink(_ray_data.Datasink[str]):
         **options: Any,
     ) -> None:
         """Args:
-            dst, split, schema, options: as for ffkit.convert.ShardSink. All nodes must see the destination.
+            dst, split, schema, options: as for ffkit.convert.ShardSink. All nodes must see the
+                destination.
             min_rows: smallest number of rows of a task; None: Ray chooses.
 
         Raises: ValueError: an option or the schema is invalid.
@@ -128,7 +134,8 @@ def read(
     Args:
         path: path of the data set; or an ffkit.Dataset, also a filtered one or a subset.
         split: name of the split, for a path.
-        fields: the columns; None: all fields. Pictures are their stored bytes; tensors are Ray's tensors.
+        fields: the columns; None: all fields. Pictures are their stored bytes; tensors are Ray's
+            tensors.
         batch_size: records of a block.
         options: of ray.data.read_datasource: override_num_blocks, concurrency, ray_remote_args.
 

@@ -3,12 +3,14 @@
 Spark 4, as a data source:
 
     spark.dataSource.register(ffkit.spark.DataSource)
-    df.write.format("ffkit").mode("append").option("split", "train").option("schema", '{"image": "image", "label": "i64"}').save("s3://bucket/set")
+    options = {"split": "train", "schema": '{"image": "image", "label": "i64"}'}
+    df.write.format("ffkit").mode("append").options(**options).save("s3://bucket/set")
     df = spark.read.format("ffkit").option("split", "train").load("s3://bucket/set")
 
 Spark 3.5 and 4, as a function:
 
-    summary = ffkit.spark.write(df, "s3://bucket/set", split="train", schema={"image": "image", "label": "i64"})
+    schema = {"image": "image", "label": "i64"}
+    summary = ffkit.spark.write(df, "s3://bucket/set", split="train", schema=schema)
 """
 
 from __future__ import annotations
@@ -38,11 +40,15 @@ __all__ = ["DataSource", "write"]
 def write(
     df: Any, dst: str | os.PathLike[str], split: str = "train", schema: Mapping[str, FieldSpec] | None = None, **options: Any
 ) -> SplitSummary:
-    """Writes the rows of a DataFrame as one split and blocks until it is complete. Each partition is a task of ffkit.convert.ShardSink, so speculative and repeated attempts count once. Records are in the order of the partitions. If the write fails, nothing is left.
+    """Writes the rows of a DataFrame as one split and blocks until it is complete. Each partition
+    is a task of ffkit.convert.ShardSink, so speculative and repeated attempts count once. Records
+    are in the order of the partitions. If the write fails, nothing is left.
 
     Args:
-        df: its columns become fields: numbers, texts, binary (pictures or bytes), arrays of numbers (tensors).
-        dst, split, schema, options: as for ffkit.convert.ShardSink. All executors must see the destination.
+        df: its columns become fields: numbers, texts, binary (pictures or bytes), arrays of numbers
+            (tensors).
+        dst, split, schema, options: as for ffkit.convert.ShardSink. All executors must see the
+            destination.
 
     Raises: ffkit.Error: as ShardSink. pyspark's errors, with the error of a task.
     """
@@ -90,7 +96,10 @@ if hasattr(_pyspark, "__version__") and int(_pyspark.__version__.split(".")[0]) 
             self.part = part
 
     class DataSource(_DataSource):
-        """The format "ffkit". Options for writing: split, schema (JSON, as for ffkit.Writer), and those of ffkit.convert.ShardSink as text: shard_size, zstd, pixels, classes (JSON), ... Options for reading: split, fields (names, separated by commas), batch_size, storage_options (JSON). Other options are an error."""
+        """The format "ffkit". Options for writing: split, schema (JSON, as for ffkit.Writer), and
+        those of ffkit.convert.ShardSink as text: shard_size, zstd, pixels, classes (JSON), ...
+        Options for reading: split, fields (names, separated by commas), batch_size, storage_options
+        (JSON). Other options are an error."""
 
         @classmethod
         def name(cls) -> str:

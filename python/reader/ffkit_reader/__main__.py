@@ -1,4 +1,5 @@
-"""python -m ffkit_reader info|ls|cat|verify DATA: what ffinspect's commands of these names print, without --json and histograms."""
+"""python -m ffkit_reader info|ls|cat|verify DATA: what ffinspect's commands of these names print,
+without --json and histograms."""
 
 from __future__ import annotations
 
@@ -79,7 +80,8 @@ def _content_text(kind: str, dtype: Any, value: Any, values: bool) -> str:
 
 
 def value_text(field: Field, value: Any, values: bool) -> str:
-    """In one line. `values`: also those of small tensors and lists; pictures in the dct code are given as they are stored."""
+    """In one line. `values`: also those of small tensors and lists; pictures in the dct code are
+    given as they are stored."""
     if value is None:
         return "null"
     if field.type == "scalar":

@@ -1,7 +1,8 @@
-"""The dct code of a JPEG (DCT.md): the JPEG file of a code, to the byte. Checks what DCT.md's last section asks for.
+"""The dct code of a JPEG (DCT.md): the JPEG file of a code, to the byte. Checks what DCT.md's last
+section asks for.
 
     jpeg_of(code)                     the file
-    scan_of(Head(head), rows, 0)      the entropy-coded bytes of coefficients, for tests that make JPEGs
+    scan_of(Head(head), rows, 0)      entropy-coded bytes of coefficients, to make JPEGs in tests
 """
 
 from __future__ import annotations
@@ -99,7 +100,8 @@ class Head:
 
 
 def scan_of(head: Head, rows: list[list[list[int]]], padding: int) -> bytes:
-    """`rows`: for each row of MCUs its blocks in the order of the scan, each as 64 coefficients in natural order. T.81, F.1.2."""
+    """`rows`: for each row of MCUs its blocks in the order of the scan, each as 64 coefficients in
+    natural order. T.81, F.1.2."""
     value, length = 1, 0  # all bits so far, below a 1
     out = bytearray()
 

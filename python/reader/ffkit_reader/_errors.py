@@ -6,7 +6,8 @@ from typing import Any, NoReturn, Optional
 
 
 class Error(RuntimeError):
-    """A failure of this package. Its text is one sentence that names the file, the reason and the remedy.
+    """A failure of this package. Its text is one sentence that names the file, the reason and the
+    remedy.
 
     Attributes:
         message: the sentence.

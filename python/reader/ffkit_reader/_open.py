@@ -1,4 +1,5 @@
-"""Finds and opens what a path stands for: the folder of a data set or of a split, a shard, or FFRecord v1 files."""
+"""Finds and opens what a path stands for: the folder of a data set or of a split, a shard, or
+FFRecord v1 files."""
 
 from __future__ import annotations
 
@@ -43,7 +44,8 @@ def open_listed(path: str, expected: Listed, manifest: Manifest, max_record_byte
 
 @dataclass
 class OpenSplit:
-    """A split: its manifest, which is made up for single files, and its shards, of which the first 512 stay open."""
+    """A split: its manifest, which is made up for single files, and its shards, of which the first
+    512 stay open."""
 
     path: str
     manifest: Manifest
@@ -154,7 +156,8 @@ def _meta_of(file: str) -> Optional[tuple[list[str], list[int]]]:
 
 
 def _agrees(shards: list[_v1.AnyShard], targets: list[int]) -> bool:
-    """Whether as many records as there are targets have these labels, by some of them, evenly spread."""
+    """Whether as many records as there are targets have these labels, by some of them, evenly
+    spread."""
     total = sum(shard.num_records for shard in shards)
     if total != len(targets):
         return False

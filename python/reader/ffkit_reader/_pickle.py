@@ -1,4 +1,5 @@
-"""Pickles of plain values. Nothing that a pickle names is imported or called but OrderedDict, so a file cannot run code."""
+"""Pickles of plain values. Nothing that a pickle names is imported or called but OrderedDict, so a
+file cannot run code."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ class _Plain(pickle.Unpickler):
 
 
 def plain_value(data: bytes) -> Any:
-    """Numbers, texts, bytes, lists, tuples and dicts. Raises CorruptError and, for other things, UnsupportedError."""
+    """Numbers, texts, bytes, lists, tuples and dicts. Raises CorruptError and, for other things,
+    UnsupportedError."""
     file = io.BytesIO(data)
     try:
         value = _Plain(file).load()

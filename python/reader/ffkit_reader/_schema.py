@@ -19,10 +19,13 @@ class Field:
     """The type of one field of the records.
 
     Attributes:
-        type: "bytes", "string" (UTF-8), "scalar" (a number of `dtype`), "tensor" (numbers of `dtype`, with a shape of their own in every
-            record), "image" (an encoded picture: JPEG, PNG, ...) or "list" (of `item`).
-        dtype: of scalars, tensors and lists of tensors: "u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f16", "bf16", "f32" or "f64".
-        column: of scalars and strings: also kept in the index, so that columns are read without records.
+        type: "bytes", "string" (UTF-8), "scalar" (a number of `dtype`), "tensor" (numbers of
+            `dtype`, with a shape of their own in every record), "image" (an encoded picture: JPEG,
+            PNG, ...) or "list" (of `item`).
+        dtype: of scalars, tensors and lists of tensors: "u8", "i8", "u16", "i16", "u32", "i32",
+            "u64", "i64", "f16", "bf16", "f32" or "f64".
+        column: of scalars and strings: also kept in the index, so that columns are read without
+            records.
         item: of lists: "bytes", "string", "image" or "tensor".
     """
 

@@ -38,7 +38,8 @@ def looks_like_v1(path: str) -> bool:
 
 
 class V1File:
-    """A file of FFRecord v1, as Shard has it. `schema`: PICTURES, IMAGENET or RAW; None: what the first undamaged record shows. Pickles of other values are RAW."""
+    """A file of FFRecord v1, as Shard has it. `schema`: PICTURES, IMAGENET or RAW; None: what the
+    first undamaged record shows. Pickles of other values are RAW."""
 
     version = 1
 
@@ -106,7 +107,8 @@ class V1File:
         return data
 
     def record(self, i: int, check: bool = True, check_fields: bool = False) -> list[Optional[bytes]]:
-        """The bytes of each field of record `i`. `check_fields` is checked by `check`: fields have no checksums of their own."""
+        """The bytes of each field of record `i`. `check_fields` is checked by `check`: fields have
+        no checksums of their own."""
         data = self.payload(i, check or check_fields)
         if self.schema is RAW:
             return [data]
@@ -128,7 +130,8 @@ class V1File:
         return iter(())
 
     def column(self, name: str) -> Any:
-        """The labels, [num_records] i64: those of meta.pkl where they are believed; otherwise all records are read."""
+        """The labels, [num_records] i64: those of meta.pkl where they are believed; otherwise all
+        records are read."""
         column_of(self.schema, name, self.path)
         if self.labels is not None:
             return self.labels
