@@ -5,8 +5,7 @@ as many as each picture has.
     python examples/python/detection.py /fast/coco
 
 Boxes of which less than three tenths are in the crop are dropped, with their labels. A box without
-area, of which COCO has one, makes a bad sample, which is replaced.
-"""
+area, of which COCO has one, makes a bad sample, which is replaced."""
 
 import sys
 

@@ -5,8 +5,7 @@ each batch, with a mask of their pixels; boxes as shares of their picture.
     python examples/python/detr.py /fast/coco
 
 Pictures of a like shape share a batch, so that little is padding. DETR's paper crops half of the
-pictures as well; this is its recipe without that.
-"""
+pictures as well; this is its recipe without that."""
 
 import sys
 

@@ -3,8 +3,7 @@ itself.
 
     torchrun --nproc-per-node 8 examples/python/imagenet_ddp.py /fast/imagenet resnet50
 
-train_imagenet.py beside it is the long version: bfloat16, checkpoints, a resume to the last bit.
-"""
+train_imagenet.py beside it is the long version: bfloat16, checkpoints, a resume to the last bit."""
 
 import os
 import sys

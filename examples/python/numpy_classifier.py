@@ -4,8 +4,7 @@ edges, by numpy alone.
     python examples/python/numpy_classifier.py /fast/demo      # e.g. of `ffconvert demo /fast/demo`
 
 The batches come as objects with __dlpack__, which jax.dlpack.from_dlpack and cupy.from_dlpack take
-as numpy.from_dlpack does here, without a copy.
-"""
+as numpy.from_dlpack does here, without a copy."""
 
 import argparse
 

@@ -3,8 +3,7 @@ papers' code.
 
     python examples/python/ssl_recipes.py dino /fast/imagenet
 
-A picture is read and decoded once for all of its views, and each view draws numbers of its own.
-"""
+A picture is read and decoded once for all of its views, and each view draws numbers of its own."""
 
 import sys
 

@@ -5,8 +5,7 @@
 DATA is what `ffconvert imagenet` or `ffkit.convert.imagenet()` has written, with the splits train
 and val. Without torchrun one process trains. The same command with --resume goes on where a run was
 ended, also with another number of processes; with the same number the result is that of a run that
-was never ended. run/checkpoint.pt holds everything, run/metrics.json the results of each epoch.
-"""
+was never ended. run/checkpoint.pt holds everything, run/metrics.json the results of each epoch."""
 
 import argparse
 import json

@@ -3,8 +3,7 @@
     python examples/python/view_nuscenes.py /fast/nuscenes --record 17 --output scene.png
 
 DATA is what `ffconvert nuscenes` has written. --points draws the lidar's points too, coloured by
-their distance.
-"""
+their distance."""
 
 import argparse
 import io

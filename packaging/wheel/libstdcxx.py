@@ -5,8 +5,7 @@ An old system's libstdc++.so.6 lacks what newer headers call. That comes from li
 hidden in the program, as GCC's toolsets for old systems do it:
 
     libstdc++.so.6         this machine's, only for the linker: it hides names that are too new
-    libstdc++_newer.o      members of libstdc++.a with these names; the rest is local or dropped
-"""
+    libstdc++_newer.o      members of libstdc++.a with these names; the rest is local or dropped"""
 import re
 import struct
 import subprocess
@@ -47,8 +46,7 @@ def is_newer(version):
 
 
 def write_old_library(source, target):
-    """A copy of the library `source` for the linker, in which newer names are no defaults. Returns
-    these."""
+    """A copy of the library `source`, in which newer names are no defaults. Returns these."""
     from elftools.elf.elffile import ELFFile
     data = bytearray(source.read_bytes())
     newer = set()

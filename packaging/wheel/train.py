@@ -83,8 +83,7 @@ The programs for training of ffkit, compiled for torch {', '.join(minors)}. `pip
 
 
 def write_wheel(parts, folder):
-    """The wheel as it is before auditwheel. `parts` has the program and the part for GPUs of each
-    minor version."""
+    """The wheel as it is before auditwheel. `parts`: program and GPU part of each minor version."""
     name = f'ffkit_train-{version_of_ffkit()}'
     facts = f'{name}.dist-info'
     scripts = ''.join(f'{program} = ffkit_train:{program}\n' for program in PROGRAMS)

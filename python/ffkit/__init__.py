@@ -1,5 +1,4 @@
-"""ffkit packs image and driving data sets into large indexed record files and loads them quickly
-for training.
+"""ffkit packs image and driving data sets into large indexed record files and loads them quickly.
 
     import ffkit
 
@@ -9,8 +8,7 @@ for training.
         for batch in loader:
             images, labels = batch["image"], batch["label"]
 
-docs/python.md is the page about it.
-"""
+docs/python.md is the page about it."""
 
 from . import convert, nuscenes
 from ._batch import Batch, LeftOut, Replacement

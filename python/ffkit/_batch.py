@@ -32,8 +32,8 @@ def resolve_arrays(arrays: str) -> str:
 
 
 def array_converter(arrays: str, is_pinned: bool) -> Callable[[Any, int], Any]:
-    """A function from (batch of the extension, number of the field) to its array. It does not copy
-    large arrays."""
+    """A function from (batch of the extension, number of the field) to its array. Large arrays
+    stay."""
     if arrays == "torch":
         from torch.utils.dlpack import from_dlpack
 
@@ -87,8 +87,7 @@ class Replacement(NamedTuple):
 
 
 class LeftOut(Replacement):
-    """A sample that was left out because its record is bad; index_in_batch is the place that it
-    would have had."""
+    """A sample that was left out because its record is bad; index_in_batch is its missing place."""
 
 
 class Facts(NamedTuple):
@@ -114,14 +113,13 @@ class Batch(dict[str, Any]):
 
     Large arrays (64 KiB and more) are views of the loader's memory, unless the loader copies. They
     stay valid while your code refers to one of them; then the loader uses the memory for a later
-    batch. Smaller arrays are copies. Any thread may use, change and drop arrays, also after the
-    loader is gone.
+    batch. Smaller arrays are copies. Any thread may use and change arrays, also after the loader is
+    gone.
 
     Like a dict, a batch can be made from a dict, from pairs or with keywords. Frameworks do this to
     move a batch to a device: `type(batch)({name: ...})`. For torch and JAX it is a tree of arrays
     (a pytree). Such a batch has only arrays: attributes like `epoch` raise AttributeError.
-    `copy.copy()`, `copy.deepcopy()`, `pickle` and `batch.copy()` keep the attributes.
-    """
+    `copy.copy()`, `copy.deepcopy()`, `pickle` and `batch.copy()` keep the attributes."""
 
     __slots__ = ("_facts",)
     _facts: Facts
@@ -148,8 +146,8 @@ class Batch(dict[str, Any]):
 
     @property
     def size(self) -> int:
-        """Number of samples. Less than batch_size only in the last batch with tail="exact", or if
-        samples were left out."""
+        """Number of samples. Less than batch_size only with tail="exact" or if samples were left
+        out."""
         return self._facts.size
 
     @property
@@ -169,21 +167,20 @@ class Batch(dict[str, Any]):
 
     @property
     def source(self) -> Any:
-        """numpy.ndarray [size] i32: the number of each sample's data set in a chain; otherwise
-        0."""
+        """numpy.ndarray [size] i32: the number of a sample's data set in a chain, or 0."""
         return self._facts.source
 
     @property
     def mix_lambda(self) -> float:
         """The weight of each picture, if MixUp or CutMix has blended it with the one before it (the
-        first with the last); otherwise 1. The loss is then `lam * loss(labels) + (1 - lam) *
+        first with the last); or 1. The loss is `lam * loss(labels) + (1 - lam) *
         loss(labels.roll(1))`."""
         return self._facts.mix_lambda
 
     @property
     def replacements(self) -> list[Replacement]:
-        """Samples that replace bad ones, in the order of the batch; empty unless bad_samples is
-        "skip"."""
+        """Samples that replace bad ones, in the order of the batch; only with
+        bad_samples="skip"."""
         return [Replacement(*one) for one in self._facts.replacements]
 
     @property
@@ -196,8 +193,8 @@ class Batch(dict[str, Any]):
         """numpy.ndarray [size + 1] i64 of a field of rows: sample i has rows `offsets[i] ..
         offsets[i + 1] - 1` of a ragged array, and `offsets[i + 1] - offsets[i]` rows of a padded
         one. For boxes of a view with copies it is [size * copies + 1]: copy c of sample i has the
-        number i * copies + c, as in `batch[view].flatten(0, 1)`. FieldNotFoundError (a KeyError) if
-        a field has no rows."""
+        number i * copies + c, as in `batch[view].flatten(0, 1)`. FieldNotFoundError (a KeyError):
+        no rows."""
         offsets = self._facts.row_offsets
         if name not in offsets:
             known = f"; those with rows are {', '.join(offsets)}" if offsets else ""
@@ -211,8 +208,7 @@ class Batch(dict[str, Any]):
         A point (x, y) of the stored picture becomes (u / w, v / w) in the view, with (u, v, w) =
         matrix @ (x, y, 1). (0, 0) is the top left corner of the top left pixel, as for boxes. A
         clip has one matrix for all frames. FieldNotFoundError (a KeyError) if the loader has no
-        such view; the only picture of a loader has the name `image_field`.
-        """
+        such view; the only picture of a loader has the name `image_field`."""
         geometries = self._facts.geometries
         if view not in geometries:
             raise FieldNotFoundError(f"the batch has no view '{view}'; there are: {', '.join(geometries) or 'none'}", "not_found")

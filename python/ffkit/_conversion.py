@@ -1,5 +1,4 @@
-"""One conversion by a kind of source: from the options of a function of ffkit.convert to its
-Summary."""
+"""One conversion: from the options of a function of ffkit.convert to its Summary."""
 
 from __future__ import annotations
 
@@ -24,8 +23,8 @@ Work = Callable[[str, str, dict[str, Any], dict[str, Any]], dict[str, Any]]
 
 
 def run_conversion(table: str, src: PathLike, dst: PathLike, options: dict[str, Any], work: Work) -> Summary:
-    """Calls `work` with both places and their storage options, the options of the table, and the
-    control of the work."""
+    """Calls `work` with both places, their storage options, the table's options, and the
+    control."""
     of_dst, of_src = options.pop("storage_options", None), options.pop("source_storage_options", None)
     src, dst = both_placed(src, dst, of_dst, of_src)
     given = given_options(options, table)

@@ -1,7 +1,6 @@
 """Options of Writer and of ffkit.convert. The converter's tables, which ffconvert --help shows,
 too, have their meaning, ranges and defaults. documented() puts them into the docstrings and
-signatures of functions. Types are in the source, for mypy, pyright and editors.
-"""
+signatures of functions. Types are in the source, for mypy, pyright and editors."""
 
 from __future__ import annotations
 
@@ -89,16 +88,15 @@ class PictureOptions(TypedDict, total=False):
 
 
 def picture_options(given: PictureOptions) -> dict[str, Any]:
-    """The given options. Raises TypeError for other names, ffkit.Error for an invalid option or one
-    without effect."""
+    """The given options. Raises TypeError for other names, ffkit.Error for invalid or unused
+    ones."""
     options = given_options(given, "pictures")
     _ffkit.check_pictures(options)
     return options
 
 
 def given_options(options: Any, table: str) -> dict[str, Any]:
-    """The options without None and flags that are off. Raises TypeError for names that are not in
-    the table."""
+    """The options without None and flags that are off. Raises TypeError for unknown names."""
     given = {name: value for name, value in options.items() if value is not None and value is not False}
     names = [option["name"] for option in _TABLES[table]["options"]]
     for name in options:

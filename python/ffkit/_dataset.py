@@ -18,8 +18,7 @@ PathLike = str | os.PathLike[str]
 
 
 class Dataset(Sequence[dict[str, Any]]):
-    """One split of a data set that `ffconvert` or `ffkit.Writer` made, or FFRecord v1 files, or a
-    subset of it.
+    """A split of a data set of `ffconvert` or `ffkit.Writer`, FFRecord v1 files, or a subset of it.
 
     `len(ds)` is the number of records. `ds[i]` reads record `i`, checks its checksum, and returns a
     dict of all fields. Scalars are int or float, strings str, tensors numpy.ndarray, lists list,
@@ -34,8 +33,7 @@ class Dataset(Sequence[dict[str, Any]]):
             split, a shard, a v1 file or a folder of v1 files.
         split: "train", "val", ...
         max_record_bytes: longer records are an error; 0: 256 MiB.
-        index_cache_bytes: memory for the index of each open shard; 0: 1 MiB, enough for 32,512
-            records.
+        index_cache_bytes: memory for the index of each open shard; 0: 1 MiB, for 32,512 records.
         max_open_shards: largest number of open shards; 0: 512. If more are needed, the least
             recently used ones are closed.
         storage_options: options of the store, such as {"profile": "partner"} or {"key": ...,
@@ -46,8 +44,7 @@ class Dataset(Sequence[dict[str, Any]]):
     Raises:
         NotFoundError: there is no such folder or split (the message lists the existing splits).
         CorruptError: a shard is missing or damaged, or does not match the manifest.
-        InvalidArgumentError: the conversion has not finished.
-    """
+        InvalidArgumentError: the conversion has not finished."""
 
     def __init__(
         self,
@@ -70,8 +67,7 @@ class Dataset(Sequence[dict[str, Any]]):
     def from_files(
         cls, files: Iterable[PathLike], *, max_record_bytes: int = 0, index_cache_bytes: int = 0, max_open_shards: int = 0, storage_options: StorageOptions | None = None
     ) -> Dataset:
-        """Opens shards or v1 files, in this order, as one data set. They must have the same
-        schema."""
+        """Opens shards or v1 files of the same schema, in this order, as one data set."""
         names = [os.fspath(placed(file, storage_options)) for file in files]
         return cls._from_files(names, (max_record_bytes, index_cache_bytes, max_open_shards, "automatic"))
 
@@ -86,9 +82,7 @@ class Dataset(Sequence[dict[str, Any]]):
         records, and 0 or "" in columns.
 
         Raises:
-            InvalidArgumentError: (a ValueError) a field has two types, or the classes differ; names
-                both data sets.
-        """
+            InvalidArgumentError: (a ValueError) a field has two types, or the classes differ."""
         parts = list(sources)
         opened = _ffkit.Dataset.chain([part._dataset for part in parts])
         if len(parts) == 1:
@@ -138,14 +132,12 @@ class Dataset(Sequence[dict[str, Any]]):
         (for u64 fields) u64, or a list of str. Reads no records.
 
         Raises:
-            FieldNotFoundError: (a KeyError) the field is missing, or not kept as a column.
-        """
+            FieldNotFoundError: (a KeyError) the field is missing, or not kept as a column."""
         return self._dataset.column(name)
 
     def picture_sizes(self, field: str = "image") -> tuple[Any, Any]:
         """Widths and heights of all pictures, in record order, for `aspect_ratio_buckets`: two
-        numpy.ndarray [len] i64. Reads all records once, on all cores, but only the header of each
-        picture.
+        numpy.ndarray [len] i64. Reads all records once, on all cores, and headers of pictures.
 
         A set made from COCO has them as columns: `ds.column("width")`, `ds.column("height")`.
 
@@ -153,8 +145,7 @@ class Dataset(Sequence[dict[str, Any]]):
             FieldNotFoundError: (a KeyError) there is no such field; InvalidArgumentError: (a
                 ValueError) it has no pictures.
             CorruptError, UnsupportedError, NotFoundError: a record cannot be read, or its picture
-                is null or not a picture; for the first such record.
-        """
+                is null or not a picture; for the first such record."""
         widths, heights = self._dataset.picture_sizes(field)
         return widths, heights
 
@@ -167,9 +158,7 @@ class Dataset(Sequence[dict[str, Any]]):
 
         Raises:
             InvalidArgumentError: (a ValueError) the filter is wrong; names the place in the text.
-            FieldNotFoundError: (a KeyError) for a field without a column; NotFoundError: for an
-                unknown class.
-        """
+            FieldNotFoundError: (a KeyError) not a column; NotFoundError: unknown class."""
         return self._like(self._dataset.where(filter))
 
     def subset(self, indices: Iterable[int]) -> Dataset:
@@ -177,10 +166,8 @@ class Dataset(Sequence[dict[str, Any]]):
         from the end. Or a mask with True or False for each record.
 
         Raises:
-            InvalidArgumentError: (a ValueError) a number is out of range, or a mask of another
-                length.
-            TypeError: for what is neither a number nor a mask, such as floats.
-        """
+            InvalidArgumentError: (a ValueError) a number is out of range; a mask of wrong length.
+            TypeError: for what is neither a number nor a mask, such as floats."""
         return self._like(self._dataset.subset(numbers_of(indices, len(self), "subset()")))
 
     @property
@@ -200,8 +187,7 @@ class Dataset(Sequence[dict[str, Any]]):
 
     @property
     def class_ids(self) -> list[int | str]:
-        """Ids of the same classes in the original data, such as COCO's category ids; empty or as
-        many."""
+        """Ids of the same classes in the original data, such as COCO's category ids, or empty."""
         return self._dataset.class_ids
 
     @property
@@ -216,8 +202,7 @@ class Dataset(Sequence[dict[str, Any]]):
 
     @property
     def fingerprint(self) -> str:
-        """16 hex digits that identify the content and, of a subset, the choice and order of
-        records."""
+        """16 hex digits that identify the content and the order of records."""
         return self._dataset.fingerprint
 
     @property
@@ -271,7 +256,7 @@ class Dataset(Sequence[dict[str, Any]]):
         progress: bool | Callable[[ProgressUpdate], object] = True,
     ) -> ParquetSummary:
         """Writes the records as parquet in the form of Hugging Face's hub:
-        `folder`/train-00000-of-00005.parquet, ... `datasets.load_dataset(folder)` reads it. Needs
+        `folder`/train-00000-of-00005.parquet, ... For `datasets.load_dataset(folder)`. Needs
         pyarrow.
 
         Pictures keep their bytes (a picture in the dct code becomes the original JPEG). They become
@@ -299,8 +284,7 @@ class Dataset(Sequence[dict[str, Any]]):
             InvalidArgumentError: (a ValueError) the files exist, another process writes them, or
                 the arrays of a field differ in the number of dimensions.
             UnsupportedError: a label has no class.
-            IoError: (an OSError) the files cannot be written.
-        """
+            IoError: (an OSError) the files cannot be written."""
         return write_parquet(
             self, folder, name=name, fields=fields, file_size=file_size, row_group_size=row_group_size, compression=compression, classes=classes, threads=threads, progress=progress
         )  # fmt: skip
@@ -432,6 +416,5 @@ def decode_image(data: bytes) -> Any:
 
     Raises:
         CorruptError: broken or truncated data.
-        UnsupportedError: another encoding, or more than 178,956,970 pixels.
-    """
+        UnsupportedError: another encoding, or more than 178,956,970 pixels."""
     return _ffkit.decode_picture(data)

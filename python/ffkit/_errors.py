@@ -1,5 +1,4 @@
-"""Errors of ffkit. Every failure of the library is an `Error`; some are also the usual Python
-exceptions."""
+"""Errors of ffkit. Each failure is an `Error`; some are also Python's exceptions."""
 
 from __future__ import annotations
 
@@ -36,8 +35,7 @@ def names_arguments(elsewhere: Mapping[str, str]) -> Callable[[_Class], _Class]:
 
 
 def add_note(error: BaseException, text: str) -> None:
-    """BaseException.add_note() of Python 3.11; before, the text is appended to the exception's
-    text, if possible."""
+    """BaseException.add_note() of Python 3.11; before, appends to the text, if possible."""
     if hasattr(error, "add_note"):
         error.add_note(text)
     elif error.args and isinstance(error.args[0], str):
@@ -77,8 +75,7 @@ class Error(RuntimeError):
         offset: byte offset in `path`, or None.
         errno: errno of the failed system call, or None.
         name: name of the option, split or field, or None.
-        remedy: what to do (also part of `message`), or None.
-    """
+        remedy: what to do (also part of `message`), or None."""
 
     code: str = "invalid_argument"
     errno: int | None
@@ -117,8 +114,8 @@ class Error(RuntimeError):
 
 
 class CorruptError(Error):
-    """The bytes do not match their checksum or the format. If a decoder in Python raises it, the
-    sample is bad."""
+    """The bytes do not match checksum or format. If a Python decoder raises it, the sample is
+    bad."""
 
     code = "corrupt"
 

@@ -18,8 +18,7 @@ class ImageField:
     get the same crop and flip.
 
     A PNG with a palette is a bad sample if it would be resized, because its pixels are usually
-    numbers of classes. MaskField keeps them.
-    """
+    numbers of classes. MaskField keeps them."""
 
     field: str
     image: ImageOptions = ImageOptions()
@@ -46,8 +45,7 @@ class PictureField:
     Args:
         field: field of the record: an image, or bytes.
         view: name of the view; "": the loader's only one.
-        augment, dtype, layout, normalize, mean, std, channels: see ImageOptions.
-    """
+        augment, dtype, layout, normalize, mean, std, channels: see ImageOptions."""
 
     field: str
     view: str = ""
@@ -79,9 +77,8 @@ class MaskField:
             segment) for panoptic numbers.
         ids: the new id of each id: a dict, or a sequence for the ids 0, 1, ... A missing id makes a
             bad sample. None: ids stay.
-        numbers: "values": values of the file; "panoptic": red + 256 green + 65536 blue, as in
-            COCO's panoptic PNGs.
-    """
+        numbers: "values": those of the file; "panoptic": red + 256 green + 65536 blue, as in
+            COCO."""
 
     field: str
     view: str = ""
@@ -109,8 +106,7 @@ class PixelMaskField:
     copies; 1 in the picture and 0 in the padding.
 
     Args:
-        view: name of the view; "": the loader's only one.
-    """
+        view: name of the view; "": the loader's only one."""
 
     view: str = ""
 
@@ -125,8 +121,8 @@ class BoxesField:
 
     A box moves with the pixels. If it is rotated, it becomes the upright box around it. It is
     clipped to the view, and dropped if too little is left; then BoxRowsField, PointsField and
-    InstanceMasksField of the same boxes drop their values, too. A box without area or with NaN
-    makes a bad sample.
+    InstanceMasksField of the same boxes drop their values, too. A box without area or with NaN is
+    bad.
 
     Each copy of a view with copies keeps its own boxes: [N, copies, max_boxes, 4] with `padded`;
     otherwise the boxes of sample 0 copy 0, sample 0 copy 1, ... follow each other, and
@@ -142,8 +138,7 @@ class BoxesField:
         min_size: pixels of the view; a box with a shorter side is dropped.
         min_visible: share of a box's area, 0 .. 1, that must be inside the view.
         max_boxes: a sample with more boxes in a picture is bad.
-        padded: zeros after the boxes of a sample, instead of ragged rows.
-    """
+        padded: zeros after the boxes of a sample, instead of ragged rows."""
 
     field: str = "boxes"
     view: str = ""
@@ -164,11 +159,9 @@ class BoxRowsField:
     [N, copies, max_boxes, *shape] for a view with copies.
 
     Args:
-        field: field of the record: a tensor [n, *shape]. If n is not the number of boxes, the
-            sample is bad.
+        field: field of the record: a tensor [n, *shape]. A wrong n is a bad sample.
         boxes: name of the BoxesField's array.
-        shape: of one row.
-    """
+        shape: of one row."""
 
     field: str
     boxes: str = "boxes"
@@ -181,21 +174,18 @@ class PointsField:
     3] f32. If the BoxesField is padded: [N, max_boxes, num_points, 3], or [N, copies, max_boxes,
     num_points, 3] for a view with copies.
 
-    Points outside of the view get the visibility 0. If a point has the visibility 0 in the record,
-    its x and y stay.
+    Points outside of the view get the visibility 0. With visibility 0, x and y stay.
 
     Args:
         field: field of the record: a tensor [n, num_points, 3] of f32 or f64, or [n, num_points, 2]
             if all points are visible (2).
         num_points: 17 for COCO.
         boxes: name of the array of the BoxesField.
-        mirrored: pairs of points that are swapped in a mirrored view, such as the left and the
-            right eye.
+        mirrored: pairs of points to swap in a mirrored view, such as left and right eye.
         counts: meaning of x and y, in the record and in the batch. "pixels": column and row of a
             pixel, as in COCO and torchvision's KeyPoints: a flip gives W - 1 - x, and a resize or
             rotation moves the centre of the pixel, (x + 0.5, y + 0.5). "edges": distances from the
-            left and upper edge of the picture, like boxes: a flip gives W - x.
-    """
+            left and upper edge of the picture, like boxes: a flip gives W - x."""
 
     field: str = "keypoints"
     num_points: int = 17
@@ -216,8 +206,7 @@ class InstanceMasksField:
         field: field of the record: a list with a tensor u32 [runs, 2] for each box, as
             ffkit.convert.coco(segmentation="masks") makes it: runs of pixels [begin, end), counted
             along the rows of the picture, ascending and not touching.
-        boxes: name of the BoxesField's array.
-    """
+        boxes: name of the BoxesField's array."""
 
     field: str = "masks"
     boxes: str = "boxes"
@@ -231,8 +220,7 @@ class FramesField:
     array. `MaskField(..., view="clip")` and `PictureField(..., view="clip")` of lists with one item
     per frame follow it, with shapes [N, count, H, W] and [N, count, 3, H, W];
     `batch.geometry("clip")` is [N, 3, 3]. For two clips of a video, use two FramesFields. If frames
-    differ in size, the sample is bad. The whole record is read, but only the frames of the clip are
-    decoded.
+    differ in size, the sample is bad. The whole record is read; only the clip's frames are decoded.
 
     Args:
         field: field of the record: a list of images (`list[image]`) or of bytes.
@@ -240,13 +228,11 @@ class FramesField:
         stride: distance of two frames of the clip, in frames of the video. 0: the video is divided
             into `count` equal parts, and each part gives one frame.
         jitter: the clip begins at a random place in the video; with stride 0, each frame is a
-            random one of its part. False: the clip is in the middle of the video, or each frame in
-            the middle of its part.
+            random one of its part. False: the clip is in the middle of the video, or each frame of
+            its part.
         if_short: if a video has too few frames: "bad": a bad sample; "loop": it starts again after
-            its last frame; "repeat": its last frame is repeated (with stride 0 each frame, as often
-            as needed).
-        image: options of each frame.
-    """
+            its last frame; "repeat": its last frame is repeated (with stride 0 each frame).
+        image: options of each frame."""
 
     field: str = "frames"
     count: int = 16
@@ -261,8 +247,7 @@ class FrameNumbersField:
     """The numbers of a clip's frames in the video, from 0: [N, count] i64.
 
     Args:
-        view: name of the FramesField's array; "": the loader's only view.
-    """
+        view: name of the FramesField's array; "": the loader's only view."""
 
     view: str = ""
 
@@ -277,8 +262,7 @@ class IntegerField:
 @dataclass(frozen=True, slots=True)
 class CopyField:
     """A scalar, [N], or a tensor with the same `shape` in all records, [N, *shape], of the field's
-    dtype. None: the shape in the first record that has one. A record with another shape is a bad
-    sample."""
+    dtype. None: the shape in the first record that has one. A record with another shape is bad."""
 
     field: str
     shape: Sequence[int] | None = None
@@ -309,8 +293,7 @@ class TextField:
 
 @dataclass(frozen=True, slots=True)
 class ValidField:
-    """[N] u8: 1 if the record has the field, 0 if it is null, as in a chain if a data set lacks the
-    field."""
+    """[N] u8: 1 if the record has the field, 0 if it is null or its data set lacks it."""
 
     field: str
 
@@ -321,14 +304,12 @@ class ZerosWhereNull:
     text or no rows instead of a bad sample. A ValidField tells which samples have it.
 
     If boxes are null, there are no boxes and no rows of their labels, points and masks:
-    ZerosWhereNull("boxes", BoxesField()). If only labels, points or masks are null, they are zeros
-    for each box.
+    ZerosWhereNull("boxes", BoxesField()). Null labels, points or masks are zeros for each box.
 
     Args:
         field: field of the record; the same as in `array`, if that has one.
         array: a CopyField, IntegerField, ImageField, TextField, PythonField, MaskField,
-            PictureField, BoxesField, BoxRowsField, PointsField or InstanceMasksField.
-    """
+            PictureField, BoxesField, BoxRowsField, PointsField or InstanceMasksField."""
 
     field: str
     array: ImageField | IntegerField | CopyField | TextField | PythonField | MaskField | PictureField | BoxesField | BoxRowsField | PointsField | InstanceMasksField
@@ -353,9 +334,7 @@ class PythonField:
         inputs: names of the fields in `values`; None: all.
         max_rows: largest number of rows in a sample; the array is ragged, [sum of rows, *shape],
             with `batch.row_offsets(name)`.
-        padded: with `max_rows`: [N, max_rows, *shape] instead, with zeros after the rows of a
-            sample.
-    """
+        padded: with `max_rows`: [N, max_rows, *shape] instead, filled up with zeros."""
 
     function: Callable[[dict[str, Any], Any], Any]
     dtype: str | DtypeObject = "f32"

@@ -23,8 +23,7 @@ from .writer import Writer
 
 
 class MapDataset(Protocol):
-    """A data set with a length and samples by number, like torch.utils.data.Dataset and
-    datasets.Dataset."""
+    """A data set with a length and samples by number, like torch's and Hugging Face's Dataset."""
 
     def __len__(self) -> int: ...
     def __getitem__(self, index: Any, /) -> Any: ...
@@ -65,8 +64,7 @@ def from_torch(
         fields: names for the values of tuples.
         to_sample: function from an item of the data set to a dict of fields; runs in the same
             process as the data set. Overrides `fields`.
-        schema, pixels, threads, shard_size, zstd, max_record, storage_options, pictures: as in
-            Writer.
+        schema, pixels, threads, shard_size, zstd, max_record, storage_options, pictures: Writer's.
         classes: names of the classes; None: dataset.classes, .categories or .all_categories (also
             inside of a Subset or ConcatDataset), or those of Hugging Face's ClassLabel, if any.
         order, seed: "shuffled": shuffles splits whose name begins with "train", with this seed;
@@ -77,9 +75,7 @@ def from_torch(
             GIL. Encoding is always parallel.
         progress: as in ffkit.convert.
 
-    Raises: errors of dataset[i], with a note that names i, and of Writer. Then nothing is left in
-        dst.
-    """
+    Raises: errors of dataset[i], with a note that names i, and of Writer. Then dst stays empty."""
     if len(dataset) == 0:
         raise ValueError("the data set is empty; a split needs at least one record")
     stored, found = stored_pictures(dataset)
@@ -120,8 +116,7 @@ def from_iterable(
     """Writes `samples` in their order as one split, with Writer: a generator, a list, torch's or
     Hugging Face's IterableDataset, a loader.
 
-    They are not shuffled, because they may have no length. The loader shuffles in each epoch
-    anyway.
+    They are not shuffled, because they may have no length. The loader shuffles in each epoch.
 
     Args:
         samples: dicts, or tuples with values for `fields`; not batches. Pictures of Hugging Face's
@@ -130,9 +125,7 @@ def from_iterable(
         dst, split, fields, to_sample, schema, classes, progress, pixels, threads, shard_size, zstd,
             max_record, storage_options, pictures: as in from_torch().
 
-    Raises: errors of `samples`, with a note that names the sample, and of Writer. Then nothing is
-        left in dst.
-    """
+    Raises: errors of `samples`, with a note of the sample, and of Writer. Then dst stays empty."""
     if isinstance(samples, (str, bytes, Mapping)) or not hasattr(samples, "__iter__"):
         raise TypeError(f"samples is {type(samples).__qualname__}; expected what gives samples in a loop, such as a generator (called, where it is a function)")
     stored, found = stored_iterable(samples)
@@ -147,15 +140,11 @@ def from_iterable(
 
 
 def from_grain(dataset: Any, dst: str | os.PathLike[str], **options: Any) -> SplitSummary:
-    """Writes a MapDataset, IterDataset or DataLoader of grain as one split, with from_iterable()
-    and its options.
+    """Writes a MapDataset, IterDataset or DataLoader of grain as one split, like from_iterable().
 
-    If a filter of a MapDataset removes elements, they are not written, and a warning has their
-    number.
+    If a filter of a MapDataset removes elements, a warning has their number.
 
-    Raises: ValueError for a data set that repeats forever, or that gives batches; errors of
-        from_iterable().
-    """
+    Raises: ValueError if it repeats forever or gives batches; errors of from_iterable()."""
     if not hasattr(dataset, "__getitem__"):
         return from_iterable(dataset, dst, **options)
     size = len(dataset)
@@ -189,9 +178,7 @@ def from_array_record(
             names.
         to_sample: function from the bytes of a record to a dict of fields.
 
-    Raises: FileNotFoundError for a folder without such files; ImportError without the package;
-        errors of from_torch().
-    """
+    Raises: FileNotFoundError: no files; ImportError: no package; errors of from_torch()."""
     source: Any = importlib.import_module("array_record.python.array_record_data_source")
     if isinstance(src, (str, os.PathLike)) and os.path.isdir(src):
         files = sorted(str(file) for file in pathlib.Path(src).glob("*.array_record*"))
@@ -211,16 +198,14 @@ def from_hdf5(
 
     A row of numbers is an array, or a number if there is one per row. Variable-length bytes, such
     as an encoded picture, are bytes; texts are texts. Arrays u8 [N, H, W, 3] are tensors, unless
-    the schema says that they are pictures: schema={"image": "image", "label": "i64"}; then they are
-    stored as `pixels` says.
+    the schema says that they are pictures: schema={"image": "image", "label": "i64"}; see `pixels`.
 
     Args:
         fields: the dataset of each field, {"image": "train/images", "label": "train/labels"}; None:
             all at the top of the file, under their names.
 
     Raises: KeyError for a missing dataset; ValueError for datasets of different lengths, or without
-        rows; ImportError without h5py; errors of from_iterable().
-    """
+        rows; ImportError without h5py; errors of from_iterable()."""
     h5py: Any = importlib.import_module("h5py")
     with h5py.File(src, "r") as file:
         if fields is None:
@@ -261,12 +246,9 @@ def from_dataset_dict(splits: Mapping[str, Any], dst: str | os.PathLike[str], **
     """Writes each split of a Hugging Face DatasetDict or IterableDatasetDict, or of a dict of data
     sets, with from_torch() or from_iterable() and their options.
 
-    "validation" and "valid" become "val", the name that the trainer expects. Returns the summaries
-    by the new names.
+    "validation" and "valid" become "val", the name that the trainer expects. Returns summaries.
 
-    Raises: ValueError if two splits would have the same name; errors of these functions. Finished
-        splits stay.
-    """
+    Raises: ValueError if two splits have one name; their errors. Finished splits stay."""
     named = {name: {"validation": "val", "valid": "val"}.get(name, name) for name in splits}
     for name, written in named.items():
         if list(named.values()).count(written) > 1:
@@ -330,8 +312,7 @@ def _as_mapping(item: Any, fields: tuple[str, ...], name: str) -> Mapping[str, o
 
 
 class _Samples:
-    """The data set for torch's workers: picklable, with samples as dicts, and with the changes of
-    their pictures."""
+    """The data set for torch's workers: picklable, samples as dicts with changed pictures."""
 
     def __init__(
         self, dataset: MapDataset, stored: StoredPictures | FilePictures | None, fields: tuple[str, ...], to_sample: Callable[[Any], Mapping[str, object]] | None

@@ -4,8 +4,7 @@ torchvision's; pixels equal Pillow's.
     decode -> transform (crop, resize, flip) -> augment -> normalise, convert, lay out -> erasing
 
 Ranges are checked when the loader is made: InvalidArgumentError (a ValueError) names the first
-value that is out of range.
-"""
+value that is out of range."""
 
 from __future__ import annotations
 
@@ -28,8 +27,8 @@ Transform = RandomResizedCrop | ResizeCenterCrop | Resize | RandomCrop | ResizeC
 
 @dataclass(frozen=True, slots=True)
 class ColorJitter:
-    """torchvision's ColorJitter. Each parameter is (low, high), or a strength s: (max(0, 1 - s), 1
-    + s), for hue (-s, s)."""
+    """torchvision's ColorJitter. Each is (low, high) or a strength s: (max(0, 1 - s), 1 + s), or
+    (-s, s)."""
 
     brightness: Range = 0.0
     contrast: Range = 0.0
@@ -39,8 +38,8 @@ class ColorJitter:
 
 @dataclass(frozen=True, slots=True)
 class RandAugment:
-    """torchvision's RandAugment: `num_ops` of 14 operations, with the magnitude number `magnitude`
-    of `num_magnitude_bins`."""
+    """torchvision's RandAugment: `num_ops` of 14 operations, `magnitude` of
+    `num_magnitude_bins`."""
 
     num_ops: int = 2
     magnitude: int = 9
@@ -59,8 +58,7 @@ class TrivialAugmentWide:
 
 @dataclass(frozen=True, slots=True)
 class AutoAugment:
-    """torchvision's AutoAugment: one of the pairs of operations for "imagenet", "cifar10" or
-    "svhn"."""
+    """torchvision's AutoAugment: a pair of operations for "imagenet", "cifar10" or "svhn"."""
 
     policy: Literal["imagenet", "cifar10", "svhn"] = "imagenet"
     fill: Color = 0
@@ -85,8 +83,7 @@ class GaussianBlur:
         kernel_size: odd number in 1 .. 255: torchvision's GaussianBlur(kernel_size, sigma); a value
             may differ by 1 if the exact one is within 1/2000 of a half. 0: exactly Pillow's
             ImageFilter.GaussianBlur(sigma), as in SimCLR, MoCo v2 and DINO.
-        sigma: pixels, or (low, high), in 0 .. 100; with a kernel_size it must be above 0.
-    """
+        sigma: pixels, or (low, high), in 0 .. 100; with a kernel_size it must be above 0."""
 
     kernel_size: int | tuple[int, int] = 0
     sigma: float | tuple[float, float] = (0.1, 2.0)
@@ -94,8 +91,7 @@ class GaussianBlur:
 
 @dataclass(frozen=True, slots=True)
 class Solarize:
-    """Always inverts values that are not below `threshold`, 0 .. 256; RandomSolarize has a
-    probability."""
+    """Always inverts values of `threshold` (0 .. 256) or more; RandomSolarize has a probability."""
 
     threshold: float = 128
 
@@ -144,8 +140,7 @@ class Apply:
 
     Args:
         probability: 0 .. 1.
-        augmentations: one, or several with at most 16 of a kind.
-    """
+        augmentations: one, or several with at most 16 of a kind."""
 
     probability: float
     augmentations: Augmentation | Sequence[Augmentation]
@@ -160,8 +155,7 @@ class OneOf:
 
     Args:
         augmentations: at least one, at most 16 of a kind.
-        weights: one for each; probabilities are proportional to them. None: all are equal.
-    """
+        weights: one for each; probabilities are proportional to them. None: all are equal."""
 
     augmentations: Sequence[Augmentation]
     weights: Sequence[float] = ()
@@ -212,8 +206,7 @@ class PythonAugmentation:
         function: (pixels, random) -> None or pixels. Changes `pixels`, numpy.ndarray [height,
             width, 3] u8 RGB, in place, or returns an array of the same shape and dtype; anything
             else is a TypeError. It must take random numbers only from `random`, an ffkit.Random of
-            this sample, so that batches do not depend on the number of threads.
-    """
+            this sample, so that batches do not depend on the number of threads."""
 
     function: Callable[[Any, Any], Any]
 
@@ -230,9 +223,7 @@ class RandomErasing:
         p: probability of erasing a rectangle.
         scale: its share of the image's area, (low, high).
         ratio: height / width, (low, high).
-        value: in units of the output, or "random": from the standard normal distribution (not for
-            u8).
-    """
+        value: in units of the output, or "random": normally distributed (not for u8)."""
 
     p: float = 0.5
     scale: tuple[float, float] = (0.02, 0.33)
@@ -250,8 +241,7 @@ class Mixing:
 
     Args:
         mixup: alpha of lambda ~ Beta(alpha, alpha), 0 .. 1000; 0.2 in torchvision's recipes.
-        cutmix: alpha of 1 - (share of the image that the box covers); 1.0 there.
-    """
+        cutmix: alpha of 1 - (share of the image that the box covers); 1.0 there."""
 
     mixup: float = 0.0
     cutmix: float = 0.0
@@ -269,15 +259,13 @@ class ImageOptions:
             with 16 bits per channel (PNG, PGM, PPM) keep them, except with "u8", which has the high
             bytes. In floats they are value / 65535; then `augment`, ScalePad, and a bilinear or
             bicubic rotation, which need bytes, make a bad sample.
-        layout: "nchw" for [N, 3, H, W], "nhwc" for [N, H, W, 3] (which `permute(0, 3, 1, 2)` makes
-            torch's channels_last).
+        layout: "nchw" for [N, 3, H, W], "nhwc" for [N, H, W, 3] (for torch's channels_last).
         normalize: (pixel / 255 - mean) / std; False: pixel / 255. None: True for floats. u8, u16
             and i32 are never normalised.
         mean, std: of each channel, or of all.
         channels: 3; or 1: grey, [N, 1, H, W], Pillow's convert("L") after all augmentations, with
             one mean and std: ImageOptions(Resize((28, 28)), mean=0.1307, std=0.3081, channels=1).
-            Then a colour picture with 16 bits is a bad sample.
-    """
+            Then a colour picture with 16 bits is a bad sample."""
 
     transform: Transform = RandomResizedCrop()
     augment: Sequence[Augmentation] = ()

@@ -1,5 +1,4 @@
-"""The fields of a sample, and the conversion of their values for C++; for Writer and sources in
-Python."""
+"""The fields of a sample and their values for C++; for Writer and sources in Python."""
 
 from __future__ import annotations
 
@@ -32,8 +31,7 @@ class DtypeObject(Protocol):
 
 
 def dtype_word(dtype: Any) -> Any:
-    """ffkit's word for a dtype: "f16" for torch.float16, numpy.float16, "float16". Returns other
-    objects unchanged."""
+    """ffkit's word for a dtype: "f16" for torch.float16, numpy.float16, "float16". Others stay."""
     if isinstance(dtype, str):
         return _BY_NUMPY.get(dtype, dtype)
     if type(dtype).__module__ == "torch":
@@ -126,8 +124,8 @@ def parse_schema(schema: Mapping[str, FieldSpec]) -> list[FieldType]:
 
 
 def infer_schema(sample: Mapping[str, object]) -> list[FieldType]:
-    """The fields of `sample`, from its values: see Writer. Raises TypeError for a value that no
-    field can hold."""
+    """The fields of `sample` by its values, see Writer. Raises TypeError for an unsupported
+    value."""
     if not sample:
         raise ValueError("the first sample is empty, so its fields cannot be told")
     fields = [_infer_field(name, value) for name, value in sample.items()]

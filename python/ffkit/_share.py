@@ -24,8 +24,7 @@ def find(rank: int | None, world_size: int | None) -> Share:
     are initialised; otherwise from the launcher's environment variables.
 
     Raises:
-        InvalidArgumentError: the environment is incomplete or contradicts itself.
-    """
+        InvalidArgumentError: the environment is incomplete or contradicts itself."""
     on_node = _ffkit.ranks_on_node()
     if rank is not None or world_size is not None:
         return Share(0 if rank is None else rank, 1 if world_size is None else world_size, "the arguments", on_node)
@@ -34,8 +33,7 @@ def find(rank: int | None, world_size: int | None) -> Share:
 
 
 def check_still_true(share: Share) -> None:
-    """Refuses a loader of the whole epoch if this process has become one of several after the
-    loader was made."""
+    """Refuses a loader of the whole epoch if this process became one of several later."""
     torch = None if share.source else _of_torch()
     if torch is not None and torch[1] > 1:
         raise InvalidArgumentError(

@@ -40,8 +40,7 @@ def placed(path: PathLike, options: StorageOptions | None) -> PathLike:
 
 
 def both_placed(src: PathLike, dst: PathLike, options: StorageOptions | None, source_options: StorageOptions | None) -> tuple[PathLike, PathLike]:
-    """A source and a destination: `options` are for the destination, or for the only one that is in
-    a store."""
+    """A source and a destination: `options` are for dst, or for the only one in a store."""
     of_src, of_dst = _ffkit.share_storage_options(os.fspath(src), os.fspath(dst), texts(options), texts(source_options))
     return placed(src, of_src), placed(dst, of_dst)
 
@@ -55,8 +54,7 @@ class CachedSet:
         num_objects: shards with cached blocks.
         num_bytes: on the disk.
         is_in_use: a running process uses it, so it stays in the cache.
-        last_used: time when a process last began to use it.
-    """
+        last_used: time when a process last began to use it."""
 
     address: str
     num_objects: int
@@ -77,8 +75,7 @@ def set_cache(folder: PathLike | None = None, *, max_bytes: int | None = None, m
         min_free_bytes: the cache leaves this much of the disk free.
 
     Raises:
-        InvalidArgumentError: the limit is below 64 MiB, or a number is negative.
-    """
+        InvalidArgumentError: the limit is below 64 MiB, or a number is negative."""
     old_folder, old_max, old_min = _ffkit.cache_options()
     for name, value in (("max_bytes", max_bytes), ("min_free_bytes", min_free_bytes)):
         if value is not None and value < 0:
@@ -114,8 +111,7 @@ def _place(folder: PathLike | None) -> str | None:
 
 
 def name_libcurl() -> None:
-    """Names the libcurl of the package pycurl, for systems without one: addresses of stores need
-    it."""
+    """Names the libcurl of the package pycurl, for systems without one; stores need it."""
     spec = importlib.util.find_spec("pycurl")
     if spec is None or spec.origin is None:
         return

@@ -1,5 +1,4 @@
-"""Results of conversions and copies, leftovers of interrupted ones, and work on finished data
-sets."""
+"""Results of conversions and copies, leftovers, and work on finished data sets."""
 
 from __future__ import annotations
 
@@ -155,8 +154,7 @@ def remove(data: Path, ids: Path | Iterable[str], *, on_note: Callable[[str], ob
         ffkit.NotFoundError: no record has such an id.
         ffkit.InvalidArgumentError: all records of a split would be removed; records have no ids, or
             refer to each other by number; another process changes the folder.
-        ffkit.UnsupportedError: data is in a store.
-    """
+        ffkit.UnsupportedError: data is in a store."""
     file = os.fspath(ids) if isinstance(ids, (str, os.PathLike)) else None
     given = [] if file is not None else listed_ids("ids", ids)
     splits, num_removed, not_found = _ffkit.remove_records(os.fspath(data), file or "", given, file is not None, on_note or warn)
@@ -185,18 +183,15 @@ def copy(
         src: folder or address of a data set, or of one of its splits.
         dst: a folder, s3://... or gs://...
         splits: the splits to copy; None: all.
-        threads: number of shards to copy at the same time, 1 to 64; each takes up to 100 MiB of
-            memory.
+        threads: number of shards to copy at the same time, 1 to 64; each takes up to 100 MiB.
         resume: continues an interrupted copy; begins if there is none.
         progress, on_note, storage_options, source_storage_options: as for a conversion.
 
     Raises:
         ffkit.CorruptError: a shard of src is damaged; it does not appear in dst.
-        ffkit.InvalidArgumentError: src is not finished; dst has other data, or another process
-            writes there.
+        ffkit.InvalidArgumentError: src is unfinished; dst has other data or another writer.
         ffkit.NotFoundError: there is no such data set or split.
-        ffkit.UnsupportedError: nothing can be written to such a place.
-    """
+        ffkit.UnsupportedError: nothing can be written to such a place."""
     src, dst = both_placed(src, dst, storage_options, source_storage_options)
     bar = ProgressBar(progress, "records")
     chosen = [splits] if isinstance(splits, str) else [*(splits or [])]
@@ -212,8 +207,7 @@ def find_leftovers(place: Path, *, storage_options: StorageOptions | None = None
 
     Raises:
         ffkit.NotFoundError: nothing is there.
-        ffkit.UnsupportedError: the store cannot list files, such as a web server.
-    """
+        ffkit.UnsupportedError: the store cannot list files, such as a web server."""
     found, others, num_in_manifests, notes = _ffkit.find_leftovers(os.fspath(placed(place, storage_options)))
     return Leftovers(tuple(Leftover(*leftover) for leftover in found), tuple(others), num_in_manifests, tuple(notes))
 
@@ -226,15 +220,11 @@ def remove_leftovers(
 
     Args:
         place: folder or address of a data set, or of one of its splits.
-        unfinished: also removes the shards and markers of unfinished data sets, which resume=True
-            would use.
+        unfinished: also removes shards and markers that resume=True would use.
         on_note: is called with sentences that the user should know; by default they are warnings.
-            One of them says that it takes half a minute to see whether a process of another machine
-            still writes to a store.
+            One says that the check for another machine's writer takes half a minute.
 
     Raises:
-        ffkit.InvalidArgumentError: with `unfinished`, in a store: a process is writing to the data
-            set.
-        Others: as find_leftovers().
-    """
+        ffkit.InvalidArgumentError: with `unfinished`, in a store: a process still writes.
+        Others: as find_leftovers()."""
     return _ffkit.remove_leftovers(os.fspath(placed(place, storage_options)), unfinished, on_note or warn)

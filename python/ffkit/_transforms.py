@@ -18,8 +18,7 @@ WarpFilter = Literal["nearest", "bilinear", "bicubic"]
 
 @dataclass(frozen=True, slots=True)
 class RandomResizedCrop:
-    """torchvision's RandomResizedCrop: a crop of random area and aspect ratio (log-uniform),
-    resized to `size`.
+    """torchvision's RandomResizedCrop: a crop of random area and aspect ratio, resized to `size`.
 
     Args:
         size: pixels, or (height, width).
@@ -31,8 +30,7 @@ class RandomResizedCrop:
             does.
         scaled_decode: decodes JPEGs at 1/2, 1/4 or 1/8 size if the crop is still at least as large
             as `size`. This is faster for large images; values of 0 .. 255 then differ by 1.3 on
-            average. False: exactly as Pillow.
-    """
+            average. False: exactly as Pillow."""
 
     size: Size = 224
     scale: tuple[float, float] = (0.08, 1.0)
@@ -59,9 +57,7 @@ class Resize:
         size: (height, width); or one number, the short side: the aspect ratio stays, and a crop
             must follow in a Compose. None: only max_size counts.
         interpolation: as of RandomResizedCrop.
-        max_size: with a short side: the longest long side. Without `size`: the length of the long
-            side.
-    """
+        max_size: the maximum of the long side. Without `size`: the length of the long side."""
 
     size: int | tuple[int, int] | None = (224, 224)
     interpolation: Interpolation = "bilinear"
@@ -74,14 +70,12 @@ class RandomCrop:
 
     Args:
         size: pixels, or (height, width).
-        padding: at all sides, (left and right, top and bottom) or (left, top, right, bottom), 0 ..
-            8192.
+        padding: all sides, (horizontal, vertical) or (left, top, right, bottom), 0 .. 8192.
         pad_if_needed: if a padded picture is smaller than `size`, it gets more padding at both
             sides; False: it is a bad sample.
         fill: colour of the padding, 0 .. 255.
         flip_probability: of mirroring left and right as well, as a RandomHorizontalFlip behind it
-            does.
-    """
+            does."""
 
     size: Size = 32
     padding: Sides | None = 0
@@ -101,8 +95,7 @@ class ResizeCrop:
         bottom: share of the resized height below the crop, drawn from (low, high), in 0 .. 1.
         centered: the crop is in the middle horizontally; False: at a random place.
         flip_probability: of mirroring left and right.
-        scaled_decode, interpolation: see RandomResizedCrop.
-    """
+        scaled_decode, interpolation: see RandomResizedCrop."""
 
     size: Size = (256, 704)
     factor: tuple[float, float] = (0.48, 0.48)
@@ -142,13 +135,10 @@ class RandomRotation:
 
     Args:
         degrees: drawn from (low, high), in -360 .. 360; a number s means (-s, s).
-        interpolation: "nearest", or Pillow's "bilinear" or "bicubic". Masks always take the nearest
-            number.
+        interpolation: "nearest", or Pillow's "bilinear" or "bicubic". Masks use "nearest".
         expand: the canvas grows to show the whole rotated picture; otherwise the size stays.
-        center: centre of the rotation, (x, y) in pixels from the top left corner; None: the middle.
-            Not with `expand`.
-        fill: colour outside of the picture, 0 .. 255.
-    """
+        center: (x, y) of the rotation in pixels; None: the middle. Not with `expand`.
+        fill: colour outside of the picture, 0 .. 255."""
 
     degrees: Degrees = 15.0
     interpolation: WarpFilter = "nearest"
@@ -167,8 +157,7 @@ class RandomAffine:
             drawn from (-share, share).
         scale: a factor, drawn from (low, high), in 0.01 .. 100.
         shear: degrees below 90, for x drawn like `degrees`; or (low, high, low, high) for x and y.
-        interpolation, fill, center: see RandomRotation.
-    """
+        interpolation, fill, center: see RandomRotation."""
 
     degrees: Degrees = 0.0
     translate: tuple[float, float] | None = (0.0, 0.0)
@@ -181,8 +170,7 @@ class RandomAffine:
 
 @dataclass(frozen=True, slots=True)
 class RandomPerspective:
-    """Moves each corner inwards with probability `p`, by up to `distortion_scale` (0 .. 1) of half
-    the size."""
+    """Moves each corner inwards with probability `p`, up to `distortion_scale` of half the size."""
 
     distortion_scale: float = 0.5
     p: float = 0.5
@@ -212,16 +200,14 @@ class RandomZoomOut:
 @dataclass(frozen=True, slots=True)
 class RandomIoUCrop:
     """The crop of SSD. It needs a BoxesField that follows the view, and drops boxes with their
-    centre outside of the crop. After 50 draws of `sampler_options` without success, it keeps the
-    whole picture.
+    centre outside of the crop. After 50 failed draws, it keeps the whole picture.
 
     Args:
         min_scale, max_scale: share of each side, in 0 .. 1.
         min_aspect_ratio, max_aspect_ratio: width / height of the crop.
         sampler_options: one of these is drawn: the crop must have this intersection over union with
             at least one box; 1 keeps the whole picture.
-        trials: number of crops to try for each draw, 1 .. 1000.
-    """
+        trials: number of crops to try for each draw, 1 .. 1000."""
 
     min_scale: float = 0.3
     max_scale: float = 1.0
@@ -233,8 +219,7 @@ class RandomIoUCrop:
 
 @dataclass(frozen=True, slots=True)
 class ScaleJitter:
-    """Resizes the picture to fit into `target_size` times a factor from `scale_range`. The aspect
-    ratio stays."""
+    """Resizes to fit into `target_size` times a factor of `scale_range`; keeps the aspect ratio."""
 
     target_size: Size = 1024
     scale_range: tuple[float, float] = (0.1, 2.0)
@@ -243,8 +228,7 @@ class ScaleJitter:
 
 @dataclass(frozen=True, slots=True)
 class FixedSizeCrop:
-    """Takes a crop of `size` at a random place; a smaller picture gets `fill` at the right and
-    bottom."""
+    """A crop of `size` at a random place; a smaller picture gets `fill` at the right and bottom."""
 
     size: Size = 1024
     fill: Color = 0
@@ -257,9 +241,7 @@ class PadToLargest:
 
     Pictures are at the top left; the rest is zero, also after normalisation. A picture larger than
     `size` is a bad sample; the loader reserves memory for this size. `batch.unpadded_sizes()`
-    returns the size of each picture, `batch.unpadded()` the pictures as a list; a PixelMaskField is
-    a mask of the padding.
-    """
+    returns the size of each picture, `batch.unpadded()` the pictures; PixelMaskField is a mask."""
 
     size: Size = 1344
     multiple: int = 32
@@ -323,8 +305,7 @@ class Compose:
 
     Args:
         steps: 1 to 64 crops, resizes, flips and other steps. The n-th step of a kind has its own
-            random numbers, which do not depend on steps of other kinds.
-    """
+            random numbers, which do not depend on steps of other kinds."""
 
     steps: Sequence[Step]
 

@@ -4,8 +4,7 @@
 
 All functions block, without the GIL, until the data set is complete. Ctrl-C stops them: finished
 shards stay, and the same call with resume=True continues. They raise ffkit.Error with file, reason
-and remedy. Options have the names of ffconvert's, with _ instead of -.
-"""
+and remedy. Options have the names of ffconvert's, with _ instead of -."""
 
 from __future__ import annotations
 
@@ -104,8 +103,8 @@ def folder(
     allow_missing: bool = False,
     **options: Unpack[ConvertPictureOptions],
 ) -> Summary:
-    """Folders of pictures: src/<split>/<class>/* or src/<class>/*, or pictures with their labels in
-    lists."""
+    """Folders of pictures: src/<split>/<class>/*, src/<class>/*, or pictures with lists of
+    labels."""
     return convert_kind("folder", locals())
 
 
@@ -138,8 +137,7 @@ def tfrecord(src: Path, dst: Path, **options: Unpack[RowOptions]) -> Summary:
 
 @documented("parquet")
 def parquet(src: Path, dst: Path, **options: Unpack[RowOptions]) -> Summary:
-    """Parquet files, as Hugging Face's datasets have them, or of any columns. pyarrow reads
-    them."""
+    """Parquet files, like Hugging Face's or with any columns. pyarrow reads them."""
     return convert_kind("parquet", locals())
 
 
@@ -339,8 +337,7 @@ def demo(
     root: Path | None = None,
     **options: Unpack[ConvertPictureOptions],
 ) -> Summary:
-    """Made-up data that a model can learn: pictures of classes; kind="nuscenes": scenes of driving;
-    kind="pose": people."""
+    """Made-up data to learn: pictures of classes; kind="nuscenes": driving; kind="pose": people."""
     return convert_kind("demo", locals())
 
 
@@ -376,8 +373,7 @@ def merge(
     duplicate_ids: Path | None = None,
     on_note: Callable[[str], object] | None = None,
 ) -> Summary:
-    """Joins data sets, or the parts of a conversion, to a new one with hard links. Records are not
-    written again."""
+    """Joins data sets, or the parts of a conversion, to a new one. Shards become hard links."""
     return _join(dst, sources, {"transfer": transfer, "duplicates": duplicates, "duplicate_ids": duplicate_ids}, False, on_note)
 
 
@@ -391,8 +387,7 @@ def append(
     duplicate_ids: Path | None = None,
     on_note: Callable[[str], object] | None = None,
 ) -> Summary:
-    """Adds the shards of other data sets to an existing one, like merge(). It may be read
-    meanwhile."""
+    """Adds shards of other data sets to an existing one, like merge(). It may be read meanwhile."""
     return _join(dst, sources, {"transfer": transfer, "duplicates": duplicates, "duplicate_ids": duplicate_ids}, True, on_note)
 
 
@@ -401,9 +396,8 @@ class Source(ABC):
 
     The conversion's threads call read(). Because of the GIL, only one of them runs Python at a
     time, so one core limits the speed. Calls to C without the GIL (reading files, zlib, Pillow's
-    decoder) and everything after read() run in parallel. A source in C++ (sources/own_source.md)
-    has no such limit.
-    """
+    decoder) and everything after read() run in parallel. A C++ source (sources/own_source.md) has
+    no such limit."""
 
     schema: Mapping[str, FieldSpec]
     """As in Writer."""
@@ -414,14 +408,12 @@ class Source(ABC):
 
     @abstractmethod
     def splits(self) -> Mapping[str, int]:
-        """The number of samples of each split. Splits whose name begins with "train" are shuffled
-        by default."""
+        """The number of samples of each split. By default, splits named "train..." are shuffled."""
 
     @abstractmethod
     def read(self, split: str, index: int) -> Mapping[str, object]:
         """Returns sample `index` of `split`, with values as for Writer.write(). An exception makes
-        it a bad sample: see on_error. Called by many threads, in any order, and sometimes more than
-        once."""
+        it a bad sample: see on_error. Called by many threads, in any order, maybe twice."""
 
 
 class _PreparedSource:
@@ -449,9 +441,7 @@ def from_source(source: Source, dst: Path, *, pixels: Pixels = "png", **options:
     """Converts a source written in Python, with all features of other sources: shuffling, resume,
     parts, bad samples, dry_run.
 
-    If Source.read() raises an exception and the conversion ends, this exception is raised
-    unchanged.
-    """
+    If Source.read() raises an exception and the conversion ends, this exception is raised."""
     prepared = _PreparedSource(source)
     summary = run_conversion(
         "from_source", "", dst, {**options}, lambda _, dst, given, control: _ffkit.convert_python_source(prepared, dst, pixels, given, control)

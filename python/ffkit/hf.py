@@ -1,5 +1,4 @@
-"""ffkit in Hugging Face's Transformers and Accelerate: a data set like those of `datasets`, and the
-loaders of a Trainer.
+"""ffkit in Hugging Face's Transformers and Accelerate: a data set, and the loaders of a Trainer.
 
     class Trainer(ffkit.hf.TrainerMixin, transformers.Trainer):
         pass
@@ -7,8 +6,7 @@ loaders of a Trainer.
     images = ffkit.ImageField("image", image_options)
     arrays = {"pixel_values": images, "labels": ffkit.IntegerField("label")}
     train = ffkit.hf.Dataset("/fast/imagenet", "train", fields=arrays)
-    Trainer(model, args, train_dataset=train, eval_dataset=...).train()
-"""
+    Trainer(model, args, train_dataset=train, eval_dataset=...).train()"""
 
 from __future__ import annotations
 
@@ -42,9 +40,7 @@ class Dataset(Sequence[dict[str, Any]]):
 
     Args:
         dataset: an ffkit.Dataset, or the arguments of one: a path, and a split.
-        fields: arrays for TrainerMixin's loaders, by the names of the model's arguments, as in
-            `Loader(fields=)`.
-    """
+        fields: arrays for TrainerMixin's loaders, by model argument, as in Loader."""
 
     def __init__(self, dataset: _Records | PathLike, split: str = "", *, fields: Mapping[str, BatchField] | None = None) -> None:
         self.dataset = dataset if isinstance(dataset, _Records) else _Records(dataset, split)
@@ -101,8 +97,8 @@ class Dataset(Sequence[dict[str, Any]]):
 
     @property
     def features(self) -> Any:
-        """The fields' types: `datasets.Features`. `features["label"].names` are the classes, if the
-        data set has them."""
+        """The fields' types: `datasets.Features`. `features["label"].names` are the classes, if
+        any."""
         import datasets
 
         def feature(name: str, field: Field) -> Any:
@@ -172,9 +168,7 @@ def prepare(accelerator: Any, loader: Loader | DataLoader) -> Any:
 
     accelerator.prepare() itself returns a loader of ffkit unchanged. Each rank's loader already has
     its own share. For gather_for_metrics(), make the loader with order="sequential" and tail="pad".
-    Give the result to `accelerator.register_for_checkpointing()`: its state is the one after the
-    loop's current batch.
-    """
+    Give the result to `accelerator.register_for_checkpointing()`: its state follows the loop."""
     from ._accelerate import Prepared
 
     return Prepared(loader, accelerator.device, accelerator.non_blocking)
@@ -190,8 +184,7 @@ class TrainerMixin:
     These stay as in Trainer: numbers of samples and steps, batch sizes, `data_seed` or `seed`,
     `dataloader_drop_last`, `dataloader_pin_memory`, `dataloader_num_workers` (as threads). So does
     the resume from a checkpoint, which decodes the batches that it skips. Samples are joined in
-    C++, so your own `data_collator` is refused.
-    """
+    C++, so your own `data_collator` is refused."""
 
     loader_options: Mapping[str, Any] = {}
     """Further arguments of ffkit.Loader."""

@@ -2,8 +2,7 @@
 
     crop = ffkit.RandomResizedCrop(224, flip_probability=0.5)
     data = ffkit.lightning.DataModule("/fast/imagenet", batch_size=256, train_image=crop)
-    lightning.Trainer(max_epochs=90).fit(model, data)
-"""
+    lightning.Trainer(max_epochs=90).fit(model, data)"""
 
 from __future__ import annotations
 
@@ -25,20 +24,16 @@ class DataModule(LightningDataModule):  # type: ignore[misc]
 
     Rank and world size come from Lightning. Training has as many samples as with torch's
     DistributedSampler. Validation, test and prediction have each sample exactly once, over all
-    ranks. Lightning's checkpoints contain the place in the epoch: `fit(ckpt_path=)` continues with
-    the remaining samples.
+    ranks. Lightning's checkpoints contain the place in the epoch: `fit(ckpt_path=)` continues
+    there.
 
     Args:
         data: the folder that ffconvert wrote.
         batch_size: samples in a batch on each rank. Lightning's Tuner may set it.
-        train_image, eval_image: a transform, or ImageOptions, for training and for the rest; None:
-            no pictures.
-        train_split, val_split, test_split, predict_split: names of the splits; val_split=None: no
-            validation.
-        train_options, eval_options: further arguments of ffkit.Loader for one of the two, such as
-            `mixing`.
-        options: further arguments for both, such as `fields` and `num_threads`.
-    """
+        train_image, eval_image: a transform or ImageOptions; None: no pictures.
+        train_split, val_split, test_split, predict_split: names; val_split=None: no validation.
+        train_options, eval_options: further arguments of ffkit.Loader, such as `mixing`.
+        options: further arguments for both, such as `fields` and `num_threads`."""
 
     def __init__(
         self,

@@ -19,8 +19,7 @@ Arrays of a batch of B with C cameras:
     timestamp        [B] i64, microseconds
     can_bus, motion  [B, 18] f64, if asked for
     sample_token, scene_token: lists of str, and frame_index [B] i64: with identity
-    camera_valid [B, C], lidar_valid [B], radar_valid [B, 5] u8: with allow_missing
-"""
+    camera_valid [B, C], lidar_valid [B], radar_valid [B, 5] u8: with allow_missing"""
 
 from __future__ import annotations
 
@@ -75,8 +74,7 @@ class PointOptions:
         min_distance: metres; nearer points are left out.
         max_points: largest number of points in a sample; if there are more, the oldest are left
             out. 0: enough for nuScenes.
-        layout: "ragged" or "padded".
-    """
+        layout: "ragged" or "padded"."""
 
     num_sweeps: int = 10
     min_distance: float = 1.0
@@ -103,8 +101,7 @@ class BoxOptions:
         zero_unknown_velocity: unknown velocities are 0, as in mmdetection3d; False: NaN.
         range: (x_min, y_min, x_max, y_max) in metres of the lidar frame; None: all.
         max_boxes: largest number of boxes in a sample; more raise UnsupportedError.
-        layout: "ragged" or "padded".
-    """
+        layout: "ragged" or "padded"."""
 
     only_valid: bool = True
     only_classes: bool = True
@@ -127,17 +124,14 @@ class BevAugmentation:
 
 @dataclass(frozen=True, slots=True)
 class KeyframeOptions:
-    """Contents of a batch of keyframes. `lidar`, `radar` or `boxes` None: left out; `radar_filter`
-    None: all points.
+    """Contents of a batch. `lidar`, `radar`, `boxes` None: none; `radar_filter` None: all points.
 
     Args:
-        can_bus: "none", "last_row" (last message before the keyframe) or "bevformer_code" (like
-            BEVFormer's converter).
+        can_bus: "none", "last_row" (last message before) or "bevformer_code" (as published).
         motion: BEVFormer's vector of 18 numbers, instead of can_bus; see to_differences().
         identity: sample_token, scene_token and frame_index.
         allow_missing: missing pictures are zeros and missing clouds are empty; camera_valid,
-            lidar_valid and radar_valid mark them.
-    """
+            lidar_valid and radar_valid mark them."""
 
     cameras: CameraOptions = CameraOptions()
     lidar: PointOptions | None = PointOptions()
@@ -157,8 +151,7 @@ def keyframe_fields(split: Split, options: KeyframeOptions = KeyframeOptions()) 
 
     Raises:
         InvalidArgumentError: options out of range, or sweeps of another split.
-        FieldNotFoundError, NotFoundError: the conversion left something out, such as sweeps.
-    """
+        FieldNotFoundError, NotFoundError: the conversion left something out, such as sweeps."""
     return _ffkit.nuscenes_keyframe_fields(split.keyframes._dataset, None if split.sweeps is None else split.sweeps._dataset, options)
 
 
@@ -175,8 +168,7 @@ class Windows:
         options = dict(windows.sampling, image=None, label_field=None, fields=...)
         loader = ffkit.Loader(windows.frames, 2 * windows.length, **options)
 
-    View a batch [B * length, ...] as [B, length, ...].
-    """
+    View a batch [B * length, ...] as [B, length, ...]."""
 
     def __init__(self, windows: _ffkit.NuscenesWindows, keyframes: Dataset) -> None:
         self._windows = windows
@@ -197,14 +189,12 @@ class Windows:
 
     @property
     def sampling(self) -> dict[str, Any]:
-        """Arguments of a loader that keep windows together and give each window one
-        augmentation."""
+        """Arguments of a loader that keep windows together and augment each as a whole."""
         return {"groups": self._windows.groups, "share_randomness": True}
 
     @property
     def is_repeated(self) -> Any:
-        """numpy.ndarray [frames] u8: 1 if a scene has no such early frame, and its first frame
-        replaces it."""
+        """numpy.ndarray [frames] u8: 1 if the scene's first frame replaces a missing one."""
         return self._windows.is_repeated
 
     def mask(self, record_indices: Iterable[int]) -> Any:
@@ -212,8 +202,7 @@ class Windows:
         return self._windows.mask(numbers_of(record_indices, len(self.frames), "mask()"))
 
     def has_previous(self, record_indices: Iterable[int]) -> Any:
-        """numpy.ndarray [samples] u8: 1 if the window has a frame before this one; 0 if a temporal
-        model must start again."""
+        """numpy.ndarray [samples] u8: 1 if the window has an earlier frame; 0: start again."""
         return self._windows.has_previous(numbers_of(record_indices, len(self.frames), "has_previous()"))
 
     def select(self, windows: Iterable[int]) -> Windows:
@@ -227,8 +216,7 @@ def make_windows(keyframes: Dataset, num_previous: int) -> Windows:
 
 
 def draw_windows(keyframes: Dataset, num_previous: int, seed: int, epoch: int) -> Windows:
-    """The same, but from one frame more, of which one is left out at random in each epoch, as in
-    BEVFormer."""
+    """The same, with one frame more; one is left out at random in each epoch, as in BEVFormer."""
     return Windows(_ffkit.nuscenes_draw_windows(keyframes._dataset, num_previous, seed, epoch), keyframes)
 
 
@@ -239,8 +227,7 @@ def to_differences(motion: Any, has_previous: Any) -> None:
 
 
 class KeptBoxes(NamedTuple):
-    """For each keyframe: the number of kept boxes, [keyframes] i64, and which CLASSES they have,
-    [keyframes, 10] u8."""
+    """For each keyframe: the number of kept boxes, i64, and their CLASSES, [keyframes, 10] u8."""
 
     num_boxes: Any
     classes: Any
@@ -252,14 +239,12 @@ def read_kept_boxes(keyframes: Dataset, options: BoxOptions = BoxOptions()) -> K
 
 
 def keyframes_with_boxes(kept: KeptBoxes) -> list[int]:
-    """The numbers of the keyframes that have a box, ascending: for Dataset.subset() or
-    Windows.select()."""
+    """The numbers of keyframes with a box: for Dataset.subset() or Windows.select()."""
     return [i for i, count in enumerate(kept.num_boxes.tolist()) if count > 0]
 
 
 class ClassBalance(NamedTuple):
-    """Numbers of keyframes, repeated for balance; and for each class the number of keyframes with
-    it, before and after."""
+    """Numbers of keyframes, repeated for balance; for each class their number before and after."""
 
     keyframes: Any
     num_before: Any
@@ -267,6 +252,5 @@ class ClassBalance(NamedTuple):
 
 
 def class_balanced(kept: KeptBoxes, seed: int, epoch: int) -> ClassBalance:
-    """CBGSDataset of mmdetection3d: each class gives a tenth of the keyframes. Depends on (seed,
-    epoch)."""
+    """CBGSDataset of mmdetection3d: each class gives a tenth of the keyframes, by (seed, epoch)."""
     return ClassBalance(*_ffkit.nuscenes_class_balanced(kept.num_boxes.tolist(), kept.classes.tolist(), seed, epoch))

@@ -1,5 +1,4 @@
-"""ffkit with torch: batches on a device, torchvision's transforms, and a loader with the arguments
-of torch's."""
+"""ffkit with torch: batches on a device, torchvision's transforms, torch's arguments."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ def image_options(transform: Any) -> ImageOptions:
     It knows the following, in this order:
     - geometry: RandomResizedCrop, Resize, CenterCrop, RandomCrop, RandomHorizontalFlip,
       RandomVerticalFlip, RandomRotation, RandomAffine, RandomPerspective, Pad, RandomZoomOut,
-      RandomIoUCrop, ScaleJitter, FixedSizeCrop, RandomShortestSize, and `Weights.transforms()` of
+      RandomIoUCrop, ScaleJitter, FixedSizeCrop, RandomShortestSize, `Weights.transforms()` of
       classification;
     - colours: ColorJitter, RandAugment, TrivialAugmentWide, AutoAugment, GaussianBlur,
       RandomSolarize, RandomPosterize, RandomEqualize, RandomAutocontrast, Grayscale(3),
@@ -39,9 +38,7 @@ def image_options(transform: Any) -> ImageOptions:
     have the same distributions.
 
     Raises:
-        UnsupportedError: a transform, or a value of one, has no exact counterpart; names the first
-            one.
-    """
+        UnsupportedError: a transform, or a value of one, has no exact counterpart."""
     return _torchvision.image_options(transform)
 
 
@@ -55,16 +52,14 @@ class to_device:  # noqa: N801, used as a function
     Batches have the same form as the loader's: dicts with the attributes of ffkit.Batch, or tuples
     of a DataLoader. Values that are not tensors stay. The loader should have pinned memory, which
     is the default with CUDA. For the CPU, batches stay unchanged. A loop is an epoch, as with the
-    loader. `state_dict()` is the state after the current batch of the loop, not after the batch
-    that is copied ahead.
+    loader. `state_dict()` is the state after the loop's current batch, not the batch copied ahead.
 
     Args:
         loader: an ffkit.Loader, or an ffkit.torch.DataLoader.
         device: anything that torch.device() takes.
 
     Raises:
-        TypeError: for another loader; RuntimeError: for CUDA if torch has none.
-    """
+        TypeError: for another loader; RuntimeError: for CUDA if torch has none."""
 
     def __init__(self, loader: Loader | DataLoader, device: Any) -> None:
         if not isinstance(loader, (Loader, DataLoader)):
@@ -227,8 +222,7 @@ class DataLoader:
             allocator knows the device.
         options: further options of ffkit.Loader.
 
-    The attribute `loader` is the ffkit.Loader, with statistics() and so on.
-    """
+    The attribute `loader` is the ffkit.Loader, with statistics() and so on."""
 
     def __init__(
         self,

@@ -21,8 +21,7 @@ def writer_options(
     pictures: PictureOptions, *, pixels: Pixels, threads: int, shard_size: int | str, zstd: int, max_record: int | str, seed: int,
     classes: Sequence[str], class_names: Sequence[str], source: Mapping[str, str] | None, options: Mapping[str, str] | None,
 ) -> dict[str, Any]:  # fmt: skip
-    """The arguments of Writer and ShardSink for the extension. Raises ValueError for arguments that
-    contradict each other."""
+    """The arguments of Writer and ShardSink for C++. Raises ValueError for contradictions."""
     if "jpeg_quality" in pictures and pixels != "jpeg" and not makes_jpegs_of_others(pictures):
         raise ValueError(
             "jpeg_quality serves only pictures that are encoded as JPEG; give pixels='jpeg', max_resolution, short_side, fix_odd or exif='apply'"
@@ -60,19 +59,17 @@ class Writer:
       uint8 [H, W, 3], [H, W, 1] or [H, W]
     - "string": str; "bytes": bytes, bytearray, memoryview, ffkit.File(path)
     - "u8" ... "i64", "f16", "bf16", "f32", "f64": a number; also a column for filters and samplers
-    - "tensor[f32]", ...: an array of NumPy or torch of exactly this dtype, of any shape; or nested
-      lists of numbers
+    - "tensor[f32]", ...: an array of NumPy or torch of this dtype, of any shape; or nested lists of
+      numbers
     - "list[image]", "list[string]", "list[bytes]", "list[tensor[f32]]": a list of any length
 
     or ffkit.Field, so you can pass `dataset.schema`. If a sample lacks a field, or the field is
-    None, it is null. If an item of a list is None or contains None, it is left out, and a warning
-    counts them.
+    None, it is null. If a list's item is None or contains None, it is left out with a warning.
 
     Without a schema, the first sample defines it: bool becomes u8, int i64, float f64; arrays and
     lists of numbers become tensors; PIL images and the bytes of JPEG, PNG and WebP become pictures,
     other bytes stay bytes; the string "id" is a column. If the sample has no picture, a str that
-    looks like the name of a picture is an error: give ffkit.File, or a schema.
-    """
+    looks like the name of a picture is an error: give ffkit.File, or a schema."""
 
     def __init__(
         self,
@@ -112,14 +109,11 @@ class Writer:
             seed: seed of the choice for store="smart".
             storage_options: options of the store, such as {"profile": "partner", "storage_class":
                 "STANDARD_IA"}; None: from the environment.
-            pictures: options of pictures, see ffkit.convert.PictureOptions. A resized picture
-                becomes a JPEG, or raw.
+            pictures: options of pictures, see ffkit.convert.PictureOptions. Resized ones become JPEG.
 
         Raises:
-            ffkit.Error: the split exists already, another writer writes it, or the folder cannot be
-                made.
-            ValueError: an option or the schema is invalid.
-        """
+            ffkit.Error: the split exists, another writer writes it, or the folder cannot be made.
+            ValueError: an option or the schema is invalid."""
         self._dst = os.fspath(placed(dst, storage_options))
         self._split = split
         self._fields: list[FieldType] | None = None
@@ -142,11 +136,9 @@ class Writer:
         arrays at once. Blocks while too many samples wait for encoding.
 
         Raises:
-            TypeError, ValueError: a value does not fit the schema. This sample is not written; you
-                may write the next one.
+            TypeError, ValueError: a value does not fit the schema. The sample is not written.
             ffkit.Error: an earlier sample failed, for example with a broken picture; `.record` is
-                its number. Nothing more can be written.
-        """
+                its number. Nothing more can be written."""
         if self._is_closed:
             raise ValueError("the writer is closed; make a new one")
         if self._fields is None:
@@ -162,8 +154,7 @@ class Writer:
 
     def close(self) -> SplitSummary:
         """Waits until all samples are on disk, and makes the split readable. Raises ffkit.Error
-        like write(), or if no sample was written; then nothing is left. A second call returns the
-        same."""
+        like write(), or if no sample was written; then nothing is left. You may call it twice."""
         if self._summary is None:
             if self._is_closed:
                 raise ValueError("the writer was aborted")

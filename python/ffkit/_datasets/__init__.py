@@ -1,2 +1,1 @@
-"""Data sets of other libraries for ffkit.convert.from_torch() and from_iterable(): stored pictures
-and names of classes."""
+"""Other libraries' data sets for from_torch() and from_iterable(): pictures, names of classes."""

@@ -1,5 +1,4 @@
-"""Hugging Face's data sets for from_torch(), with the stored bytes of pictures if dataset[i] gives
-the same picture."""
+"""Hugging Face's data sets for from_torch(), with stored pictures if dataset[i] gives the same."""
 
 from __future__ import annotations
 
@@ -35,8 +34,7 @@ class Changes:
 
 
 class StoredPictures:
-    """The data set with the stored bytes of pictures. If dataset[i] changes a picture, it gives the
-    changed one."""
+    """The data set with the stored bytes of pictures. If dataset[i] changes one, it gives that."""
 
     def __init__(self, dataset: Any, features: Mapping[str, Any]) -> None:
         self._dataset = dataset
@@ -67,8 +65,7 @@ def stored_pictures(dataset: Any) -> tuple[StoredPictures | None, Sequence[str] 
 
 
 def stored_iterable(samples: Any) -> tuple[Iterator[tuple[Any, Changes]], Sequence[str] | None]:
-    """The samples (with stored pictures for Hugging Face's IterableDataset), and the names of the
-    classes."""
+    """The samples (with stored pictures for an IterableDataset), and the names of the classes."""
     datasets = sys.modules.get("datasets")
     if datasets is None or not isinstance(samples, datasets.IterableDataset) or samples.features is None:
         return ((sample, Changes()) for sample in samples), None
@@ -108,8 +105,7 @@ def _picture(feature: Any, stored: Mapping[str, Any], changes: Changes) -> objec
 
 
 def _changes(data: bytes, mode: str | None) -> tuple[bool, bool]:
-    """Whether the data set rotates a picture, and whether its pixels differ from those of ffkit's
-    decoders."""
+    """Whether the data set rotates a picture, and whether its pixels differ from ffkit's."""
     may_be_turned = data.startswith(_TIFF) or any(mark in data for mark in _WITH_ORIENTATION)
     if mode is None and not may_be_turned:
         return False, False

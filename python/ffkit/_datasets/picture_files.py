@@ -1,5 +1,4 @@
-"""torch's and torchvision's data sets for from_torch(): the files of pictures, and the names of
-classes."""
+"""torch's and torchvision's data sets for from_torch(): picture files and names of classes."""
 
 from __future__ import annotations
 
@@ -72,8 +71,7 @@ def _copy_with(dataset: Any, name: str, value: Any) -> Any:
 
 
 def file_bytes(path: Any) -> Any:
-    """The picture of a sample: the bytes of the file, or its pixels if ffkit would decode
-    others."""
+    """The picture of a sample: the file's bytes, or its pixels if ffkit would decode others."""
     from PIL import Image  # the data set needs it as well
 
     with open(path, "rb") as file:

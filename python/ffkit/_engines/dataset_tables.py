@@ -53,9 +53,7 @@ def tables_of(
     """pyarrow.Tables of `batch_size` records each. Pictures and bytes are binary. `make_tensors`
     converts tensors (None: lists of lists).
 
-    Raises ValueError for a batch size below 1, ffkit.FieldNotFoundError for an unknown field, and
-    errors of reading.
-    """
+    Raises ValueError: a batch size below 1; ffkit.FieldNotFoundError; errors of reading."""
     import pyarrow as pa
 
     if batch_size < 1:
@@ -98,8 +96,7 @@ def _column(pa: Any, field: Field, values: Sequence[Any], make_tensors: MakeTens
 
 
 def _binary(pa: Any, values: Sequence[bytes | None]) -> Any:
-    """A column of bytes that copies them once; pyarrow.array() copies more often, because its
-    buffer grows."""
+    """A column of bytes that copies them once; pyarrow.array() copies more often."""
     offsets = np.zeros(len(values) + 1, np.int64)
     np.cumsum([0 if value is None else len(value) for value in values], out=offsets[1:])
     valid = None

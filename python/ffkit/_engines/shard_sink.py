@@ -34,8 +34,7 @@ class ShardSink:
     the split. The same samples in the same tasks give the same fingerprint, even if attempts were
     killed. Records are in the order of the task numbers. All machines must see the destination.
 
-    ffkit.ray, ffkit.spark and ffkit.dask make these calls for their engines.
-    """
+    ffkit.ray, ffkit.spark and ffkit.dask make these calls for their engines."""
 
     def __init__(
         self,
@@ -56,12 +55,10 @@ class ShardSink:
         **pictures: Unpack[PictureOptions],
     ) -> None:
         """Args: those of ffkit.Writer, except
-            schema: None: each task takes it from its first sample or table. commit() refuses tasks
-                with different schemas.
+            schema: None: each task takes it from its first sample or table. commit() needs equal ones.
             threads: encoding threads in each task; 0: one for each core that the task may use.
 
-        Raises: ValueError: an option or the schema is invalid.
-        """
+        Raises: ValueError: an option or the schema is invalid."""
         self._dst = os.fspath(placed(dst, storage_options))
         self._split = split
         self._fields = None if schema is None else parse_schema(schema)
@@ -80,13 +77,10 @@ class ShardSink:
         return self._job
 
     def begin(self) -> None:
-        """Claims the split. Call it on the driver, before the first task. It removes unfinished
-        files of an earlier job.
+        """Claims the split, on the driver, before the first task. Removes files of a failed job.
 
         Raises:
-            ffkit.Error: the split exists already, another driver writes it, or the folder cannot be
-                made.
-        """
+            ffkit.Error: the split exists, another driver writes it, or there is no folder."""
         if self._driver is not None:
             raise ValueError("the job has begun already")
         if self._is_used:
@@ -104,9 +98,7 @@ class ShardSink:
 
         Returns: a text (JSON) for commit(), about 200 bytes per shard.
 
-        Raises: as ffkit.Writer.write(), and ffkit.Error if the job is over. Then the files of this
-            attempt are removed.
-        """
+        Raises: as ffkit.Writer.write(); ffkit.Error if the job is over, and removes its files."""
         with _Attempt(self._fields, self._opener(task)) as attempt:
             for sample in samples:
                 attempt.write(sample)
@@ -133,8 +125,7 @@ class ShardSink:
 
         Raises:
             ffkit.Error: a task is missing or from another job, tasks have different fields, a shard
-                is missing, or no sample was written.
-        """
+                is missing, or no sample was written."""
         if self._driver is None:
             self._driver = self._open(is_new=False)
         self._summary = SplitSummary(**self._driver.commit(list(descriptions), -1 if num_tasks is None else num_tasks))
@@ -154,8 +145,7 @@ class ShardSink:
         self._driver = None
 
     def leave(self) -> None:
-        """Releases the claim without ending the job, so that another process of the driver can
-        commit() or abort()."""
+        """Releases the claim, so that another process can commit() or abort() the job."""
         if self._driver is not None:
             self._driver.leave()
         self._driver = None

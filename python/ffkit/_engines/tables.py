@@ -1,5 +1,4 @@
-"""Tables of engines as samples: pyarrow.Table and RecordBatch, pandas.DataFrame, dicts of
-arrays."""
+"""Tables of engines as samples: pyarrow's Table and RecordBatch, DataFrame, dicts of arrays."""
 
 from __future__ import annotations
 
@@ -20,8 +19,8 @@ _ROWS = 1024  # that are taken out of Arrow at once
 
 
 def samples_of_table(table: Table) -> Iterator[dict[str, object]]:
-    """The rows as dicts, None for null. Raises TypeError for other objects, ValueError for columns
-    of different lengths."""
+    """The rows as dicts, None for null. Raises TypeError: other objects; ValueError: lengths
+    differ."""
     if is_arrow(table):
         batches = table.to_batches(max_chunksize=_ROWS) if hasattr(table, "to_batches") else [table]
         modes = modes_of_table(table)
@@ -55,14 +54,12 @@ def straight_table(table: Table) -> tuple[Any, dict[str, list[int]]] | None:
 
 
 def fields_of_table(table: Table) -> list[FieldType]:
-    """The schema of an Arrow table, from the types of its columns. Raises TypeError for a type that
-    no field can hold."""
+    """The schema of an Arrow table, from its columns. Raises TypeError for an unsupported type."""
     return [_field_of_arrow(name, table.schema.field(name).type, table.column(name)) for name in table.schema.names]
 
 
 def modes_of_table(table: Table) -> dict[str, str]:
-    """Pillow's modes of columns, from Hugging Face's Image(mode=) in an Arrow table; without "RGB",
-    which is the default."""
+    """Pillow's modes of columns, from Image(mode=) in an Arrow table; without the default "RGB"."""
     try:
         features = json.loads((table.schema.metadata or {})[b"huggingface"])["info"]["features"]
     except (KeyError, TypeError, ValueError):
@@ -105,8 +102,7 @@ def _columns_of(table: Table) -> dict[str, Sequence[Any]]:
 
 
 def _values_of_pandas(column: Any, pandas: Any) -> Sequence[Any]:
-    """NaN stays NaN in columns of numbers; in other columns, where pandas writes it for missing
-    values, it becomes None."""
+    """NaN stays NaN in columns of numbers; in others, it means a missing value and becomes None."""
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "biuf":
         return column.to_numpy()  # type: ignore[no-any-return]
     return [None if value is pandas.NA or value is pandas.NaT or (isinstance(value, float) and value != value) else value for value in column]
@@ -134,8 +130,7 @@ def _arrays_of_lists(array: Any) -> Sequence[Any]:
 
 
 def _values_of_extension(array: Any) -> Sequence[Any]:
-    """One array per row for Arrow's own tensors and those of Ray; for other types, the stored
-    values."""
+    """One array per row for tensors of Arrow and Ray; for other types, the stored values."""
     if hasattr(array, "to_numpy_ndarray"):  # pyarrow.FixedShapeTensorArray
         rows: Sequence[Any] = array.to_numpy_ndarray()
     elif "Tensor" in type(array).__name__:

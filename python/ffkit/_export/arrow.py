@@ -76,8 +76,7 @@ class Column:
         """`values`: from a Dataset, None for null. `paths`: the path of each picture.
 
         Raises:
-            InvalidArgumentError: an array has another number of dimensions than the first one.
-        """
+            InvalidArgumentError: an array has another number of dimensions than the first one."""
         if self._field.type != "list":
             return self._array_of_kind(values, paths)
         lengths = [0 if value is None else len(value) for value in values]

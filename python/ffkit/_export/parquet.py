@@ -281,8 +281,7 @@ class _Files:
         return self._folder / f"{number:08}.parquet"
 
     def _groups(self) -> Iterator[list[dict[str, Any]]]:
-        """The records in order, some at a time, read by threads: at most `row_group_size`, or 32
-        MiB of bytes and texts."""
+        """The records in order, read by threads, at most `row_group_size` or 32 MiB at a time."""
         rows: list[dict[str, Any]] = []
         size = 0
         step = max(self._threads, 16)

@@ -4,8 +4,7 @@
     bag = dask.bag.from_sequence(paths, npartitions=64).map(to_sample)
     summary = ffkit.dask.write(bag, "/fast/mine", schema={"image": "image", "label": "i64"})
 
-    bag = ffkit.dask.read("/fast/mine", "train", npartitions=64)
-"""
+    bag = ffkit.dask.read("/fast/mine", "train", npartitions=64)"""
 
 from __future__ import annotations
 
@@ -42,15 +41,11 @@ def write(
 
     Args:
         collection: a dask.bag.Bag of samples (dicts, as for ffkit.Writer.write()); or a data frame,
-            or an object with to_delayed() and partitions of pandas.DataFrame, pyarrow.Table or
-            dicts of arrays.
-        dst, split, schema, options: as for ffkit.convert.ShardSink. All workers must see the
-            destination.
+            or an object with to_delayed() and partitions of DataFrame, Table or dicts of arrays.
+        dst, split, schema, options: as for ffkit.convert.ShardSink. All workers must see dst.
         compute_options: of dask.compute(): the scheduler, for instance.
 
-    Raises: TypeError: collection has no to_delayed(). ffkit.Error: as ShardSink. Errors of a
-        partition.
-    """
+    Raises: TypeError: no to_delayed(). ffkit.Error: as ShardSink. Errors of a partition."""
     if not hasattr(collection, "to_delayed"):
         raise TypeError(f"a Dask bag or data frame is expected; got {type(collection).__name__}")
     parts = list(collection.to_delayed())
@@ -68,11 +63,9 @@ def _write_partition(sink: ShardSink, partition: Any, number: int, is_bag: bool)
 
 
 def read(path: str | os.PathLike[str] | Dataset, split: str = "train", *, npartitions: int = 16) -> Any:
-    """A data set as a dask.bag.Bag of records, each a dict like `ffkit.Dataset[i]`. A partition has
-    consecutive records.
+    """A dask.bag.Bag of dicts like `ffkit.Dataset[i]`. A partition has consecutive records.
 
-    Raises: ValueError: npartitions is below 1. ffkit.Error: as ffkit.Dataset.
-    """
+    Raises: ValueError: npartitions is below 1. ffkit.Error: as ffkit.Dataset."""
     import dask.bag
 
     if npartitions < 1:

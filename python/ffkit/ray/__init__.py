@@ -5,8 +5,7 @@
     ds.write_datasink(sink)
     print(sink.summary.num_records)
 
-    ds = ffkit.ray.read("s3://bucket/set", "train")
-"""
+    ds = ffkit.ray.read("s3://bucket/set", "train")"""
 
 from __future__ import annotations
 
@@ -41,8 +40,7 @@ class Datasink(_ray_data.Datasink[str]):
     arrive. To get records in the order of the data set, and the same fingerprint each time, set
     `ray.data.DataContext.get_current().execution_options.preserve_order = True`. Each task writes
     its own shards, so blocks of some MB make small shards. `ds.repartition(n)` before the write, or
-    `min_rows`, makes larger ones.
-    """
+    `min_rows`, makes larger ones."""
 
     def __init__(
         self,
@@ -54,12 +52,10 @@ class Datasink(_ray_data.Datasink[str]):
         **options: Any,
     ) -> None:
         """Args:
-            dst, split, schema, options: as for ffkit.convert.ShardSink. All nodes must see the
-                destination.
+            dst, split, schema, options: as for ffkit.convert.ShardSink. All nodes must see dst.
             min_rows: smallest number of rows of a task; None: Ray chooses.
 
-        Raises: ValueError: an option or the schema is invalid.
-        """
+        Raises: ValueError: an option or the schema is invalid."""
         if min_rows is not None and min_rows < 1:
             raise ValueError(f"min_rows is {min_rows}; expected 1 or more")
         self._sink = ShardSink(dst, split, schema, **options)
@@ -134,12 +130,10 @@ def read(
     Args:
         path: path of the data set; or an ffkit.Dataset, also a filtered one or a subset.
         split: name of the split, for a path.
-        fields: the columns; None: all fields. Pictures are their stored bytes; tensors are Ray's
-            tensors.
+        fields: the columns; None: all fields. Pictures are stored bytes; tensors are Ray's.
         batch_size: records of a block.
         options: of ray.data.read_datasource: override_num_blocks, concurrency, ray_remote_args.
 
-    Raises: ffkit.Error: as ffkit.Dataset.
-    """
+    Raises: ffkit.Error: as ffkit.Dataset."""
     dataset = path if isinstance(path, Dataset) else Dataset(os.fspath(path), split)
     return _ray_data.read_datasource(_Datasource(dataset, fields, batch_size), **options)

@@ -10,8 +10,7 @@ Spark 4, as a data source:
 Spark 3.5 and 4, as a function:
 
     schema = {"image": "image", "label": "i64"}
-    summary = ffkit.spark.write(df, "s3://bucket/set", split="train", schema=schema)
-"""
+    summary = ffkit.spark.write(df, "s3://bucket/set", split="train", schema=schema)"""
 
 from __future__ import annotations
 
@@ -45,13 +44,10 @@ def write(
     are in the order of the partitions. If the write fails, nothing is left.
 
     Args:
-        df: its columns become fields: numbers, texts, binary (pictures or bytes), arrays of numbers
-            (tensors).
-        dst, split, schema, options: as for ffkit.convert.ShardSink. All executors must see the
-            destination.
+        df: its columns become fields: numbers, texts, binary (pictures, bytes), arrays (tensors).
+        dst, split, schema, options: as for ffkit.convert.ShardSink. All executors must see dst.
 
-    Raises: ffkit.Error: as ShardSink. pyspark's errors, with the error of a task.
-    """
+    Raises: ffkit.Error: as ShardSink. pyspark's errors, with the error of a task."""
     with ShardSink(dst, split, schema, **options) as sink:
         rows = df.mapInArrow(_PartitionWriter(sink), "description string").collect()
         return sink.commit([row[0] for row in rows])

@@ -6,9 +6,7 @@ for looking at data where ffkit is not.
     ds = ffkit_reader.Dataset("demo", "train")
     ds[17], ds.column("label"), ds.classes, ds.verify()
 
-Names, values and errors are those of the package ffkit, so that a program of a few lines may run
-with either.
-"""
+Names, values and errors are those of the package ffkit, so a short program runs with either."""
 
 from __future__ import annotations
 

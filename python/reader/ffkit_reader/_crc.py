@@ -1,11 +1,9 @@
-"""CRC-32C (Castagnoli) of bytes, by numpy: some hundreds of megabytes a second where a loop over
-bytes has ten.
+"""CRC-32C (Castagnoli) of bytes, by numpy: hundreds of megabytes a second instead of ten.
 
 A message is a polynomial over GF(2), and its checksum what is left of it modulo P. So a row of
 32-bit words may be folded: each word is carried over the next one (multiplied by x^32) and added to
 it, which halves the row; then by x^64, x^128, ... One fold is two looks into tables of 65,536
-numbers for each word. Zeros in front of a message change nothing, so rows of any length fold.
-"""
+numbers for each word. Zeros in front of a message change nothing, so rows of any length fold."""
 
 from __future__ import annotations
 
@@ -62,8 +60,7 @@ def _columns(level: int) -> list[int]:
 
 @lru_cache(maxsize=None)
 def _tables(level: int) -> tuple[Any, Any]:
-    """The same of all numbers of the lower 16 bits and of the upper ones: two numpy.ndarray [65536]
-    u32."""
+    """The same for all numbers of the lower and of the upper 16 bits: two arrays [65536] u32."""
     tables = []
     for columns in (_columns(level)[:16], _columns(level)[16:]):
         table = numpy.zeros(1, numpy.uint32)

@@ -43,15 +43,13 @@ class Dataset(Sequence[dict[str, Any]]):
             those, with an empty `split`.
         split: "train", "val", ...
         max_record_bytes: the longest record that is read; 0: 256 MiB.
-        checksums: False: those of records and fields are not compared. Those of the index always
-            are.
+        checksums: False: only those of the index are compared, and not those of records.
 
     Raises:
         NotFoundError: there is no such folder or split (the message lists those there are).
         CorruptError: a shard is missing, damaged or another one than the manifest says.
         InvalidArgumentError: the conversion has not finished.
-        UnsupportedError: an address in a store, which ffkit reads; or a newer format.
-    """
+        UnsupportedError: an address in a store, which ffkit reads; or a newer format."""
 
     def __init__(self, path: PathLike, split: str = "", *, max_record_bytes: int = 0, checksums: bool = True, **of_ffkit: Any) -> None:
         for name in of_ffkit:
@@ -69,8 +67,7 @@ class Dataset(Sequence[dict[str, Any]]):
 
     @classmethod
     def from_files(cls, files: Iterable[PathLike], *, max_record_bytes: int = 0, checksums: bool = True) -> Dataset:
-        """Opens shards or v1 files, in this order, as one data set. They must have the same
-        schema."""
+        """Opens shards or v1 files of the same schema, in this order, as one data set."""
         names = [os.fspath(file) for file in files]
         made = cls.__new__(cls)
         made._begin(_open.open_files(names, max_record_bytes or MAX_RECORD_BYTES), names, checksums)
@@ -118,8 +115,7 @@ class Dataset(Sequence[dict[str, Any]]):
         u64 fields u64, or a list of str. Reads no records.
 
         Raises:
-            FieldNotFoundError: (a KeyError) the field is missing, or not kept as a column.
-        """
+            FieldNotFoundError: (a KeyError) the field is missing, or not kept as a column."""
         field = field_of(self.schema, name)
         parts = [self._open.shard(number).column(name) for number in range(len(self._open.files))]
         if field.type == "string":
@@ -131,14 +127,11 @@ class Dataset(Sequence[dict[str, Any]]):
 
     def subset(self, indices: Iterable[int]) -> Dataset:
         """The records with these numbers, in this order; numbers may repeat, and negative ones
-        count from the end. A mask, which has True or False for each record, chooses those with
-        True.
+        count from the end. A mask has True or False for each record.
 
         Raises:
-            InvalidArgumentError: (a ValueError) a number is out of range, or a mask of another
-                length.
-            TypeError: for what is neither a number nor a mask, such as floats.
-        """
+            InvalidArgumentError: (a ValueError) a number is out of range; a mask of wrong length.
+            TypeError: for what is neither a number nor a mask, such as floats."""
         size = len(self)
         if isinstance(indices, (str, bytes, Mapping)):
             raise TypeError(f"subset() takes numbers or a mask, not {type(indices).__name__}")
@@ -177,8 +170,7 @@ class Dataset(Sequence[dict[str, Any]]):
 
     @property
     def class_ids(self) -> list[Union[int, str]]:
-        """What the same classes are called where the data came from, such as COCO's category ids;
-        empty or as many."""
+        """The ids of the classes in the original data, such as COCO's category ids, or empty."""
         return self._open.manifest.class_ids
 
     @property
@@ -193,8 +185,7 @@ class Dataset(Sequence[dict[str, Any]]):
 
     @property
     def fingerprint(self) -> str:
-        """16 hex digits that identify the content and, of a subset, the choice and order of
-        records: those of ffkit."""
+        """16 hex digits that identify the content and the order of records, as in ffkit."""
         whole = fingerprint(self._open.manifest.shards)
         if self._chosen is None:
             return whole
@@ -236,8 +227,7 @@ class Dataset(Sequence[dict[str, Any]]):
         return number % size if self._chosen is None else self._chosen[number]
 
     def verify(self) -> list[Problem]:
-        """Reads all of the split, compares every checksum, and returns what is damaged; an empty
-        list where all is whole."""
+        """Reads the whole split, compares every checksum, and returns a list of the damage."""
         if not isinstance(self._source, list):
             return [problem for check in check_splits(*self._source, self._open.max_record_bytes) for problem in check.problems]
         return [problem for file in self._source for check in check_splits(file, "", self._open.max_record_bytes) for problem in check.problems]
@@ -248,8 +238,7 @@ class Dataset(Sequence[dict[str, Any]]):
         only_in_ffkit("Dataset.chain()")
 
     def where(self, filter: str) -> NoReturn:
-        """Only in ffkit. Raises UnsupportedError, which says so; column() and subset() choose
-        records, too."""
+        """Only in ffkit: raises UnsupportedError. column() and subset() choose records, too."""
         only_in_ffkit("Dataset.where()")
 
     def picture_sizes(self, field: str = "image") -> NoReturn:

@@ -1,9 +1,7 @@
-"""The dct code of a JPEG (DCT.md): the JPEG file of a code, to the byte. Checks what DCT.md's last
-section asks for.
+"""The dct code of a JPEG (DCT.md): the exact JPEG file of a code. Makes the checks of DCT.md.
 
     jpeg_of(code)                     the file
-    scan_of(Head(head), rows, 0)      entropy-coded bytes of coefficients, to make JPEGs in tests
-"""
+    scan_of(Head(head), rows, 0)      entropy-coded bytes of coefficients, to make JPEGs in tests"""
 
 from __future__ import annotations
 

@@ -70,8 +70,7 @@ def listed(file: str, shard: Any) -> Listed:
 
 
 def shard_difference(shard: Any, expected: Listed, schema: Schema) -> str:
-    """What an open shard has otherwise than its manifest says, in words; empty where it is the
-    one."""
+    """The difference of an open shard from its manifest, in words; empty if there is none."""
     found = (shard.num_records, shard.file_bytes, shard.checksum)
     if found != (expected.num_records, expected.file_bytes, expected.checksum):
         return (

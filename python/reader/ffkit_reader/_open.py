@@ -1,5 +1,4 @@
-"""Finds and opens what a path stands for: the folder of a data set or of a split, a shard, or
-FFRecord v1 files."""
+"""Opens a path: the folder of a data set or of a split, a shard, or FFRecord v1 files."""
 
 from __future__ import annotations
 
@@ -44,8 +43,7 @@ def open_listed(path: str, expected: Listed, manifest: Manifest, max_record_byte
 
 @dataclass
 class OpenSplit:
-    """A split: its manifest, which is made up for single files, and its shards, of which the first
-    512 stay open."""
+    """A split: its manifest (computed for single files) and its shards; the first 512 stay open."""
 
     path: str
     manifest: Manifest
@@ -110,8 +108,7 @@ def splits(path: Any) -> list[str]:
 
     Raises:
         NotFoundError: there is no such folder.
-        UnsupportedError: `path` is an address in a store, which ffkit reads.
-    """
+        UnsupportedError: `path` is an address in a store, which ffkit reads."""
     folder = os.fspath(path)
     require_local(folder)
     if not os.path.isdir(folder):
@@ -156,8 +153,7 @@ def _meta_of(file: str) -> Optional[tuple[list[str], list[int]]]:
 
 
 def _agrees(shards: list[_v1.AnyShard], targets: list[int]) -> bool:
-    """Whether as many records as there are targets have these labels, by some of them, evenly
-    spread."""
+    """Whether the records have these labels: as many, and equal in evenly spread samples."""
     total = sum(shard.num_records for shard in shards)
     if total != len(targets):
         return False

@@ -1,5 +1,4 @@
-"""Pickles of plain values. Nothing that a pickle names is imported or called but OrderedDict, so a
-file cannot run code."""
+"""Pickles of plain values. Only OrderedDict is imported and called, so a file cannot run code."""
 
 from __future__ import annotations
 
@@ -22,8 +21,7 @@ class _Plain(pickle.Unpickler):
 
 
 def plain_value(data: bytes) -> Any:
-    """Numbers, texts, bytes, lists, tuples and dicts. Raises CorruptError and, for other things,
-    UnsupportedError."""
+    """Numbers, texts, bytes, lists, tuples and dicts. Raises CorruptError, UnsupportedError."""
     file = io.BytesIO(data)
     try:
         value = _Plain(file).load()

@@ -24,10 +24,8 @@ class Field:
             PNG, ...) or "list" (of `item`).
         dtype: of scalars, tensors and lists of tensors: "u8", "i8", "u16", "i16", "u32", "i32",
             "u64", "i64", "f16", "bf16", "f32" or "f64".
-        column: of scalars and strings: also kept in the index, so that columns are read without
-            records.
-        item: of lists: "bytes", "string", "image" or "tensor".
-    """
+        column: of scalars and strings: values are in the index, too.
+        item: of lists: "bytes", "string", "image" or "tensor"."""
 
     type: str
     dtype: Optional[str] = None

@@ -66,12 +66,10 @@ def _count(json_object: Any, key: str) -> int:
 
 
 class Shard:
-    """Opening reads header, trailer and catalog; `record()` reads a page of the index and the
-    record.
+    """Opening reads header, trailer and catalog; `record()` a page of the index and the record.
 
     Attributes: path, schema, num_records, file_bytes, record_bytes (stored), raw_bytes (before
-        compression), checksum (of the catalog).
-    """
+        compression), checksum (of the catalog)."""
 
     version = 2
 

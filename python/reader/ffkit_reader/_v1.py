@@ -130,8 +130,7 @@ class V1File:
         return iter(())
 
     def column(self, name: str) -> Any:
-        """The labels, [num_records] i64: those of meta.pkl where they are believed; otherwise all
-        records are read."""
+        """The labels, [num_records] i64: those of meta.pkl if correct, or all records'."""
         column_of(self.schema, name, self.path)
         if self.labels is not None:
             return self.labels
@@ -160,8 +159,7 @@ class PackedFile:
     Attributes:
         path: its place in the folder, with "/" between names.
         record: the number of its record.
-        num_bytes: its length.
-    """
+        num_bytes: its length."""
 
     path: str
     record: int
@@ -193,8 +191,7 @@ class PackedFolder:
 
     Raises:
         NotFoundError: there is no such file.
-        CorruptError: it is no packed folder, or damaged.
-    """
+        CorruptError: it is no packed folder, or damaged."""
 
     def __init__(self, path: str, *, max_record_bytes: int = 0) -> None:
         if not looks_like_v1(path):

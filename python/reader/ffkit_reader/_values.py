@@ -111,8 +111,7 @@ def _content_of(kind: str, dtype: Any, data: bytes, jpegs: bool) -> Any:
 
 
 def value_of(name: str, field: Field, data: bytes, *, jpegs: bool = True) -> Any:
-    """The value of a field that is not null. With `jpegs` false, pictures in the dct code stay as
-    they are stored."""
+    """The value of a field that is not null. With `jpegs` false, dct codes stay."""
     try:
         if field.type == "scalar":
             return scalar_of(field, data)

@@ -26,8 +26,7 @@ class Problem:
         file: the shard or manifest.
         record: its number in the file, or None of what is no record's.
         record_index: its number in the split, or None.
-        message: the sentence, which names file and record.
-    """
+        message: the sentence, which names file and record."""
 
     file: str
     record: Optional[int]

@@ -1,5 +1,4 @@
-"""zstd frames, by whichever module for them is there: Python's own from 3.14 on, backports.zstd or
-zstandard."""
+"""zstd frames, by the module that is installed: compression.zstd, backports.zstd or zstandard."""
 
 from __future__ import annotations
 

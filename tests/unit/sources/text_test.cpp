@@ -183,7 +183,7 @@ TEST(Text, BadDocumentsAreErrorsOrLeftOut) {
   const std::string report = read_file(dir / "out/report.jsonl");
   for (const char* reason : {"in.jsonl:2: is not valid JSON", "in.jsonl:3: is not a JSON object",
                              "in.jsonl:4: has no member 'text'", "in.jsonl:5: 'text' is not text",
-                             "has 2012 bytes, and a document may have 1024"}) {
+                             "has 2012 bytes, but a document may have at most 1024"}) {
     EXPECT_THAT(report, HasSubstr(reason));
   }
   // What is finished is known again.
