@@ -14,8 +14,7 @@ import ffkit
 
 
 def pixel_statistics(dataset, size):
-    """Mean and standard deviation of the pixels of each channel, 0 .. 1: what ImageOptions takes as
-    `mean` and `std`."""
+    """Mean and standard deviation of each channel, 0 .. 1, for ImageOptions."""
     loader = ffkit.Loader(dataset, 64, image=ffkit.Resize((size, size)), dtype="u8", layout="nhwc", order="sequential", tail="exact", arrays="numpy")
     count, total, squares = 0, numpy.zeros(3), numpy.zeros(3)
     for batch in loader:
@@ -42,8 +41,7 @@ def features(images):
 
 
 def arrays(batch):
-    """Features and labels of a batch: views of the loader's memory until something is computed of
-    them."""
+    """Features and labels of a batch, as views of the loader's memory."""
     return features(numpy.from_dlpack(batch["image"])), numpy.from_dlpack(batch["label"])
 
 

@@ -43,8 +43,8 @@ def parse_arguments(arguments=None):
 
 
 class Ranks:
-    """The processes that train together: gloo on CPUs, nccl where CUDA is there; one process
-    without torchrun."""
+    """The processes that train together: gloo on CPUs, nccl on GPUs; one process without
+    torchrun."""
 
     def __init__(self):
         self.rank = int(os.environ.get("RANK", 0))
@@ -118,8 +118,8 @@ class Training:
         self.optimizer = torch.optim.SGD(network.parameters(), args.lr, momentum=0.9, weight_decay=args.weight_decay, nesterov=True)
 
     def learning_rate(self):
-        """A cosine after a linear warm-up, by the pictures that were seen: the same for any number
-        of ranks."""
+        """A cosine after a linear warm-up, by the seen pictures: the same for any number of
+        ranks."""
         epoch = self.num_seen / self.num_train
         peak = self.args.lr * self.args.batch_size * self.ranks.world_size / 256
         if epoch < self.args.warmup_epochs:
@@ -148,8 +148,8 @@ class Training:
 
     @torch.no_grad()
     def evaluate(self, batches):
-        """Mean loss, right answers and pictures, exactly: each picture counts once, whatever the
-        number of ranks."""
+        """Mean loss, right answers and pictures, exactly: each picture counts once for any number
+        of ranks."""
         if self.ranks.world_size > 1:
             for buffer in self.network.buffers():  # each rank has batch norm's averages of its own pictures; those of rank 0 are saved
                 dist.broadcast(buffer, 0)
@@ -180,8 +180,7 @@ class Training:
 
 
 def save(training, loader):
-    """Writes checkpoint.pt and metrics.json by rank 0. A file is there whole, or as it was
-    before."""
+    """On rank 0, writes checkpoint.pt and metrics.json. Each file is complete or unchanged."""
     state = training.state(loader)
     if training.ranks.rank != 0:
         return

@@ -32,8 +32,8 @@ def resolve_arrays(arrays: str) -> str:
 
 
 def array_converter(arrays: str, is_pinned: bool) -> Callable[[Any, int], Any]:
-    """A function from (batch of the extension, number of the field) to its array. Large arrays
-    stay."""
+    """A function from (batch of the extension, number of the field) to its array. It copies no
+    large arrays."""
     if arrays == "torch":
         from torch.utils.dlpack import from_dlpack
 
@@ -113,8 +113,7 @@ class Batch(dict[str, Any]):
 
     Large arrays (64 KiB and more) are views of the loader's memory, unless the loader copies. They
     stay valid while your code refers to one of them; then the loader uses the memory for a later
-    batch. Smaller arrays are copies. Any thread may use and change arrays, also after the loader is
-    gone.
+    batch. Smaller arrays are copies. Any thread may use and change arrays.
 
     Like a dict, a batch can be made from a dict, from pairs or with keywords. Frameworks do this to
     move a batch to a device: `type(batch)({name: ...})`. For torch and JAX it is a tree of arrays
@@ -146,8 +145,7 @@ class Batch(dict[str, Any]):
 
     @property
     def size(self) -> int:
-        """Number of samples. Less than batch_size only with tail="exact" or if samples were left
-        out."""
+        """Number of samples. Less than batch_size only with tail="exact" or bad samples."""
         return self._facts.size
 
     @property

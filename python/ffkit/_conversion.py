@@ -23,8 +23,7 @@ Work = Callable[[str, str, dict[str, Any], dict[str, Any]], dict[str, Any]]
 
 
 def run_conversion(table: str, src: PathLike, dst: PathLike, options: dict[str, Any], work: Work) -> Summary:
-    """Calls `work` with both places, their storage options, the table's options, and the
-    control."""
+    """Calls `work` with both places, their storage options, and the table's options."""
     of_dst, of_src = options.pop("storage_options", None), options.pop("source_storage_options", None)
     src, dst = both_placed(src, dst, of_dst, of_src)
     given = given_options(options, table)

@@ -114,8 +114,7 @@ class Error(RuntimeError):
 
 
 class CorruptError(Error):
-    """The bytes do not match checksum or format. If a Python decoder raises it, the sample is
-    bad."""
+    """The bytes do not match checksum or format. In a decoder, it makes a bad sample."""
 
     code = "corrupt"
 

@@ -39,8 +39,7 @@ class PictureField:
     depth map: [N, 3, H, W], or [N, copies, 3, H, W] for a view with copies.
 
     It gets the crop, resize and flip of the view. `augment` uses the random numbers of the view, so
-    a ColorJitter changes both pictures alike. If its size differs from that of the view's picture,
-    it is a bad sample.
+    a ColorJitter changes both pictures alike. Another size than that of the view's picture is bad.
 
     Args:
         field: field of the record: an image, or bytes.
@@ -70,15 +69,14 @@ class MaskField:
     Args:
         field: field of the record: a PNG (a palette gives its indices, grey of 1 to 16 bits its
             values), or a tensor [height, width] of u8, u16 or i32. For a clip, a list with one for
-            each frame. If its size differs from that of the view's picture, it is a bad sample.
+            each frame. Another size than that of the view's picture is bad.
         view: name of the view, or of the array of a FramesField; "": the loader's only one.
         dtype: "u8", "u16", "i32" or "i64". An id that it cannot hold makes a bad sample.
         fill: value where the view has no picture; `ids` does not change it. None: 255, or 0 (no
             segment) for panoptic numbers.
         ids: the new id of each id: a dict, or a sequence for the ids 0, 1, ... A missing id makes a
             bad sample. None: ids stay.
-        numbers: "values": those of the file; "panoptic": red + 256 green + 65536 blue, as in
-            COCO."""
+        numbers: "values": those of the file; "panoptic": red + 256 green + 65536 blue."""
 
     field: str
     view: str = ""
@@ -121,7 +119,7 @@ class BoxesField:
 
     A box moves with the pixels. If it is rotated, it becomes the upright box around it. It is
     clipped to the view, and dropped if too little is left; then BoxRowsField, PointsField and
-    InstanceMasksField of the same boxes drop their values, too. A box without area or with NaN is
+    InstanceMasksField of the same boxes drop their values, too. Boxes without area or with NaN are
     bad.
 
     Each copy of a view with copies keeps its own boxes: [N, copies, max_boxes, 4] with `padded`;

@@ -124,8 +124,7 @@ def parse_schema(schema: Mapping[str, FieldSpec]) -> list[FieldType]:
 
 
 def infer_schema(sample: Mapping[str, object]) -> list[FieldType]:
-    """The fields of `sample` by its values, see Writer. Raises TypeError for an unsupported
-    value."""
+    """The fields of `sample` by its values, see Writer. Raises TypeError for others."""
     if not sample:
         raise ValueError("the first sample is empty, so its fields cannot be told")
     fields = [_infer_field(name, value) for name, value in sample.items()]

@@ -26,8 +26,7 @@ class RandomResizedCrop:
         ratio: width / height, (low, high).
         interpolation: "bilinear" and "bicubic" like Pillow (antialiased), "opencv_bilinear" like
             cv2.resize (builds with OpenCV).
-        flip_probability: of mirroring left and right as well, as a RandomHorizontalFlip behind it
-            does.
+        flip_probability: of a RandomHorizontalFlip after it.
         scaled_decode: decodes JPEGs at 1/2, 1/4 or 1/8 size if the crop is still at least as large
             as `size`. This is faster for large images; values of 0 .. 255 then differ by 1.3 on
             average. False: exactly as Pillow."""
@@ -74,8 +73,7 @@ class RandomCrop:
         pad_if_needed: if a padded picture is smaller than `size`, it gets more padding at both
             sides; False: it is a bad sample.
         fill: colour of the padding, 0 .. 255.
-        flip_probability: of mirroring left and right as well, as a RandomHorizontalFlip behind it
-            does."""
+        flip_probability: of a RandomHorizontalFlip after it."""
 
     size: Size = 32
     padding: Sides | None = 0

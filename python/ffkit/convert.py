@@ -103,8 +103,7 @@ def folder(
     allow_missing: bool = False,
     **options: Unpack[ConvertPictureOptions],
 ) -> Summary:
-    """Folders of pictures: src/<split>/<class>/*, src/<class>/*, or pictures with lists of
-    labels."""
+    """Folders of pictures: src/<split>/<class>/*, src/<class>/*, or with lists of labels."""
     return convert_kind("folder", locals())
 
 

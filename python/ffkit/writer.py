@@ -109,7 +109,7 @@ class Writer:
             seed: seed of the choice for store="smart".
             storage_options: options of the store, such as {"profile": "partner", "storage_class":
                 "STANDARD_IA"}; None: from the environment.
-            pictures: options of pictures, see ffkit.convert.PictureOptions. Resized ones become JPEG.
+            pictures: see ffkit.convert.PictureOptions. Resized ones become JPEG.
 
         Raises:
             ffkit.Error: the split exists, another writer writes it, or the folder cannot be made.

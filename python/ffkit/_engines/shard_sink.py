@@ -55,7 +55,7 @@ class ShardSink:
         **pictures: Unpack[PictureOptions],
     ) -> None:
         """Args: those of ffkit.Writer, except
-            schema: None: each task takes it from its first sample or table. commit() needs equal ones.
+            schema: None: each task takes it from its first sample; commit() needs equal ones.
             threads: encoding threads in each task; 0: one for each core that the task may use.
 
         Raises: ValueError: an option or the schema is invalid."""

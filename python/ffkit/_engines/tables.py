@@ -19,8 +19,7 @@ _ROWS = 1024  # that are taken out of Arrow at once
 
 
 def samples_of_table(table: Table) -> Iterator[dict[str, object]]:
-    """The rows as dicts, None for null. Raises TypeError: other objects; ValueError: lengths
-    differ."""
+    """The rows as dicts, None for null. Raises TypeError, or ValueError if lengths differ."""
     if is_arrow(table):
         batches = table.to_batches(max_chunksize=_ROWS) if hasattr(table, "to_batches") else [table]
         modes = modes_of_table(table)
