@@ -359,7 +359,7 @@ void set_v1_fields(const V1Payload& payload, std::span<const std::byte> stored, 
     try {
       return parse(stored, pickle);
     } catch (const Error& error) {
-      throw error.with_message(fmt::format("the record is none of {}, as the others are: {}",
+      throw error.with_message(fmt::format("the record is not one of {}, as the others are: {}",
                                            payload.text(), error.message()));
     }
   }();

@@ -127,10 +127,10 @@ int64_t check_sampler(int64_t num_records, int64_t batch_size, const SamplerOpti
   check_at_least_1("world_size", options.world_size);
   if (num_records > kMaxSamples || options.epoch_size > kMaxSamples ||
       batch_size > kMaxSamples / options.world_size) {
-    refuse_sampler(
-        fmt::format("{} records, an epoch_size of {} and a batch_size of {} on {} ranks are too "
-                    "much; each may be 2^60 samples, the last on all ranks together",
-                    num_records, options.epoch_size, batch_size, options.world_size));
+    refuse_sampler(fmt::format(
+        "{} records, an epoch_size of {} and a batch_size of {} on {} ranks are too much; each may "
+        "be at most 2^60 samples, and so may the batches of all ranks together",
+        num_records, options.epoch_size, batch_size, options.world_size));
   }
   if (options.tail < Tail::drop || options.tail > Tail::balanced) {
     refuse_sampler(fmt::format("there is no Tail {}", static_cast<int>(options.tail)));

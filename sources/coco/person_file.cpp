@@ -359,7 +359,7 @@ std::vector<PersonDetection> read_person_detections(const fs::path& path,
       if (json.has("root_cam")) {
         throw Error(ErrorCode::invalid_argument,
                     "has a 'root_cam', so that this is a results file of RootNet, whose boxes are "
-                    "enlarged already; give the file of detections that it was made of");
+                    "enlarged already; give the file of detections from which it was made");
       }
       out.push_back({.image_id = json.integer("image_id"),
                      .box = json.box(),

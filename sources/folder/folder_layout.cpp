@@ -62,9 +62,11 @@ void refuse_empty_classes(const fs::path& folder, std::vector<std::string> empty
 }
 
 std::string empty_note(const fs::path& folder, const std::vector<std::string>& empty,
-                       const char* what) {
-  return fmt::format("{}: {} {} no pictures and {} {}", folder.string(), some_names(empty),
-                     empty.size() == 1 ? "holds" : "hold", empty.size() == 1 ? "is" : "are", what);
+                       const char* one, const char* several) {
+  return fmt::format(
+      "{}: {} {} {}", folder.string(), some_names(empty),
+      empty.size() == 1 ? "holds no pictures, so it is not" : "hold no pictures, so they are not",
+      empty.size() == 1 ? one : several);
 }
 
 FolderSplit split_at(const fs::path& path, const std::string& folder) {
@@ -99,7 +101,7 @@ void look_into(FolderSplit& split, bool has_classes, std::vector<std::string>& n
         split.classes.front());
   }
   if (split.is_training && !has_classes) refuse_empty_classes(split.path, empty);
-  if (!empty.empty()) notes.push_back(empty_note(split.path, empty, "no class"));
+  if (!empty.empty()) notes.push_back(empty_note(split.path, empty, "a class", "classes"));
 }
 
 // SRC/bottle/train/*: one folder above the splits, or classes above splits.
@@ -123,7 +125,7 @@ FolderLayout layout_of_classes(const fs::path& path, std::vector<std::string> fu
   refuse_hidden_classes(path);
   refuse_stray_pictures(path, full.front());
   if (!has_classes) refuse_empty_classes(path, empty);
-  if (!empty.empty()) layout.notes.push_back(empty_note(path, empty, "no class"));
+  if (!empty.empty()) layout.notes.push_back(empty_note(path, empty, "a class", "classes"));
   const std::string called = split_called(path.filename().string());
   if (!called.empty() && called != "train") {
     layout.notes.push_back(fmt::format(
@@ -210,7 +212,7 @@ FolderLayout layout_of_splits(const fs::path& path, const std::vector<std::strin
     }
     look_into(split, has_classes, layout.notes);
   }
-  if (!empty.empty()) layout.notes.push_back(empty_note(path, empty, "no split"));
+  if (!empty.empty()) layout.notes.push_back(empty_note(path, empty, "a split", "splits"));
   if (holds_images(path)) {
     layout.notes.push_back(
         fmt::format("{}: the pictures beside the splits are not read", path.string()));

@@ -230,7 +230,7 @@ class LabelReader {
     for (const size_t i : columns) {
       classes_.emplace_back(trimmed(header[i]));
       if (classes_.back().empty() || std::ranges::count(classes_, classes_.back()) > 1) {
-        refuse(fmt::format("column {} needs the name of a class of its own, not '{}'", i + 1,
+        refuse(fmt::format("column {} needs the name of another class than '{}'", i + 1,
                            printable(classes_.back())));
       }
     }

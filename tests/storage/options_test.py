@@ -144,7 +144,7 @@ def main():
     refused("line break", **{**of_one, "secret": "secret/of\r\nx-amz-acl: public-read"})
     refused("yes or no", **of_one, anon="perhaps")
     refused("auto path virtual", **of_one, addressing_style="paths")
-    refused("no address of a store", "/local/set", path="/local/set", key="AKIAONE", secret="secret/of+one")
+    refused("not an address of a store", "/local/set", path="/local/set", key="AKIAONE", secret="secret/of+one")
     refused("s3://bucket/set", "the storage options", **{**of_one, "key": "AKIAWRONG"})
     expect("does not have" in sets.error_of(lambda: ffkit.Dataset("s3://<999>bucket/set", "train")))
     expect("takes KEY=VALUE" in run("copy", ADDRESS, FOLDER / "x", "--storage", "secret/of+one".replace("secret/", ""), code=2))

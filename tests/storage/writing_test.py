@@ -126,7 +126,7 @@ def in_bucket(store):
     process.communicate(timeout=100)
     store.on_request = None
     said = convert(SMALL, "s3://bucket/other", "--resume", "--seed", 7, code=1)
-    expect("holds the beginning of another conversion: what differs is" in said, said)
+    expect("has an unfinished conversion that differs in" in said, said)
     said = convert(SMALL, "s3://bucket/other")
     expect("an unfinished conversion was found and removed; starting over" in said, said)
     expect_same(objects("other"), wanted)

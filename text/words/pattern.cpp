@@ -130,7 +130,8 @@ class PatternParser {
   };
 
   [[noreturn]] void refuse(std::string_view what) const {
-    throw error_of(ErrorCode::unsupported, "has {} in the pattern '{}', which is not known", what,
+    throw error_of(ErrorCode::unsupported,
+                   "has {} in the pattern '{}', which ffkit does not support", what,
                    printable(text_));
   }
   bool is_at_end() const { return at_ == text_.size(); }

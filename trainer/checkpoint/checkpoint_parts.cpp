@@ -192,7 +192,7 @@ void write_part(const fs::path& file, const std::vector<SharedTensor>& own) {
 
 [[noreturn]] void refuse_unshared(const fs::path& path, int writer, int reader) {
   throw checkpoint_error(path, ErrorCode::io,
-                         "rank {} made it where rank {} does not see it; give all processes the "
+                         "rank {} made it, but rank {} does not see it; give all processes the "
                          "same {} on a file system that their machines share",
                          writer, reader, option_name("work_dir"));
 }

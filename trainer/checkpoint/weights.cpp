@@ -167,7 +167,7 @@ std::vector<std::string> notes_of(const fs::path& file, const std::vector<std::s
 
 std::string unread_note(const Weights& weights) {
   if (weights.unread.empty()) return {};
-  return fmt::format("left out, because ffkit does not read it, {}: '{}' {}",
+  return fmt::format("{} left out, because ffkit does not read it: '{}' {}",
                      count_of(weights.unread.size()), printable(weights.unread[0].name),
                      weights.unread[0].what);
 }
@@ -424,8 +424,8 @@ bool load_weights(const Weights& weights, const WeightRules& rules, Model& model
                     printable(prefix.text), listed(prefix.others, kMostNamed)));
   }
   if (!left_out.empty()) {
-    notes->push_back(fmt::format("left out, because the names do not begin with '{}', {}: {}",
-                                 printable(prefix.text), count_of(left_out.size()),
+    notes->push_back(fmt::format("{} left out, because the names do not begin with '{}': {}",
+                                 count_of(left_out.size()), printable(prefix.text),
                                  listed(left_out, kMostNamed)));
   }
 

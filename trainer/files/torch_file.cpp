@@ -320,7 +320,7 @@ void read_numbers(PickleStream& stream, const std::string& key, std::string_view
                   bool is_wanted, const StorageTarget& target, Storages& storages) {
   const TorchType* known = find_torch_storage(type);
   if (known == nullptr)
-    refuse_tensors(fmt::format("has numbers in a {:.60}, which is not known here", type));
+    refuse_tensors(fmt::format("has numbers in a {:.60}, which ffkit does not support", type));
   int64_t num_bytes = 0;
   if (__builtin_mul_overflow(stream.read_number<int64_t>(), known->num_bytes, &num_bytes))
     throw_corrupt_tensors("it ends within its numbers");

@@ -253,6 +253,6 @@ def open_split(path: str, split: str, max_record_bytes: int) -> OpenSplit:
         if own == split:
             return _open_split(path, max_record_bytes)
         raise NotFoundError(
-            f"is the folder of the split '{own}' alone, and there is no split '{split}' in it; give the folder of the data set, usually the one above", path
+            f"is the folder of the split '{own}', not of a data set, so it has no split '{split}'; give the folder of the data set, usually the one above", path
         )  # fmt: skip
     raise _not_found(path, split)

@@ -53,7 +53,7 @@ TEST(ImageFolder, TakesClassesWithoutSplitsAsTraining) {
   EXPECT_THAT(source->classes(), ElementsAre("cat", "dog"));
   EXPECT_THAT(folder_samples(*source, 0), ElementsAre("cat/1.jpg 0", "dog/1.jpg 1"));
   EXPECT_THAT(source->notes(),
-              ElementsAre(HasSubstr("'@aempty' holds no pictures and is no class")));
+              ElementsAre(HasSubstr("'@aempty' holds no pictures, so it is not a class")));
 }
 
 // What a picture is, its first bytes say; what ends as a picture that is decoded is not opened.

@@ -20,7 +20,7 @@ inline cv::Mat picture_mat(Batch& batch, int64_t i) {
   }
   if (batch.layout() != Layout::nhwc) {
     throw Error(ErrorCode::unsupported,
-                "OpenCV's pictures have their channels side by side; load with Layout::nhwc");
+                "OpenCV needs the channels of a pixel next to each other; load with Layout::nhwc");
   }
   int type = 0;
   switch (batch.dtype()) {

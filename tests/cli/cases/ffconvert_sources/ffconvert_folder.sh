@@ -46,8 +46,8 @@ cp src/val/cat/0008.jpg other/valid/cat
 err_of other renamed
 err "note: .*other/Train: is the split 'train'$"
 err "note: .*other/valid: is the split 'val'$"
-err "note: .*other/Train: '@eaDir' holds no pictures and is no class$"
-err "note: .*other: 'annotations', 'train_lists' hold no pictures and are not split$"
+err "note: .*other/Train: '@eaDir' holds no pictures, so it is not a class$"
+err "note: .*other: 'annotations', 'train_lists' hold no pictures, so they are not splits$"
 err "^the pictures' headers were checked, not their pixels: ffinspect verify renamed --pictures decodes all of them$"
 check test "$(ls renamed | tr '\n' ' ')" = 'train val '
 err_of other decoded --check-images decode --splits val

@@ -11,7 +11,7 @@ bad() { # REGEX ARGUMENTS...
 bad 'nowhere' --data nowhere "${options[@]}"
 printf '{"text": "a"}\n{"text": "b"}\n' >lines.jsonl
 run 0 "$FFCONVERT" jsonl lines.jsonl lines --quiet
-bad "lines/train: no task trains on such data \(bevformer: the data set has no field 'scene'; .*; classification: the data set has no field 'label'; training needs pictures with labels; gpt2: the data set is none of tokens; .*; rootnet: the data set has no field 'image'; .*\)" --data lines "${options[@]}"
+bad "lines/train: no task trains on such data \(bevformer: the data set has no field 'scene'; .*; classification: the data set has no field 'label'; training needs pictures with labels; gpt2: the data set has no tokens; .*; rootnet: the data set has no field 'image'; .*\)" --data lines "${options[@]}"
 bad "unknown --device 'tpu'; expected one of auto, cpu, cuda and cuda:N" --data data --device tpu
 for wrong in '--arch resnet19:resnet18, resnet34' '--optimizer adam:one of sgd, adamw, lars' '--lr-schedule cosin:cosine'; do
   run 2 "$FFTRAIN" --data data ${wrong%%:*}
