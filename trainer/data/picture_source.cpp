@@ -43,7 +43,8 @@ std::string PictureFiles::left_out() const {
   std::string text;
   if (num_not_read > 0) {
     text = fmt::format(
-        "{} pictures are left out of kinds that are not read, such as {}; save them as PNG or JPEG",
+        "{} pictures are left out, because ffkit does not read their format, such as {}; save them "
+        "as PNG or JPEG",
         num_not_read, not_read);
   }
   if (num_others == 0) return text;

@@ -66,7 +66,7 @@ check test ! -e x.pth
 run 0 "$FFCONVERT" demo data --classes 3 --images 8 --val-images 8 --size 32 --quiet
 options=(--data data --compute-threads 1 --arch mobilenet_v3_small --image-size 32 --eval-resize 32 --batch-size 8)
 run 0 "$FFTRAIN" "${options[@]}" --evaluate lightning.ckpt
-out "^lightning.ckpt: what does not begin with 'model.' is left out, 1 tensor: 'criterion.weight'$"
+out "^lightning.ckpt: 1 tensor left out, because the names do not begin with 'model.': 'criterion.weight'$"
 grep '^val' .stdout >expected
 run 0 "$FFTRAIN" "${options[@]}" --evaluate timm.pth.tar
 check cmp <(grep '^val' .stdout) expected

@@ -25,8 +25,8 @@ TEST_F(GenerationSettingsTest, EndsAreThoseOfTransformers) {
   for (const char* none : {R"({"eos_token_id": null})", "{}", R"({"eos_token_id": []})"}) {
     write("config.json", none);
     EXPECT_THAT(read().ends, IsEmpty()) << none;
-    EXPECT_THAT(read().notes, ElementsAre(HasSubstr("config.json: has no eos_token_id, so texts go "
-                                                    "on after <|endoftext|>; --stop")));
+    EXPECT_THAT(read().notes, ElementsAre(HasSubstr("config.json: has no eos_token_id, so texts "
+                                                    "continue after <|endoftext|>; --stop")));
   }
   // generation_config.json alone counts where it is there.
   write("config.json", R"({"eos_token_id": 10})");
