@@ -103,7 +103,7 @@ simdjson::error_code parse_as_python(simdjson::dom::parser& parser, std::span<co
                                      simdjson::dom::element& value);
 
 // Why a parser refuses `text`: the first NaN or infinity in it, with the member that has it,
-// "'size' is NaN, at byte 17 of it, which JSON does not allow", else what the parser says.
+// "'size' is NaN, at byte 17 of it, which JSON has no number for", else what the parser says.
 std::string json_problem(std::string_view text, simdjson::error_code error);
 // The same of a NaN or an infinity alone; empty where there is none.
 std::string number_beyond_json(std::string_view text);

@@ -8,12 +8,12 @@
 //               loss_mask says which targets count.
 //
 // Samples are shuffled in windows of neighbouring blocks (window_tokens), so a block is read about
-// once an epoch, not once a sample. The sequence of samples depends on (seed, epoch) alone. It is
-// the same for every world size, and ranks share the batches as Sampler says.
+// once an epoch, not once a sample. The sequence of samples depends only on (seed, epoch). It is
+// the same for every world size; ranks share the batches as in Sampler.
 //
 // The constructor reads the number of tokens of each block, 8 bytes for about 65,000 tokens, but no
-// document. The thread that calls next() reads the records and verifies their checksums. The kernel
-// was asked for their pages a window earlier.
+// document. The thread that calls next() reads the records and verifies their checksums. Their
+// pages were requested from the kernel one window earlier.
 //
 // Not thread-safe. Batches are values, and own their memory.
 #pragma once
@@ -66,8 +66,8 @@ struct TokenBatch {
 class TokenLoader {
  public:
   // `dataset` is a split or a subset of its blocks. Throws Error(invalid_argument) for options out
-  // of range, for a data set that is none of tokens, for a context longer than the whole data set,
-  // and, with Tail::drop, for fewer samples than a step of all ranks takes.
+  // of range, a data set without tokens, a context longer than the whole data set, and, with
+  // Tail::drop, if there are fewer samples than in a step of all ranks.
   TokenLoader(Dataset dataset, TokenLoaderOptions options);
   ~TokenLoader();
   TokenLoader(TokenLoader&&) noexcept;
