@@ -36,8 +36,7 @@ def mirror():
 
 
 def fetch(folder):
-    """The source packages, unpacked with Debian's patches in FOLDER/PACKAGE. Returns full
-    versions."""
+    """The source packages, unpacked with Debian's patches in FOLDER/PACKAGE. Returns versions."""
     downloads = folder / 'downloads'
     (downloads / 'lists/partial').mkdir(parents=True, exist_ok=True)
     place = mirror()

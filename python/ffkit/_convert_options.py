@@ -88,8 +88,7 @@ class PictureOptions(TypedDict, total=False):
 
 
 def picture_options(given: PictureOptions) -> dict[str, Any]:
-    """The given options. Raises TypeError for other names, ffkit.Error for invalid or unused
-    ones."""
+    """The given options. Raises TypeError for other names, ffkit.Error for invalid ones."""
     options = given_options(given, "pictures")
     _ffkit.check_pictures(options)
     return options

@@ -12,8 +12,7 @@ class Field:
 
     Attributes:
         type: "bytes", "string" (UTF-8), "scalar" (a number of `dtype`), "tensor" (numbers of
-            `dtype`; each record has its own shape), "image" (an encoded picture) or "list" (of
-            `item`).
+            `dtype`; each record has its own shape), "image" (an encoded picture), "list".
         dtype: of scalars, tensors and lists of tensors: "u8", "i8", "u16", "i16", "u32", "i32",
             "u64", "i64", "f16", "bf16", "f32" or "f64".
         column: for scalars and strings: values are in the index, too, for filters and samplers.

@@ -97,8 +97,7 @@ class Dataset(Sequence[dict[str, Any]]):
 
     @property
     def features(self) -> Any:
-        """The fields' types: `datasets.Features`. `features["label"].names` are the classes, if
-        any."""
+        """The fields' types: `datasets.Features`. `features["label"].names` are the classes."""
         import datasets
 
         def feature(name: str, field: Field) -> Any:

@@ -24,8 +24,7 @@ class DataModule(LightningDataModule):  # type: ignore[misc]
 
     Rank and world size come from Lightning. Training has as many samples as with torch's
     DistributedSampler. Validation, test and prediction have each sample exactly once, over all
-    ranks. Lightning's checkpoints contain the place in the epoch: `fit(ckpt_path=)` continues
-    there.
+    ranks. Lightning's checkpoints contain the place in the epoch: `fit(ckpt_path=)` uses it.
 
     Args:
         data: the folder that ffconvert wrote.
