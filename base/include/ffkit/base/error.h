@@ -70,13 +70,12 @@ class Error : public std::runtime_error {
 
   ErrorCode code() const noexcept { return code_; }
   const ErrorContext& context() const noexcept { return context_; }
-  // The message alone, with options as option_names.h marks them.
+  // Only the message, with options as option_names.h marks them.
   const std::string& message() const noexcept { return message_; }
   // The whole sentence; what() is text(OptionStyle::field).
   std::string text(OptionStyle style) const;
 
-  // The same error, with code and all that is known of it, ...
-  // ... with other words.
+  // The same error, with its code and all its context, ... ... with other words.
   [[nodiscard]] Error with_message(const std::string& message) const;
   // ... with more context from a caller: unset members (path, record, offset, errno, subject, name,
   // remedy) are taken from `outer`. If both have a path and they differ, this error keeps its path
@@ -84,7 +83,7 @@ class Error : public std::runtime_error {
   [[nodiscard]] Error within(const ErrorContext& outer) const;
   // ... about something else, for whoever knows better.
   [[nodiscard]] Error with_subject(ErrorSubject subject) const;
-  // ... with this remedy, in place of its own.
+  // ... with this remedy instead of its own.
   [[nodiscard]] Error with_remedy(const std::string& remedy) const;
 
  private:

@@ -178,13 +178,13 @@ class OptionTable {
   // texts without "=", and names that appear twice.
   Option& add_named(std::string name, NamedValues& value, std::string help);
 
-  // A text that stands for other values.
+  // A text that means other values.
   Option& add_words(std::string name, std::function<std::string()> get,
                     std::function<void(const std::string&)> set, std::string help);
 
   const std::deque<Option>& options() const { return options_; }
   std::deque<Option>& options() { return options_; }
-  // Null when there is none.
+  // Null if there is none.
   const Option* find(std::string_view name) const;
   Option* find(std::string_view name);
   bool is_given(std::string_view name) const;

@@ -20,7 +20,8 @@ namespace ffkit {
 struct CopyOptions {
   // Of a data set with splits: those that are copied; empty: all.
   std::vector<std::string> splits;
-  // Shards that are underway at once, 1 to 64. Each takes up to 100 MiB of memory.
+  // The number of shards that are copied at the same time, 1 to 64. Each takes up to 100 MiB of
+  // memory.
   int num_threads = 4;
   // Continues an interrupted copy of the same data; without it, that is an error. A copy that
   // another process is making is always an error.

@@ -92,7 +92,7 @@ inline constexpr std::array kPictureRemarks = {kKept16Bits, kLost16Bits, kKeptAn
 
 // For sources that do not change pictures: jpeg, or dct; throws Error(invalid_argument) for others.
 ImageStorage as_they_are(StoreAs store, ExifUse exif = ExifUse::ignore);
-// What a source takes of ImageStorage.
+// The options of ImageStorage that a source supports.
 enum class PictureUse : uint8_t {
   none,
   store,  // `store` alone, jpeg or dct: pictures stay as they are otherwise

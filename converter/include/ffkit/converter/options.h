@@ -24,7 +24,7 @@ std::string_view to_string(RecordOrder order);
 // Inverse of to_string; throws Error(invalid_argument).
 RecordOrder parse_record_order(std::string_view name);
 
-// What happens to a sample that cannot be read or is no picture.
+// The treatment of a sample that cannot be read or is not a picture.
 enum class OnError {
   fail,  // the conversion fails with the Error of the first one in record order
   skip,  // it is left out, counted, and named in DST/report.jsonl

@@ -33,7 +33,7 @@ struct SampleWriterOptions {
   int num_threads = 0;                // 0: one a processor this process may use; at most 1024
   int64_t shard_bytes = 256LL << 20;  // a shard is closed once it holds this much; 1 MiB or more
   int zstd_level = 0;                 // as in ConvertOptions
-  // Limit of waiting samples and samples being encoded. A larger sample is encoded alone.
+  // Limit of waiting samples and samples being encoded. A larger sample is encoded by itself.
   int64_t max_bytes_in_flight = 256LL << 20;
   int64_t max_record_bytes = ConvertOptions{}.max_record_bytes;
   uint64_t seed = 0;  // of SampleBuffers

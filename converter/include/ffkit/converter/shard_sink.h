@@ -46,7 +46,7 @@ class ShardSink {
   ShardSink(ShardSink&&) noexcept;
   ShardSink& operator=(ShardSink&&) noexcept;
 
-  // Of this job alone: 16 hex digits.
+  // Unique for this job: 16 hex digits.
   [[nodiscard]] const std::string& job() const noexcept;
 
   // Completes the split from the descriptions of the tasks, ordered by task. Duplicate descriptions

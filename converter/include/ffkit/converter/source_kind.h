@@ -15,7 +15,7 @@
 
 namespace ffkit {
 
-// What all kinds are opened with.
+// The arguments with which all kinds are opened.
 struct SourceArguments {
   std::filesystem::path path;        // SRC; empty for kinds without one
   const ConvertOptions& conversion;  // seed, threads and the flag that stops them count in open()

@@ -1,4 +1,4 @@
-// What a conversion has written, or would write.
+// The result of a conversion, or of an estimate.
 #pragma once
 
 #include <cstdint>

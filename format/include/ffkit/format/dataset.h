@@ -116,7 +116,7 @@ class Dataset {
   [[nodiscard]] RecordName name(int64_t record_index) const;
   // Reads one record and checks its checksum: the bytes of a record of schema().
   void read(int64_t record_index, std::vector<std::byte>& out) const;
-  // Reads one field of a record (position in the schema) alone; see ShardReader::read_field.
+  // Reads only one field of a record (by its position in the schema); see ShardReader::read_field.
   bool read_field(int64_t record_index, size_t field, std::vector<std::byte>& out) const;
 
   // Whole columns, in record order; see ShardReader.

@@ -8,7 +8,7 @@
 
 namespace ffkit {
 
-// What a check found wrong.
+// A problem that a check found.
 struct ShardProblem {
   int64_t record = -1;  // -1: not a record but the index or a column
   int64_t offset = -1;
@@ -26,7 +26,7 @@ struct ShardSummary {
   uint32_t checksum = 0;
 };
 
-// What is known of a shard without looking at its records.
+// Facts about a shard, without reading its records.
 struct ShardFacts : ShardSummary {
   int version = 2;                 // of the format: 1 or 2
   uint32_t alignment = 4096;       // 1 for v1
@@ -42,7 +42,7 @@ enum class ShardCheck : uint8_t {
   as_needed,
 };
 std::string_view to_string(ShardCheck check);
-// Throws Error(invalid_argument) for a name that is none of these.
+// Throws Error(invalid_argument) for another name.
 ShardCheck parse_shard_check(std::string_view name);
 
 // With these limits, a damaged or hostile file gives an error instead of exhausting memory: a few

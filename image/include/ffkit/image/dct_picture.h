@@ -62,8 +62,8 @@ std::string_view to_string(DctRefusal refusal);
 std::optional<DctRefusal> encode_dct_picture(std::span<const std::byte> jpeg,
                                              std::vector<std::byte>& out);
 
-// The JPEG file that a dct code was made from, to the byte. Throws Error(corrupt) for broken bytes,
-// Error(unsupported) for a version that this release does not know.
+// The JPEG file from which a dct code was made, byte for byte. Throws Error(corrupt) for broken
+// bytes, Error(unsupported) for a version that this release does not know.
 std::vector<std::byte> decode_dct_to_jpeg(std::span<const std::byte> dct);
 
 // Both functions for one picture after another. It keeps memory and tables between pictures. Not

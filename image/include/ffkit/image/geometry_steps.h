@@ -33,7 +33,7 @@ inline bool has_area(const BoxEdges& box) {
   return box[2] > box[0] && box[3] > box[1];
 }
 
-// Pixels added at each side. One number stands for all four sides.
+// Pixels added at each side. One number means all four sides.
 struct Padding {
   constexpr Padding(int64_t all) : left(all), top(all), right(all), bottom(all) {}
   constexpr Padding(int64_t l, int64_t t, int64_t r, int64_t b)
@@ -71,7 +71,7 @@ struct RandomVerticalFlip {
   double probability = 0.5;
 };
 
-// x and y in pixels from the top left corner of the picture; nothing: its middle.
+// x and y in pixels from the top left corner of the picture. If it is empty: the middle.
 using TurnCenter = std::optional<std::array<double, 2>>;
 
 // Turns the picture counter-clockwise.

@@ -24,10 +24,10 @@ namespace ffkit {
 
 std::string_view to_string(ImageEncoding encoding);
 
-// Recognises the encoding from the first bytes ("magic number") alone.
+// Recognises the encoding only from the first bytes ("magic number").
 ImageEncoding detect_image_encoding(std::span<const std::byte> data);
 
-// Reads the header alone. Throws Error(unsupported) for an encoding that is not handled,
+// Reads only the header. Throws Error(unsupported) for an encoding that is not handled,
 // Error(corrupt) for a broken header.
 ImageInfo read_image_info(std::span<const std::byte> data);
 

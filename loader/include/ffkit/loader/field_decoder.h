@@ -28,7 +28,7 @@ namespace ffkit {
 
 class FieldDecoder {
  public:
-  // What a decoder did, for LoaderStatistics.
+  // The work of a decoder, for LoaderStatistics.
   struct Work {
     // Its time to resize, flip, normalise and write to `out`. The rest of its time is
     // decoding.

@@ -79,7 +79,7 @@ enum class Order {
   automatic,
 };
 
-// What is fetched of a store at a time.
+// The part of a store's data that is fetched at a time.
 inline constexpr int64_t kStoreBlockBytes = int64_t{8} << 20;
 
 // The places of records in files, for orders that keep neighbours in a file together.
@@ -93,7 +93,7 @@ struct RecordPlaces {
   std::vector<int64_t> records;
 };
 
-// What happens to the records at the end that do not fill a step of all ranks.
+// The treatment of records at the end that do not fill a step of all ranks.
 enum class Tail {
   drop,  // left out; every rank has the same number of full batches
   pad,   // the sequence repeats from its beginning; every rank has the same number of full batches
@@ -263,7 +263,7 @@ class Sampler {
   Share share_of(int64_t rank, int64_t start, int64_t step) const;
   // Samples that Tail::balanced moves from the step before the last one to the last.
   int64_t num_moved(int64_t start) const;
-  // Throws where there is no such step from there.
+  // Throws if there is no such step from there.
   void check_place(int64_t start, int64_t step) const;
 
   // Calls visit(position) for `count` positions from `first` on; after the end of the epoch it

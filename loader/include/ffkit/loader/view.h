@@ -115,7 +115,7 @@ struct BoxRowsField {
   bool zeros_where_null = false;  // where the field is null, which makes a bad sample otherwise
 };
 
-// What the numbers of points are.
+// The meaning of the numbers of points.
 enum class PointCount : uint8_t {
   pixels,  // x is the pixel of column x, as in COCO: its centre moves, and a flip makes W - 1 - x
   edges,   // x pixels from the left edge of the picture: a flip makes W - x

@@ -74,7 +74,8 @@ Submission read_submission(const std::filesystem::path& path, int64_t max_boxes_
 
 // detection_cvpr_2019.
 struct DetectionConfig {
-  // Boxes farther from the vehicle, in the xy plane, do not count; metres, by class.
+  // The maximal distance of each class, in metres: boxes farther from the vehicle in xy do not
+  // count.
   std::array<double, kClasses.size()> class_range = {50, 50, 50, 50, 50, 30, 40, 40, 40, 30};
   std::array<double, 4> distance_thresholds = {0.5, 1.0, 2.0,
                                                4.0};  // metres between centres of a match

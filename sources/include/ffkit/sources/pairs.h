@@ -53,7 +53,7 @@ struct PairsOptions {
   // Text files with one name per line, with or without ending: only these are converted, in their
   // order. Below `root`, or a full path.
   std::vector<std::filesystem::path> lists;
-  // What to convert; empty: all.
+  // The splits to convert; empty: all.
   std::vector<std::string> splits;
   // Fields whose colours are numbers, red + 256 green + 65536 blue: PNGs of three channels.
   std::vector<std::string> panoptic;

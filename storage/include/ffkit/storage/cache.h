@@ -43,7 +43,7 @@ struct CachedSet {
   bool is_in_use = false;
   int64_t last_used = 0;  // seconds since 1970
 };
-// What is in the folder, the last used set first.
+// The content of the folder, the last used set first.
 std::vector<CachedSet> cached_sets(const std::filesystem::path& folder);
 // Removes unused sets: all, or those whose address begins with `address`. Returns the number of
 // removed bytes.

@@ -46,7 +46,7 @@ Schema tokenizer_schema();
 // Whether records of this schema are blocks of documents.
 bool is_token_schema(const Schema& schema);
 
-// What a split's manifest says about its tokens.
+// Facts about the tokens in a split's manifest.
 struct TokenFacts {
   int64_t vocabulary_size = 0;
   uint32_t end_of_text = 0;

@@ -42,7 +42,7 @@ class Tokenizer {
   // Tokens 0 .. 255 are the bytes of these values, 256 is "<|endoftext|>". It needs no file, merges
   // nothing, and keeps every byte, also of text that is not UTF-8.
   static Tokenizer bytes();
-  // From the text of a tokenizer.json. `name` stands in errors.
+  // From the text of a tokenizer.json. Errors contain `name`.
   static Tokenizer from_json(std::string_view json,
                              const std::filesystem::path& name = "tokenizer.json");
   // The text of a tokenizer.json, which from_json() and Hugging Face's programs read. Equal

@@ -13,7 +13,7 @@
 
 namespace ffkit {
 
-// What weights and activations are kept in.
+// The type of weights and activations.
 enum class GenerateType { f32, bf16, f16 };
 std::string_view to_string(GenerateType type);
 // Throws Error(invalid_argument) that lists all names.

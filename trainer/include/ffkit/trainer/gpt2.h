@@ -9,7 +9,7 @@
 
 namespace ffkit {
 
-// What a training sample is (TokenLoader).
+// The kind of a training sample (TokenLoader).
 enum class Gpt2Samples {
   stream,     // --context tokens of all documents one after the other
   documents,  // a document, cut or padded

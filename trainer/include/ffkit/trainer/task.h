@@ -55,7 +55,7 @@ class Evaluation {
   // batch. Without truth to compare with, there are no metrics (EvalResult::no_metrics): the
   // evaluation fails then, unless results are wanted.
   virtual EvalResult finish(Peers& peers) = 0;
-  // Writes the results to a file, after finish(), on rank 0 alone, for tasks with
+  // Writes the results to a file, after finish(), only on rank 0, for tasks with
   // TaskEntry::results. Throws Error(io).
   virtual void write_results(const std::filesystem::path& file);
   // Likewise writes the confusion matrix, for tasks with TaskEntry::confusion_endings. Returns a

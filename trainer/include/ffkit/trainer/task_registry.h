@@ -42,7 +42,7 @@ struct PythonModel {
   std::string code;
 };
 
-// What is known about a task before a run.
+// The description of a task before a run.
 struct TaskEntry {
   std::string name;                 // --task NAME
   std::string summary;              // a line for --help: what it trains, and on which data
@@ -87,7 +87,7 @@ struct TaskEntry {
       {};
   // Gives exported tensors the names that `library` ("timm", "transformers") uses for the network.
   // Returns the files that belong beside them, by name, such as config.json. Throws
-  // Error(unsupported) if the library lacks the network. Empty: one library alone has the network.
+  // Error(unsupported) if the library lacks the network. Empty: only one library has the network.
   std::function<TaskFacts(const TrainOptions& options, const TaskFacts& facts,
                           const std::string& library, std::vector<NamedTensor>& tensors)>
       use_names_of = {};
@@ -116,12 +116,12 @@ class TaskRegistry {
   // program, while it has one thread.
   static TaskRegistry& instance();
 
-  // Throws Error(invalid_argument) if the name is taken, and if `best` is none of the metrics.
+  // Throws Error(invalid_argument) if the name is taken, and if `best` is not one of the metrics.
   void add(TaskEntry entry);
   // Throws Error(invalid_argument) that lists all names.
   const TaskEntry& find(std::string_view name) const;
-  // The only task that data with `schema` fit. Throws Error(invalid_argument) if none or several
-  // do. `path` is the data set's.
+  // The only task that can train on data with `schema`. Throws Error(invalid_argument) if none or
+  // several can. `path` is the data set's.
   const TaskEntry& find_for(const Schema& schema, const std::string& path) const;
   std::vector<std::string> names() const;
 

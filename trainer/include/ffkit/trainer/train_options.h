@@ -35,7 +35,7 @@ enum class Amp {
 std::string_view to_string(Amp amp);
 Amp parse_amp(std::string_view name);
 
-// What happens when a record cannot be read or decoded.
+// The treatment of a record that cannot be read or decoded.
 enum class OnBadSample {
   fail,  // the run ends
   // another record replaces it (BadSamples::skip of the loader); stderr names each such record, and
@@ -141,8 +141,8 @@ struct TrainOptions {
   // Factor of the learning rate from a layer to the one before it, 0 < layer_decay <= 1.
   double layer_decay = 1;
   int64_t epochs = 90;  // >= 1
-  // The run ends after this many steps, also within an epoch, with a validation, whatever `epochs`
-  // is. 0: it ends after `epochs`.
+  // The run ends after this many steps, also within an epoch, with a validation, regardless of
+  // `epochs` is. 0: it ends after `epochs`.
   int64_t steps = 0;
   int64_t batch_size = 256;  // samples a process works on at a time, >= 1
   // Samples a step over all processes; batch_size follows from it. 0: batch_size * processes *

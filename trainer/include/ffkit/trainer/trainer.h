@@ -73,7 +73,7 @@ void keep_freed_memory();
 TrainSummary train(const TrainOptions& options, const ProgressOutput& output = {},
                    const ProcessPlace& place = {});
 
-// What may differ from the run that wrote the checkpoint.
+// Allowed differences from the run that wrote the checkpoint.
 struct ResumeOptions {
   // Whether a step may have another number of samples. If false, options for another number are an
   // error. Options that leave it open (no global_batch_size; batch_size and accumulate as in the
@@ -140,7 +140,7 @@ TrainOptions read_evaluation_options(const std::filesystem::path& checkpoint);
 // may continue from it. Nothing without one.
 std::optional<TrainOptions> read_newest_options(const std::filesystem::path& work_dir);
 
-// Whether `path` is a file of weights alone, or a folder of Hugging Face's with such a file. False
+// Whether `path` is a file with only weights, or a folder of Hugging Face's with such a file. False
 // for a checkpoint and a folder with checkpoints. Throws Error(not_found) for a folder with
 // neither.
 bool is_weights_file(const std::filesystem::path& path);
@@ -165,7 +165,7 @@ struct ExportOptions {
 void export_weights(const std::filesystem::path& from, const std::filesystem::path& to,
                     const ExportOptions& options = {});
 
-// Measures loader and model, each alone, to find the bottleneck of training.
+// Measures the loader and the model separately, to find the bottleneck of training.
 
 // What --benchmark runs on one batch of noise.
 enum class BenchmarkMode {
@@ -177,12 +177,12 @@ enum class BenchmarkMode {
 // steps. options.limit_batches is the number of measured steps; 0: 20. All processes of `place`'s
 // world call these functions. Rank 0 prints a line for each.
 
-// The model alone.
+// Only the model.
 double measure_model(const TrainOptions& options, BenchmarkMode mode,
                      const ProgressOutput& output = {}, const ProcessPlace& place = {});
 
-// The training loader alone: it reads, decodes, augments and copies to the device as fast as it
-// can. The line also says what limits it.
+// Only the training loader: it reads, decodes, augments and copies to the device as fast as it can.
+// The line also says what limits it.
 double measure_loader(const TrainOptions& options, const ProgressOutput& output = {},
                       const ProcessPlace& place = {});
 

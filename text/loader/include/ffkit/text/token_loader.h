@@ -55,8 +55,8 @@ struct TokenBatch {
   int64_t context = 0;  // C
   // [N, C + 1] row-major. Inputs of sample n are tokens[n][0 .. C-1], targets tokens[n][1 .. C].
   std::vector<int64_t> tokens;
-  // [N, C] row-major, 1 where the target tokens[n][c + 1] counts, else 0. Empty for
-  // TokenSamples::stream: all of them count.
+  // [N, C] row-major: 1 if the target tokens[n][c + 1] counts, otherwise 0. Empty for
+  // TokenSamples::stream, because all targets count.
   std::vector<uint8_t> loss_mask;
   // [N] the samples' numbers in the epoch's stream before shuffling; for documents, in the epoch's
   // order of documents.
