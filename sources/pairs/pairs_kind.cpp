@@ -165,8 +165,8 @@ class PairsKind final : public SourceOptions {
                  option_name("root"))
         .set_choices(pair_layouts());
     table.add("root", options_.root,
-              "Folder of the data set, which " + option_name("folders") + " and " +
-                  option_name("list") + " are below");
+              "Folder of the data set, with " + option_name("folders") + " and " +
+                  option_name("list") + " in it");
     table
         .add_named("suffix", suffixes_,
                    "The part of a field's file names after the shared name, such as "
