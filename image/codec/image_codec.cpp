@@ -117,7 +117,7 @@ std::string describe_beginning(std::string_view text) {
   if (is_all_zeros(data)) {
     throw error_of(ErrorCode::corrupt, "the picture is {} zeros; get the file again", data.size());
   }
-  constexpr std::string_view kRead = "none of JPEG, PNG, WebP, BMP, PPM, PGM and PBM";
+  constexpr std::string_view kRead = "not JPEG, PNG, WebP, BMP, PPM, PGM or PBM";
   const ContentKind kind = content_kind(data.first(std::min(data.size(), kContentHeadBytes)));
   const bool is_through_text =
       kind == ContentKind::png_through_text || kind == ContentKind::jpeg_through_text;

@@ -108,7 +108,7 @@ void check_windows(int64_t num_records, const SamplerOptions& options) {
   }
   const std::vector<int64_t>& records = options.places->records;
   if (sum != num_records || (!records.empty() && std::ssize(records) != num_records)) {
-    refuse_sampler(fmt::format("there are places of {} records, but there are {} records",
+    refuse_sampler(fmt::format("the places are of {} records, but there are {} records",
                                records.empty() ? sum : std::ssize(records), num_records));
   }
 }

@@ -88,7 +88,7 @@ def _folded(words: Any) -> Any:
 
 
 def crc32c(data: Bytes, crc: int = 0) -> int:
-    """The CRC-32C of `data`, or of what `crc` is the checksum of and `data` after it."""
+    """The CRC-32C of `data`. If `crc` is the checksum of earlier bytes: of these and `data`."""
     register = crc ^ _ONES
     view = memoryview(data)
     while len(view) >= _SHORT:

@@ -129,7 +129,7 @@ struct ImageMap {
   double offset_x = 0;
   double offset_y = 0;
 };
-// For the sample with this key, whose picture has width x height pixels.
+// With the random numbers of this key, for a picture of width x height pixels.
 ImageMap image_map(const ResizeCrop& crop, int width, int height, const SampleKey& key);
 // For any picture: the exact factor, as BEVFormer scales intrinsics, although sizes are truncated.
 ImageMap image_map(const ScalePad& pad);

@@ -239,9 +239,10 @@ class Sampler {
   // Otherwise every record is equally likely. It may be `bad` itself.
   [[nodiscard]] int64_t replacement(int64_t epoch, int64_t bad, int attempt) const;
 
-  // Facts, beside data and seed, that determine the sequences, as text: order, epoch size, windows,
-  // streams, and a hash of the weights or groups, or samples and records of each data set of a
-  // mixture. "shuffle, 1281167 samples", "mixture of 1000/1000 + 1000/100, 2000 samples".
+  // A text with everything that determines the sequences, except data and seed: the order, the
+  // epoch size, windows, streams, and a hash of the weights or groups. For a mixture, it has the
+  // numbers of samples and records of each data set. "shuffle, 1281167 samples", "mixture of
+  // 1000/1000 + 1000/100, 2000 samples".
   [[nodiscard]] const std::string& description() const noexcept { return description_; }
 
   // Position of the batch's first sample in the sequence of the epoch; with Tail::exact and

@@ -23,7 +23,7 @@ refused() {  # refused CONTENT WORDS
   run 1 "$FFCONVERT" folder --classes classes.txt other out --quiet
   one_line_err "other/train/a/x.jpg: the picture is $2"
 }
-refused 'GIF89a\001\0\001\0' 'a GIF, none of JPEG, PNG, .*; save it as PNG or JPEG'
+refused 'GIF89a\001\0\001\0' 'a GIF, not JPEG, PNG, .*; save it as PNG or JPEG'
 refused 'II*\0\010\0\0\0' 'a TIFF, none of .*; save it as PNG or JPEG'
 refused '\0\0\0\040ftypavif\0\0\0\0' 'an AVIF picture, none of .*; save it as PNG or JPEG'
 refused 'version https://git-lfs.github.com/spec/v1\n' 'a Git LFS pointer, none of .*; download the file itself with git lfs pull'

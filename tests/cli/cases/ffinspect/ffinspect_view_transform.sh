@@ -8,7 +8,7 @@ json '[[(v["view"], v["copy"], v["epoch"]) for v in s["views"]] for s in d["samp
 json '[len(v["geometry"]) for v in d["samples"][0]["views"]] == [3] and d["samples"][0]["views"][0]["num_boxes"] is None'
 # A picture that cannot be decoded is a crossed box with the reason.
 json '[bool(s["problem"]) for s in d["samples"]] == [False, False, True, True, False, False]'
-json '"none of JPEG, PNG" in d["samples"][2]["problem"] and "null" in d["samples"][3]["views"][0]["problem"]'
+json '"not JPEG, PNG" in d["samples"][2]["problem"] and "null" in d["samples"][3]["views"][0]["problem"]'
 json 'd["samples"][2]["views"][0]["geometry"] is None'
 
 # The same again; other numbers by another seed; epochs beside each other.

@@ -133,7 +133,8 @@ TrainOptions with_task(TrainOptions options);
 // `checkpoint` is a file, the folder of a checkpoint in parts, or a work folder, whose newest one
 // is taken.
 TrainOptions read_checkpoint_options(const std::filesystem::path& checkpoint);
-// The same for evaluate() and predict(): without options for training only, such as limit_batches.
+// The same for evaluate() and predict(). Ignores options that only training uses, such as
+// limit_batches.
 TrainOptions read_evaluation_options(const std::filesystem::path& checkpoint);
 
 // The options in the newest checkpoint of `work_dir` whose options can be read. train_or_resume()
