@@ -244,7 +244,7 @@ def keyframes_with_boxes(kept: KeptBoxes) -> list[int]:
 
 
 class ClassBalance(NamedTuple):
-    """Numbers of keyframes, repeated for balance; for each class their number before and after."""
+    """Repeated numbers of keyframes; for each class, its number of keyframes before and after."""
 
     keyframes: Any
     num_before: Any
@@ -252,5 +252,5 @@ class ClassBalance(NamedTuple):
 
 
 def class_balanced(kept: KeptBoxes, seed: int, epoch: int) -> ClassBalance:
-    """CBGSDataset of mmdetection3d: each class gives a tenth of the keyframes, by (seed, epoch)."""
+    """Like mmdetection3d's CBGSDataset, draws a tenth of the keyframes for each class."""
     return ClassBalance(*_ffkit.nuscenes_class_balanced(kept.num_boxes.tolist(), kept.classes.tolist(), seed, epoch))

@@ -44,7 +44,7 @@ class UnsupportedError(Error):
 
 
 class InvalidArgumentError(Error, ValueError):
-    """The caller asked for something that makes no sense: a ValueError too."""
+    """An argument is invalid. It is also a ValueError."""
 
     code = "invalid_argument"
 

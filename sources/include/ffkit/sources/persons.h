@@ -46,7 +46,7 @@ struct PersonsOptions {
   int64_t min_depth = -1;     // of the root; -1: 1500 of muco, 0 of others
   int64_t max_depth = -1;     // 0: any; -1: 7500 of muco, any of others
   int64_t box_percent = 125;  // the box that is cropped is as large as this
-  // boxes with a side of fewer pixels in the picture are left out; boxes without extent always are
+  // leaves out boxes with a side of fewer pixels in the picture; always leaves out empty boxes
   int64_t min_box = 0;
   StoreAs store = StoreAs::jpeg;
 };

@@ -75,8 +75,8 @@ struct Windows {
   // LoaderOptions::batch_size must then be a multiple of `length`: a batch [B * length, ...] is [B,
   // length, ...].
   void apply(SamplerOptions& options) const;
-  // is_repeated for the samples of a batch. Error(invalid_argument) for one that is not a record of
-  // `frames`.
+  // The values of is_repeated for the samples of a batch. Throws Error(invalid_argument) if a
+  // sample is not a record of `frames`.
   [[nodiscard]] std::vector<uint8_t> mask(std::span<const int64_t> record_indices) const;
   // For a batch of whole windows: 1 if a frame follows another one in its window; 0 for the first
   // of a window, after a repeated frame, and after a replacement of a bad sample
