@@ -38,7 +38,7 @@ def looks_like_v1(path: str) -> bool:
 
 
 class V1File:
-    """A file of FFRecord v1, with the members of Shard. `schema`: PICTURES, IMAGENET or RAW; None: what the
+    """An FFRecord v1 file, with Shard's members. `schema`: PICTURES, IMAGENET or RAW; None: what the
     first undamaged record shows. Pickles of other values are RAW."""
 
     version = 1
