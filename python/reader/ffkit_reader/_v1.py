@@ -38,8 +38,8 @@ def looks_like_v1(path: str) -> bool:
 
 
 class V1File:
-    """An FFRecord v1 file, with Shard's members. `schema`: PICTURES, IMAGENET or RAW; None: what the
-    first undamaged record shows. Pickles of other values are RAW."""
+    """An FFRecord v1 file, with Shard's members. `schema`: PICTURES, IMAGENET or RAW; None: from
+    the first undamaged record. Pickles of other values are RAW."""
 
     version = 1
 
