@@ -136,7 +136,7 @@ size_t letters_between(std::string_view a, std::string_view b) {
 void refuse_name(std::string_view what, std::string_view name, std::vector<std::string> names) {
   const std::string last = std::move(names.back());
   names.pop_back();
-  throw error_of(ErrorCode::invalid_argument, "there is no {} '{}'; there are {} and {}", what,
+  throw error_of(ErrorCode::invalid_argument, "unknown {} '{}'; expected one of {} and {}", what,
                  name, fmt::join(names, ", "), last);
 }
 

@@ -134,8 +134,8 @@ std::vector<size_t> find_samples(const GroundTruth& truth, const Submission& sub
   if (num_missing > 0) {
     const auto first = std::find(has_results.begin(), has_results.end(), char{0});
     refuse_boxes(fmt::format(
-        "the results lack {} of the split's {} samples, first {}; give every sample "
-        "a list, empty where nothing was detected",
+        "the results lack {} of the split's {} samples, first {}; give every sample a list (an "
+        "empty one if nothing was detected)",
         num_missing, truth.samples.size(), truth.samples[first - has_results.begin()].token));
   }
   return found;

@@ -60,8 +60,7 @@ std::optional<EvalResult> validate_model(Task& task, Model& model, BatchSource& 
   if (vote.close()) return std::nullopt;
   counts = mesh.data().sum(counts);
   if (counts[0] == 0 && counts[1] > 0) {
-    throw Error(ErrorCode::corrupt,
-                "all samples that were to be evaluated are bad; the warnings say why");
+    throw Error(ErrorCode::corrupt, "all samples to evaluate are bad; see the warnings");
   }
   CommunicatorPeers peers(mesh.data());
   EvalResult result = evaluation->finish(peers);
@@ -135,12 +134,11 @@ EvalResult evaluate_file(const TrainOptions& given, const CheckpointInfo* stored
   }
   const std::optional<EvalResult> result =
       validate_model(*task, model, *val, options.amp, mesh, &output);
-  if (!result)
-    throw Error(ErrorCode::cancelled, "stopped when asked to, before the validation was over");
+  if (!result) throw Error(ErrorCode::cancelled, "stopped on request before the validation ended");
   const TaskEntry& entry = TaskRegistry::instance().find(options.task_name());
   std::string wrong = result->diverged;
   if (wrong.empty() && result->has_value(entry.best) && !std::isfinite(result->value(entry.best))) {
-    wrong = fmt::format("the validation gave {}, which is no number",
+    wrong = fmt::format("the validation gave {}, which is not a number",
                         metric_text(entry.best_metric(), result->value(entry.best)));
   }
   if (!wrong.empty()) throw error_at(file, ErrorCode::invalid_argument, wrong);
@@ -245,7 +243,7 @@ EvalResult predict(const TrainOptions& options, const fs::path& checkpoint,
                    const ProgressOutput& output, const ProcessPlace& place,
                    const std::optional<std::vector<std::string>>& given) {
   if (output.results.empty()) {
-    throw Error(ErrorCode::invalid_argument, "predictions need a file to be written to");
+    throw Error(ErrorCode::invalid_argument, "predictions need an output file");
   }
   return evaluate_for(Purpose::prediction, options, checkpoint, output, place, given);
 }

@@ -144,8 +144,8 @@ namespace {
 PythonModel python_model(const fs::path& file, bool is_alone, const CheckpointInfo& info) {
   if (is_alone) {
     throw error_at(file, ErrorCode::unsupported,
-                   "holds weights alone; a script is written from the options of a run: give its "
-                   "work folder or checkpoint");
+                   "has only weights; a script needs the options of a run: give its work folder or "
+                   "checkpoint");
   }
   const TaskEntry& task = TaskRegistry::instance().find(info.options.task_name());
   if (!task.python_model) {
@@ -163,13 +163,13 @@ TaskFacts use_names(const fs::path& file, bool is_alone, const CheckpointInfo& i
   if (options.names.empty()) return {};
   if (is_alone) {
     throw error_at(file, ErrorCode::unsupported,
-                   "holds weights alone; names of another library are given to those of a run: "
-                   "give its work folder or checkpoint");
+                   "has only weights; names of another library need the options of a run: give its "
+                   "work folder or checkpoint");
   }
   const TaskEntry& task = TaskRegistry::instance().find(info.options.task_name());
   if (!task.use_names_of) {
     throw error_at(file, ErrorCode::unsupported,
-                   "the network of the task {} has names in one library alone; leave {} out",
+                   "the network of the task {} has names in only one library; leave {} out",
                    task.name, option_name("names"));
   }
   return task.use_names_of(info.options, info.facts, options.names, tensors);

@@ -178,7 +178,7 @@ double measure_model(const TrainOptions& options, BenchmarkMode mode, const Prog
       rate = s.mesh.data().sum(std::vector<double>{meter.units_per_second()})[0];
     }
     say(output, s.communicator,
-        fmt::format("model alone, {}: {} {}/s",
+        fmt::format("only the model, {}: {} {}/s",
                     mode == BenchmarkMode::step ? "training step" : "forward", text_of(rate),
                     s.entry.units));
     return rate;
@@ -196,7 +196,7 @@ double measure_loader(const TrainOptions& options, const ProgressOutput& output,
     const double rate = time_loader(s, *task, *loader);
     const std::string verdict = loader->verdict();
     say(output, s.communicator,
-        fmt::format("loader alone: {} {}/s{}{}", text_of(rate), s.entry.units,
+        fmt::format("only the loader: {} {}/s{}{}", text_of(rate), s.entry.units,
                     verdict.empty() ? "" : "; ", verdict));
     return rate;
   });

@@ -105,7 +105,7 @@ TrainOptions with_batch_of(const CheckpointInfo& stored, const std::filesystem::
   if (!is_left_open && now != before) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("a step of its run takes {} {}, but these options make it {} with "
-                            "{}; give {}, or {} to go on with {}",
+                            "{}; give {}, or {} to continue with {}",
                             before, samples, now, processes_text(world_size),
                             option_set("global_batch_size", std::to_string(before)),
                             option_name("accept_batch_change"), now),
@@ -115,7 +115,7 @@ TrainOptions with_batch_of(const CheckpointInfo& stored, const std::filesystem::
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("a step of its run takes {} {}, which {} with {} "
                             "batches a step cannot share evenly; start another number of "
-                            "processes, or give {} to go on with {} a step",
+                            "processes, or give {} to continue with {} a step",
                             before, samples, processes_text(world_size), options.accumulate,
                             option_name("accept_batch_change"), now),
                 context);

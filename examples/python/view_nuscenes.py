@@ -1,9 +1,8 @@
 """Draws the cameras of a nuScenes keyframe with their boxes into one PNG, by Pillow.
 
-    python examples/python/view_nuscenes.py /fast/nuscenes --split val --record 17 --output scene.png
+    python examples/python/view_nuscenes.py /fast/nuscenes --record 17 --output scene.png
 
-DATA is what `ffconvert nuscenes` has written. --points draws the lidar's points too, coloured by their distance.
-"""
+DATA is written by `ffconvert nuscenes`. --points also draws the lidar's points by distance."""
 
 import argparse
 import io
@@ -48,7 +47,7 @@ def corners_of(boxes):
 
 
 def project(points, lidar_to_image):
-    """[..., 3] of the lidar's frame -> [..., 3]: x and y times the depth, and the depth in metres."""
+    """[..., 3] of the lidar's frame -> [..., 3]: x and y times the depth, and the depth."""
     return points @ lidar_to_image[:3, :3].T + lidar_to_image[:3, 3]
 
 

@@ -12,7 +12,7 @@ namespace ffkit {
 namespace {
 
 [[noreturn]] void no_npy(const std::string& why) {
-  throw Error(ErrorCode::corrupt, "is no .npy file: " + why);
+  throw Error(ErrorCode::corrupt, "is not a .npy file: " + why);
 }
 
 // The text between the value's first character and what ends it in "{'descr': '<f4',
@@ -73,8 +73,8 @@ DType dtype_of_numpy(std::string_view descr) {
     if (descr == name) return dtype;
   }
   throw error_of(ErrorCode::unsupported,
-                 "numbers of NumPy's type '{}' are not taken; save them as little-endian integers "
-                 "or floats of 1 to 8 bytes",
+                 "numbers of NumPy's type '{}' are not supported; save them as little-endian "
+                 "integers or floats of 1 to 8 bytes",
                  descr);
 }
 
@@ -87,7 +87,7 @@ NpyHeader read_npy_header(std::span<const std::byte> file) {
   const auto version = std::to_integer<int>(file[6]);
   if (version < 1 || version > 3) {
     throw error_of(ErrorCode::unsupported,
-                   "is a .npy file of version {}; versions 1 to 3 are taken", version);
+                   "is a .npy file of version {}; versions 1 to 3 are supported", version);
   }
   const size_t begin = version == 1 ? kShortest : kShortest + 2;
   if (file.size() < begin) no_npy("it is cut short");

@@ -116,7 +116,7 @@ class V1File final : public ShardFile {
     stored_crc_ = load_le<uint32_t>(fixed.data());
     const auto count = load_le<int64_t>(fixed.data() + 4);
     if (count < 0 || count > (file_bytes_ - kV1FixedBytes) / kV1BytesPerRecord) {
-      corrupt(fmt::format("is no FFRecord file: it claims {} records", count));
+      corrupt(fmt::format("is not an FFRecord file: it claims {} records", count));
     }
     const int64_t header_bytes = kV1FixedBytes + kV1BytesPerRecord * count;
     if (header_bytes > limits_.max_v1_header_bytes) {

@@ -83,9 +83,9 @@ class Values {
       case Kind::call:
         return of_call(ref);
       case Kind::large:
-        refuse("an integer of more than 64 bits is no value of a field");
+        refuse("an integer of more than 64 bits is not a value of a field");
       default:
-        refuse("a list or dict inside of the record is no value of a field");
+        refuse("a list or dict inside of the record is not a value of a field");
     }
   }
 
@@ -119,7 +119,7 @@ class Values {
       return of_array(given[2], given[1], pickle_.text(given[3], "the order of an array") == "F",
                       given[0]);
     }
-    refuse(fmt::format("an object of {} is no plain value",
+    refuse(fmt::format("an object of {} is not a plain value",
                        name.empty() ? "an unknown kind" : printable(name)));
   }
 
@@ -243,7 +243,7 @@ Parsed parse(std::span<const std::byte> stored, Pickle& pickle) {
   if (pickle.kind(root) == Kind::dict) {
     refs.clear();
     for (const auto& [key, value] : pickle.entries(root, "the record")) {
-      if (pickle.kind(key) != Kind::text) refuse("the dict has a key that is no text");
+      if (pickle.kind(key) != Kind::text) refuse("the dict has a key that is not text");
       parsed.keys.emplace_back(pickle.text(key, "a key"));
       refs.push_back(value);
     }
@@ -378,7 +378,7 @@ int64_t v1_overhead(const V1Payload& payload) {
 void set_v1_fields(const V1Payload& payload, std::span<const std::byte> stored, Pickle& pickle,
                    RecordBuilder& builder, V1Values& values) {
   if (payload.kind == V1Payload::Kind::picture && !begins_as_picture_file(stored)) {
-    throw Error(ErrorCode::corrupt, "the record is no picture, as the others are");
+    throw Error(ErrorCode::corrupt, "the record is not a picture, as the others are");
   }
   if (payload.kind != V1Payload::Kind::values) return builder.set_bytes(0, stored);
   values.pictures.clear();
@@ -387,7 +387,7 @@ void set_v1_fields(const V1Payload& payload, std::span<const std::byte> stored, 
       return parse(stored, pickle);
     } catch (const Error& error) {
       const std::string why = why_not(stored, error);
-      throw error.with_message(fmt::format("the record is none of {}, as the others are: {}",
+      throw error.with_message(fmt::format("the record is not one of {}, as the others are: {}",
                                            payload.text(), why.empty() ? error.message() : why));
     }
   }();

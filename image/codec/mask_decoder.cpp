@@ -16,13 +16,11 @@ void require_mask(const ImageInfo& info, MaskNumbers numbers) {
     const bool is_jpeg =
         info.encoding == ImageEncoding::jpeg || info.encoding == ImageEncoding::dct;
     const bool is_webp = info.encoding == ImageEncoding::webp;
-    const bool is_bmp = info.encoding == ImageEncoding::bmp;
-    const bool is_pgm = !is_webp && !is_jpeg && !is_bmp && info.num_components == 1;
     // Pillow gives pictures of WebP three channels, and scales the numbers of a PGM.
     throw error_of(
         ErrorCode::unsupported, "the mask is {}; save masks as PNG of one channel{}",
         is_webp   ? "a WebP picture, whose numbers are those that were saved only if it is lossless"
-        : is_jpeg ? "a JPEG, whose numbers may not be those that were saved"
+        : is_jpeg ? "a JPEG, whose numbers may have changed when it was saved"
         : is_bmp  ? "a BMP picture, which has the numbers but is not read as a mask"
         : is_pgm
             ? "a PGM, whose numbers Pillow changes unless the largest value of its header is 255"
@@ -41,7 +39,7 @@ void require_mask(const ImageInfo& info, MaskNumbers numbers) {
   }
   if (info.num_components == 3 && info.has_16_bits) {
     throw Error(ErrorCode::unsupported,
-                "the panoptic mask has 16 bits a channel; panoptic PNGs have 8");
+                "the panoptic mask has 16 bits per channel; panoptic PNGs have 8");
   }
 }
 

@@ -187,8 +187,8 @@ namespace {
 
 [[noreturn]] void refuse_unmixed(const std::string& name, std::string_view why) {
   throw error_of(ErrorCode::invalid_argument,
-                 "mixing would leave the batch's field '{}' as it was, which {}; leave it or the "
-                 "mixing out",
+                 "mixing would not change the batch's field '{}', which {}; leave it or "
+                 "the mixing out",
                  name, why);
 }
 

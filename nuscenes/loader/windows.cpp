@@ -112,7 +112,7 @@ std::shared_ptr<const std::vector<int64_t>> find_scenes(const Dataset& keyframes
       if (times[i] < times[i - 1]) refuse(i, "but earlier than the one before it");
       continue;
     }
-    if (!seen.insert(scenes[i]).second) refuse(i, "of which others come before another scene");
+    if (!seen.insert(scenes[i]).second) refuse(i, "but keyframes of another scene are in between");
     starts->push_back(i);
   }
   return starts;

@@ -1,4 +1,5 @@
-"""What users give for a picture as ImageOptions: torchvision's transforms too. Looks at names and attributes alone: torchvision is not imported."""
+"""ImageOptions from the arguments of users, such as torchvision's transforms. Only looks at names
+and attributes: torchvision is not imported."""
 
 from __future__ import annotations
 
@@ -62,7 +63,7 @@ def image_options(transform: Any) -> ImageOptions:
 
 
 def image_options_of(what: str, image: Any, given: Mapping[str, Any]) -> ImageOptions:
-    """The ImageOptions that `image` is, or those of a transform with what else was given."""
+    """`image` as ImageOptions, or the options of a transform with the other arguments."""
     if isinstance(image, ImageOptions) and given:
         raise InvalidArgumentError(f"{', '.join(given)} belong into the ImageOptions; give them there, or a transform as {what}")
     if _is_theirs(image):
@@ -78,7 +79,7 @@ def image_options_of(what: str, image: Any, given: Mapping[str, Any]) -> ImageOp
 
 
 def view_of(name: str, view: Any, given: Mapping[str, Any]) -> tuple[str, ImageOptions, int]:
-    """(name, options, copies); 0 copies for a picture without that dimension."""
+    """(name, options, copies); copies is 0 for a picture without this dimension."""
     image, copies = view, 0
     if isinstance(view, (tuple, list)):
         if len(view) != 2:
@@ -157,7 +158,8 @@ _ANY_SIZE = (RandomZoomOut, RandomIoUCrop, ScaleJitter, RandomShortestSize)
 
 
 class _Reader:
-    """Takes the transforms in their order: crops, resizes, flips and other geometry, augmentations, conversion to numbers, Normalize, RandomErasing."""
+    """Takes the transforms in their order: crops, resizes, flips and other geometry, augmentations,
+    conversion to numbers, Normalize, RandomErasing."""
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
@@ -328,13 +330,13 @@ class _Reader:
         self.augmentation(OneOf([one[0] if len(one) == 1 else Apply(1.0, one) for one in choices], [float(weight) for weight in weights]))
 
     def within(self, transforms: Iterable[Any]) -> list[Augmentation]:
-        """Those of a RandomApply or RandomChoice."""
+        """The transforms inside a RandomApply or RandomChoice."""
         outer, self.augment = self.augment, []
         was_within, self.is_within = self.is_within, True
         for step in (step for part in transforms for step in _steps(part)):
             before = len(self.augment)
             self.read(step)
-            _require(len(self.augment) == before + 1, f"{type(step).__name__} in it is no augmentation")
+            _require(len(self.augment) == before + 1, f"{type(step).__name__} in it is not an augmentation")
         _require(len(self.augment) > 0, "it has no transforms")
         inner, self.augment = self.augment, outer
         self.is_within = was_within
@@ -345,7 +347,7 @@ class _Reader:
         _require(value == "nearest", f"its interpolation is {value}, not nearest")
 
     def read_ImageClassification(self, step: Any) -> None:
-        """What `Weights.transforms()` gives."""
+        """The transform that `Weights.transforms()` returns."""
         _require(len(step.resize_size) == 1, f"its resize_size is {step.resize_size}, not one number")
         self.geometry(ResizeCenterCrop(_pair(step.resize_size)[0], _size(step.crop_size), _interpolation(step)))
         self.is_tensor = self.is_float = True
@@ -361,7 +363,7 @@ class _Reader:
     read_ToImage = read_ToPureTensor = read_PILToTensor
 
     def read_nothing(self, step: Any) -> None:
-        """Of boxes and points: a BoxesField and a PointsField do it."""
+        """Ignores transforms of boxes and points: a BoxesField and a PointsField do this."""
 
     read_Identity = read_ClampBoundingBoxes = read_ClampKeyPoints = read_SanitizeKeyPoints = read_nothing
 
@@ -419,7 +421,7 @@ class _Reader:
 
     def finished(self) -> ImageOptions:
         if not self.steps:
-            raise UnsupportedError("there is no crop or resize in these transforms, so pictures have several sizes, which are no batch")
+            raise UnsupportedError("there is no crop or resize in these transforms, so pictures have several sizes, which are not batch")
         if not self.is_tensor:
             raise UnsupportedError("these transforms give pictures; end them with ToTensor(), or PILToTensor() for u8")
         transform: Any = self.steps[0] if len(self.steps) == 1 else Compose(self.steps)
@@ -432,7 +434,7 @@ class _Reader:
         if not last_sizes or isinstance(last, (*_ANY_SIZE, RandomRotation)) or (isinstance(last, Resize) and not isinstance(last.size, tuple)):
             side = last.size or last.max_size if isinstance(last, Resize) else 224
             raise UnsupportedError(
-                f"these transforms give pictures of several sizes after {type(last).__name__}, which are no batch; end with a crop or resize to (height, width), such as "
+                f"these transforms give pictures of several sizes after {type(last).__name__}, which are not batch; end with a crop or resize to (height, width), such as "
                 f"CenterCrop or Resize(({side}, {side}))"
             )
         options = ImageOptions(

@@ -21,7 +21,7 @@ namespace ffkit {
 inline std::string arrow_name(const ArrowSchema& schema) {
   std::string name = schema.name == nullptr ? "" : schema.name;
   if (!is_utf8(name)) {
-    throw error_of(ErrorCode::corrupt, "its column '{}' has a name that is no UTF-8",
+    throw error_of(ErrorCode::corrupt, "its column '{}' has a name that is not UTF-8",
                    printable(name));
   }
   return name;

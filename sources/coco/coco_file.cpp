@@ -32,7 +32,7 @@ std::string coco_text(const dom::object& object, std::string_view key) {
   if (!find_member(object, key, value)) invalid(fmt::format("has no '{}'", key));
   std::string_view text;
   if (value.get_string().get(text) != simdjson::SUCCESS) {
-    invalid(fmt::format("'{}': {} is no text", key, json_excerpt(value)));
+    invalid(fmt::format("'{}': {} is not text", key, json_excerpt(value)));
   }
   return std::string(text);
 }
@@ -161,7 +161,7 @@ class CocoReader {
   void add_picture(const dom::object& object) {
     CocoPicture picture{.id = file_.picture_ids.take(object, "id")};
     if (!picture_of_.emplace(picture.id, file_.pictures.size()).second) {
-      invalid("is there twice; remove one of the two, of which pycocotools would take the last");
+      invalid("appears twice; remove one of the two (pycocotools would use the last)");
     }
     dom::element name;
     dom::element url;
@@ -184,12 +184,12 @@ class CocoReader {
     const int64_t id = file_.category_ids.take(object, "id");
     std::string name = coco_text(object, "name");
     if (name.find("\xEF\xBF\xBD") != std::string::npos) {
-      file_.notes.push_back(
-          fmt::format("{}: category {} is called '{}'; U+FFFD stands for what is no Unicode",
-                      path_.string(), file_.category_ids.json(id), name));
+      file_.notes.push_back(fmt::format(
+          "{}: category {} is called '{}'; U+FFFD replaces characters that are not Unicode",
+          path_.string(), file_.category_ids.json(id), name));
     }
     if (!file_.categories.emplace(id, std::move(name)).second) {
-      invalid("is there twice; remove one of the two, of which pycocotools would take the last");
+      invalid("appears twice; remove one of the two (pycocotools would use the last)");
     }
   }
 
@@ -203,13 +203,13 @@ class CocoReader {
       invalid("has no list 'segments_info': is it a panoptic file?");
     }
     if (!panoptic_name_of_.emplace(picture, coco_text(object, "file_name")).second) {
-      invalid(fmt::format("is the second one of picture {}; remove one of the two",
+      invalid(fmt::format("is a second one of picture {}; remove one of the two",
                           file_.picture_ids.json(picture)));
     }
     for (const dom::element segment : array) {
       dom::object info;
       if (segment.get_object().get(info) != simdjson::SUCCESS) {
-        invalid(fmt::format("'segments_info': {} is no object", json_excerpt(segment)));
+        invalid(fmt::format("'segments_info': {} is not an object", json_excerpt(segment)));
       }
       add_annotation(info, picture, range);
     }
@@ -356,8 +356,8 @@ class CocoReader {
     const auto twice = std::ranges::adjacent_find(by_id, {}, [&](size_t i) { return all.id[i]; });
     if (twice == by_id.end()) return;
     throw source_error(path_, ErrorCode::invalid_argument,
-                       "two annotations have the id {}, of which pycocotools takes the last one in "
-                       "place of both; number the annotations anew",
+                       "two annotations have the id {}(pycocotools would use the last one for "
+                       "both); give each annotation an id of its own",
                        file_.annotation_ids.json(all.id[*twice]));
   }
 
@@ -406,15 +406,15 @@ int64_t CocoIds::take(const simdjson::dom::object& object, std::string_view key)
     }
     if (is_text()) {
       refuse_id(key, fmt::format("{} is a number, but ids before it are texts such as {}; Python "
-                                 "keeps them apart, so write all of them alike",
+                                 "treats them as different, so write all of them alike",
                                  number, json(0)));
     }
     has_numbers_ = true;
     return number;
   }
   if (has_numbers_) {
-    refuse_id(key, fmt::format("{} is a text, but ids before it are numbers; Python keeps them "
-                               "apart, so write all of them alike",
+    refuse_id(key, fmt::format("{} is a text, but ids before it are numbers; Python treats them as "
+                               "different, so write all of them alike",
                                json_excerpt(value)));
   }
   const auto [found, is_new] = number_of_.try_emplace(std::string(text), std::ssize(texts_));

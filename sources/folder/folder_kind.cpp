@@ -78,13 +78,13 @@ void refuse_unknown_class(const FolderSplit& split, const std::string& name,
                           const ClassLabels& classes) {
   if (classes.are_given()) {
     throw source_error(split.path, ErrorCode::invalid_argument,
-                       "its class '{}' is none of those that {} or {} gives; take it away, or add "
-                       "it at the end of the list",
+                       "its class '{}' is not in the list of {} or {}; remove it, or add it at the "
+                       "end of the list",
                        name, option_name("classes"), option_name("classes_of"));
   }
   throw source_error(split.path, ErrorCode::invalid_argument,
                      "its class '{}' has no pictures in the training split, so it has no label; "
-                     "take it away, leave this split out with {}, or give it a label with {}",
+                     "remove it, leave this split out with {}, or give it a label with {}",
                      name, option_name("splits"), option_set("classes_from", "all"));
 }
 
@@ -108,8 +108,8 @@ void label_by_annotations(const FolderSplit& split, const ClassLabels& classes,
   for (ImageEntry& entry : entries) {
     const auto found = class_of.find(fs::path(entry.id).filename().string());
     if (found == class_of.end()) {
-      throw source_error(split.path, ErrorCode::not_found, "'{}' is not in {}; take it away",
-                         entry.id, kValAnnotations);
+      throw source_error(split.path, ErrorCode::not_found, "'{}' is not in {}; remove it", entry.id,
+                         kValAnnotations);
     }
     entry.label = classes.of(found->second);
     if (entry.label < 0) refuse_unknown_class(split, found->second, classes);
@@ -127,8 +127,8 @@ void refuse_unread_classes(const FolderSplit& split, const std::vector<ImageEntr
   for (size_t i = 0; i < is_read.size(); ++i) {
     if (is_read[i]) continue;
     throw source_error(split.path, ErrorCode::unsupported,
-                       "no picture of the class '{}' is of a form that is read; one is {}: {}, or "
-                       "take the class away",
+                       "no picture of the class '{}' has a form that ffkit can read; one is {}: "
+                       "{}, or remove the class",
                        split.classes[i], content_name(kind[i]), content_remedy(kind[i]));
   }
 }
@@ -177,7 +177,7 @@ void take_given_classes(const ImageFolderOptions& options, ImageSet& set) {
   if (options.classes_of.empty()) return;
   const std::vector<std::string> splits = list_splits(options.classes_of);
   if (splits.empty()) {
-    throw source_error(options.classes_of, ErrorCode::not_found, "is no data set of ffkit");
+    throw source_error(options.classes_of, ErrorCode::not_found, "is not a data set of ffkit");
   }
   const Manifest manifest = read_manifest(options.classes_of / splits.front() / "manifest.json");
   if (manifest.classes.empty()) {
@@ -192,34 +192,34 @@ class FolderKind final : public SourceOptions {
   void describe(OptionTable& table) override {
     table
         .add_names("splits", options_.splits,
-                   "Splits to convert, such as train or train,val; folders of other names may be "
-                   "named too")
+                   "Splits to convert, such as train or train,val; folders with other names are "
+                   "possible, too")
         .set_default("all that are there");
     table
         .add_words(
             "classes-from", [this] { return options_.classes_from_all ? "all" : "train"; },
             [this](const std::string& word) { options_.classes_from_all = word == "all"; },
-            "train: classes are those of the training split, and another one in val is an error; "
-            "all: those of all splits")
+            "train: the classes of the training split; further classes in val are an error; all: "
+            "the classes of all splits")
         .set_choices({"train", "all"});
-    table.add(
-        "classes", options_.classes,
-        "Text file with one class on each line, in the order of the labels; folders are named "
-        "so, and some may be missing");
+    table.add("classes", options_.classes,
+              "Text file with one class on each line, in the order of the labels; folders have "
+              "these names, and some may be missing");
     table.add("classes-of", options_.classes_of,
-              "A data set of ffkit whose classes these are, as for a later delivery of pictures");
+              "Takes the classes of this data set of ffkit, for example for a later delivery of "
+              "pictures");
     table.add_names("labels", options_.labels,
                     "Lists of names and labels (CSV, TSV, JSON lines or text) instead of class "
                     "folders: train.csv,val.csv, or val=FILE");
     table
         .add("name-column", options_.name_column, "The column of the lists that names the pictures")
-        .set_default("the one that is called so: file_name, image_id, ...");
+        .set_default("a column with one of these names: file_name, image_id, ...");
     table.add("label-column", options_.label_column, "The column of the lists that has the labels")
-        .set_default("the one that is called so: label, class, ...");
+        .set_default("a column with one of these names: label, class, ...");
     table.add("multi-label", options_.multi_label,
-              "A picture has any number of labels: they become the field 'labels'");
+              "A picture may have several labels, which become the field 'labels'");
     table.add("allow-missing", options_.allow_missing,
-              "Leaves out names of lists that have no picture");
+              "Leaves out names in lists that have no picture");
   }
 
   void check(const OptionTable& table) const override {
@@ -254,7 +254,7 @@ std::unique_ptr<Source> open_image_folder(const fs::path& path, const ImageFolde
   refuse_dangling_link(path);
   if (!is_folder_at(path)) {
     throw source_error(path, ErrorCode::not_found,
-                       exists_at(path) ? "is no folder; give the one that holds the pictures"
+                       exists_at(path) ? "is not a folder; give the one that holds the pictures"
                                        : "there is no such folder");
   }
   ImageSet set{.kind = "folder", .path = canonical_place(path), .storage = options.images};

@@ -33,15 +33,17 @@ void refuse_hidden_classes(const fs::path& folder) {
     if (!holds_images_below(folder / name)) continue;
     throw source_error(folder, ErrorCode::invalid_argument,
                        "the folder '{}' begins with a dot and holds pictures, so it may be a class "
-                       "or not; rename it or take it away",
+                       "or not; rename it or remove it",
                        name);
   }
 }
 
 void refuse_stray_pictures(const fs::path& folder, const std::string& first_class) {
   if (!holds_images(folder)) return;
-  throw source_error(folder, ErrorCode::invalid_argument,
-                     "holds pictures beside class folders ('{}'); move either away", first_class);
+  throw source_error(
+      folder, ErrorCode::invalid_argument,
+      "holds pictures beside class folders ('{}'); move the pictures or the folders away",
+      first_class);
 }
 
 // What file servers and systems keep beside everybody's folders.
@@ -56,16 +58,18 @@ void refuse_empty_classes(const fs::path& folder, std::vector<std::string> empty
   if (empty.empty()) return;
   const bool is_one = empty.size() == 1;
   throw source_error(folder, ErrorCode::invalid_argument,
-                     "its {} {} no pictures; without {} the classes behind {} would get other "
-                     "labels; bring the pictures, or take {} away",
+                     "its {} {} no pictures; without {} the classes after {} would get other "
+                     "labels; add the pictures, or take {} away",
                      some_names(empty), is_one ? "holds" : "hold", is_one ? "it" : "them",
                      is_one ? "it" : "them", is_one ? "it" : "them");
 }
 
 std::string empty_note(const fs::path& folder, const std::vector<std::string>& empty,
-                       const char* what) {
-  return fmt::format("{}: {} {} no pictures and {} {}", folder.string(), some_names(empty),
-                     empty.size() == 1 ? "holds" : "hold", empty.size() == 1 ? "is" : "are", what);
+                       const char* one, const char* several) {
+  return fmt::format(
+      "{}: {} {} {}", folder.string(), some_names(empty),
+      empty.size() == 1 ? "holds no pictures, so it is not" : "hold no pictures, so they are not",
+      empty.size() == 1 ? one : several);
 }
 
 FolderSplit split_at(const fs::path& path, const std::string& folder) {
@@ -101,7 +105,7 @@ void look_into(FolderSplit& split, bool has_classes, std::vector<std::string>& n
         split.classes.front());
   }
   if (split.is_training && !has_classes) refuse_empty_classes(split.path, empty);
-  if (!empty.empty()) notes.push_back(empty_note(split.path, empty, "no class"));
+  if (!empty.empty()) notes.push_back(empty_note(split.path, empty, "a class", "classes"));
 }
 
 // SRC/bottle/train/*: one folder above the splits, or classes above splits.
@@ -125,7 +129,7 @@ FolderLayout layout_of_classes(const fs::path& path, std::vector<std::string> fu
   refuse_hidden_classes(path);
   refuse_stray_pictures(path, full.front());
   if (!has_classes) refuse_empty_classes(path, empty);
-  if (!empty.empty()) layout.notes.push_back(empty_note(path, empty, "no class"));
+  if (!empty.empty()) layout.notes.push_back(empty_note(path, empty, "a class", "classes"));
   const std::string called = split_called(path.filename().string());
   if (!called.empty() && called != "train") {
     layout.notes.push_back(fmt::format(
@@ -136,7 +140,7 @@ FolderLayout layout_of_classes(const fs::path& path, std::vector<std::string> fu
       full, [&path](const std::string& name) { return holds_images(path / name); });
   if (is_deep) {
     layout.notes.push_back(
-        fmt::format("{}: its folders are taken for classes, since none is named as a split; name "
+        fmt::format("{}: its folders are used as classes, because none is named like a split; name "
                     "those that are with {}",
                     path.string(), option_name("splits")));
   }
@@ -212,7 +216,7 @@ FolderLayout layout_of_splits(const fs::path& path, const std::vector<std::strin
     }
     look_into(split, has_classes, layout.notes);
   }
-  if (!empty.empty()) layout.notes.push_back(empty_note(path, empty, "no split"));
+  if (!empty.empty()) layout.notes.push_back(empty_note(path, empty, "a split", "splits"));
   if (holds_images(path)) {
     layout.notes.push_back(
         fmt::format("{}: the pictures beside the splits are not read", path.string()));
@@ -371,7 +375,7 @@ std::string what_is_odd(const fs::path& path, const FolderLayout& layout) {
     if (split.path != path) look_for_lists(split.path);
   }
   if (const auto parts = parts_among(classes); !parts.empty()) {
-    return fmt::format("{} {} as parts of a data set are, not as classes", some_names(parts),
+    return fmt::format("{} {} like parts of a data set, not like classes", some_names(parts),
                        parts.size() == 1 ? "is called" : "are called");
   }
   if (has_class_folders && classes.size() == 1) {
@@ -470,8 +474,9 @@ void refuse_other_layouts(const fs::path& path, const FolderLayout& layout) {
   refuse_known(path, places, odd);
   throw source_error(
       path, ErrorCode::invalid_argument,
-      "{}{}; if the folders are its classes, name all of them with {} or {}; labels of a list are "
-      "taken with {}; ffkit.convert.from_torch() in Python converts any data set of torchvision",
+      "{}{}; if the folders are its classes, name all of them with {} or {}; if a list has the "
+      "labels, give it with {}; ffkit.convert.from_torch() in Python converts any data set of "
+      "torchvision",
       odd, remedy, option_set("classes", "FILE"), option_set("classes_of", "DATA"),
       option_set("labels", "FILE"));
 }

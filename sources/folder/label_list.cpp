@@ -61,7 +61,7 @@ class LabelReader {
     const ContentKind kind = content_kind(
         std::as_bytes(std::span(text_).first(std::min(text_.size(), kContentHeadBytes))));
     if (!simdjson::validate_utf8(text) || kind == ContentKind::zip) {
-      refuse(fmt::format("is {}, and no UTF-8 text of names and labels; save it as UTF-8",
+      refuse(fmt::format("is {}, not UTF-8 text of names and labels; save it as UTF-8",
                          content_name(kind)));
     }
     const size_t first = text.find_first_not_of(" \t\r\n");
@@ -73,9 +73,9 @@ class LabelReader {
     }
     if (found_.empty()) refuse("has no names");
     if (num_denied_ > 0) {
-      notes_.push_back(
-          fmt::format("{}: {} rows of confidence 0 say what pictures do not show; no labels",
-                      shown_place(file_), num_denied_));
+      notes_.push_back(fmt::format(
+          "{}: {} rows of confidence 0 name what pictures do not show; they give no labels",
+          shown_place(file_), num_denied_));
     }
     return {.lines = std::move(found_), .classes = std::move(classes_)};
   }
@@ -98,8 +98,8 @@ class LabelReader {
               simdjson::SUCCESS ||
           value.get_object().get(object) != simdjson::SUCCESS) {
         refuse(
-            fmt::format("line {} is no JSON object; write one for each picture on a line of its "
-                        "own: {{\"file_name\": \"a.jpg\", \"label\": \"cat\"}}",
+            fmt::format("line {} is not a JSON object; write one line for each picture: "
+                        "{{\"file_name\": \"a.jpg\", \"label\": \"cat\"}}",
                         number));
       }
       if (name.empty() || label.empty()) {
@@ -234,7 +234,7 @@ class LabelReader {
     for (const size_t i : columns) {
       classes_.emplace_back(trimmed(header[i]));
       if (classes_.back().empty() || std::ranges::count(classes_, classes_.back()) > 1) {
-        refuse(fmt::format("column {} needs the name of a class of its own, not '{}'", i + 1,
+        refuse(fmt::format("column {} needs the name of another class than '{}'", i + 1,
                            printable(classes_.back())));
       }
     }
@@ -306,8 +306,8 @@ class LabelReader {
         num_cells > 2 && !number_of(row[1]) && std::all_of(row.begin() + 2, row.end(), number_of);
     if (num_cells == 2 || has_box) return {0, 1};
     refuse(
-        fmt::format("has {} columns and no header that tells which have the names and the "
-                    "labels; give it a first line such as file_name,label",
+        fmt::format("has {} columns and no header that names those with the names and the labels; "
+                    "give it a first line such as file_name,label",
                     num_cells));
   }
 
@@ -405,7 +405,7 @@ class LabelReader {
     if (before == labels) return;
     if (!columns_.is_multi) {
       refuse(
-          fmt::format("row {}: '{}' is there for the second time, with another label; {} takes "
+          fmt::format("row {}: '{}' appears a second time, with another label; {} takes "
                       "several",
                       number, printable(name), option_name("multi_label")));
     }

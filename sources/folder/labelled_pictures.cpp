@@ -220,7 +220,7 @@ class LabelledSplits {
     const std::optional<int64_t> number = whole_number_of(label);
     if (number && *number >= 0 && *number < std::ssize(set_.classes)) return *number;
     throw source_error(place.file, ErrorCode::invalid_argument,
-                       "'{}' has the label '{}', which is none of the {} classes",
+                       "'{}' has the label '{}', which is not one of the {} classes",
                        printable(line.name), printable(label), set_.classes.size());
   }
 
@@ -274,7 +274,7 @@ class LabelledSplits {
                     set_.path.string(), some_names(missing));
     if (!options_.allow_missing || missing.size() == num_all) {
       throw source_error(place.file, ErrorCode::not_found,
-                         "{}; bring them, or leave them out with {}", what,
+                         "{}; add them, or leave them out with {}", what,
                          option_on("allow_missing"));
     }
     set_.notes.push_back(fmt::format("{}: {}; left out", place.file.string(), what));

@@ -133,7 +133,7 @@ std::span<const std::byte> picture_of_planes(std::span<const std::byte> planes, 
                                              PlaneOrder order, SampleBuffers& buffers) {
   constexpr int64_t kMostPixels = 1'000'000;  // each way, as of a PNG
   if (datum.width > kMostPixels || datum.height > kMostPixels) {
-    throw error_of(ErrorCode::unsupported, "has {} x {} pixels, and at most {} each way are taken",
+    throw error_of(ErrorCode::unsupported, "has {} x {} pixels; at most {} per side are supported",
                    datum.width, datum.height, kMostPixels);
   }
   const int width = static_cast<int>(datum.width);
@@ -233,7 +233,8 @@ void set_datum(std::span<const std::byte> message, LmdbContent content, PlaneOrd
   floats.clear();
   const std::optional<Datum> datum = read_datum(std::ssize(message), bytes, &floats);
   if (!datum || !datum->is_whole()) {
-    throw Error(ErrorCode::corrupt, "is no Datum of Caffe with as many numbers as its shape says");
+    throw Error(ErrorCode::corrupt,
+                "is not a Datum of Caffe, or its shape does not match its numbers");
   }
   if (content_of(*datum) != content) {
     throw error_of(ErrorCode::corrupt, "is a Datum of {}, and the others are of {}",

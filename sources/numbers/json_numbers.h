@@ -35,7 +35,7 @@ T json_number(simdjson::dom::element value) {
   if constexpr (std::is_floating_point_v<T>) {
     double number = 0;
     if (value.get_double().get(number) != simdjson::SUCCESS) {
-      throw error_of(ErrorCode::invalid_argument, "{} is no number", json_excerpt(value));
+      throw error_of(ErrorCode::invalid_argument, "{} is not a number", json_excerpt(value));
     }
     // It would become an infinity.
     if (std::abs(number) > double{std::numeric_limits<T>::max()}) {
@@ -46,7 +46,7 @@ T json_number(simdjson::dom::element value) {
   } else {
     int64_t number = 0;
     if (value.get_int64().get(number) != simdjson::SUCCESS) {
-      throw error_of(ErrorCode::invalid_argument, "{} is no integer", json_excerpt(value));
+      throw error_of(ErrorCode::invalid_argument, "{} is not an integer", json_excerpt(value));
     }
     if (number < int64_t{std::numeric_limits<T>::min()} ||
         number > int64_t{std::numeric_limits<T>::max()}) {
@@ -119,7 +119,7 @@ void append_numbers(simdjson::dom::element value, std::span<const int64_t> shape
     }
   }
   if (num_items != shape[0]) {
-    throw error_of(ErrorCode::invalid_argument, "{} is no array of {} elements",
+    throw error_of(ErrorCode::invalid_argument, "{} is not an array of {} elements",
                    json_excerpt(value), shape[0]);
   }
 }

@@ -61,7 +61,7 @@ size_t ParquetColumns::match(ArrowColumn& column, const fs::path& path) {
       (is_number && found->type != column.type)) {
     throw source_error(path, ErrorCode::invalid_argument,
                        "has other columns than {}: {} against {}; all files must have the same "
-                       "types, so write them anew with one",
+                       "types, so write them again with one",
                        shown_place(first_files_[number]), described(column), before);
   }
   found->may_be_picture = found->may_be_picture && column.may_be_picture;
@@ -71,7 +71,7 @@ size_t ParquetColumns::match(ArrowColumn& column, const fs::path& path) {
   if (!others.empty() && classes != others) {
     throw source_error(path, ErrorCode::invalid_argument,
                        "names other classes of '{}' than {}: '{}' against '{}'; its labels would "
-                       "mean something else, so convert it by itself, or write it anew with the "
+                       "mean something else, so convert it by itself, or write it again with the "
                        "same classes",
                        name, shown_place(first_files_[number]), fmt::join(others, "', '"),
                        fmt::join(classes, "', '"));
@@ -96,7 +96,7 @@ void ParquetColumns::compare_with_split(const Layout& layout,
     if (other != of_other.end()) {
       throw source_error(path, ErrorCode::invalid_argument,
                          "has other columns than {}: '{}' is of {} in one and {} in the other; all "
-                         "files must have the same types, so write them anew with one",
+                         "files must have the same types, so write them again with one",
                          shown_place(first.path), name, columns_[i].type, other->what);
     }
     throw source_error(path, ErrorCode::invalid_argument,

@@ -157,12 +157,12 @@ class DatasetSource : public DatasetRecords {
     if (const std::string difference = dataset.schema().difference(datasets_.front().schema());
         !difference.empty()) {
       refuse(ErrorCode::invalid_argument,
-             fmt::format("has other fields than {}: {}; convert them apart",
+             fmt::format("has other fields than {}: {}; convert them separately",
                          datasets_.front().path().string(), difference));
     }
     if (std::ranges::find(infos_, manifest.split, &SourceSplit::name) != infos_.end()) {
       refuse(ErrorCode::invalid_argument,
-             fmt::format("is a second split called '{}'; convert them apart", manifest.split));
+             fmt::format("is a second split called '{}'; convert them separately", manifest.split));
     }
     if (classes_.empty()) {
       classes_ = manifest.classes;
@@ -170,7 +170,7 @@ class DatasetSource : public DatasetRecords {
       class_ids_ = manifest.class_ids;
     } else if (!manifest.classes.empty() && manifest.classes != classes_) {
       refuse(ErrorCode::invalid_argument,
-             "has other classes than the splits before it; convert them apart");
+             "has other classes than the splits before it; convert them separately");
     }
     infos_.push_back({.name = manifest.split,
                       .num_samples = dataset.num_records(),
@@ -383,7 +383,7 @@ void take_over_compression(const std::vector<Dataset>& splits, ConvertOptions& o
 TranscodeConversion::TranscodeConversion() {
   describe(images_, PictureUse::store, false, table_);
   describe(options_, table_);
-  table_.find("store")->set_default("none: say which");
+  table_.find("store")->set_default("none: name one");
   table_.find("shard-size")->set_default("the shards of SRC");
   table_.find("zstd")->set_default("as SRC");
   // Not offered; still known, to say why they are refused.
@@ -397,8 +397,8 @@ void TranscodeConversion::check() {
   table_.refuse({"by-files"},
                 "has no effect: the list of a data set's records is short; leave it out");
   if (!table_.is_given("store")) {
-    throw argument_error("store",
-                         "say what pictures become, by " + option_name("store") + ": jpeg or dct");
+    throw argument_error(
+        "store", "choose the new form of pictures with " + option_name("store") + ": jpeg or dct");
   }
   options_.order = RecordOrder::source;
   validate(options_, table_);

@@ -105,7 +105,7 @@ def test_a_loader_takes_torchs_parts_of_data_sets(ds):
     assert len(make(ConcatDataset([ds, Subset(ds, [1])])).dataset) == 61
 
 
-@pytest.mark.parametrize("wrong, message", [([1, 2], "builtins.list is no data set of ffkit.*from_torch"), (3, "builtins.int is no data set of ffkit, expected an ffkit.Dataset or its path$"), (None, "NoneType")])
+@pytest.mark.parametrize("wrong, message", [([1, 2], "builtins.list is not a data set of ffkit.*from_torch"), (3, "builtins.int is not a data set of ffkit, expected an ffkit.Dataset or its path$"), (None, "NoneType")])
 def test_other_data_sets_are_named(wrong, message):
     with pytest.raises(TypeError, match=message):
         make(wrong)

@@ -200,7 +200,7 @@ void take_options_file(CLI::App& app, const std::string& path, bool takes_all) {
     throw CLI::ConfigError(error.text(OptionStyle::command_line));
   }
   if (text.find('\0') != std::string::npos) {
-    throw CLI::ConfigError(path + ": is no text: it holds a zero byte");
+    throw CLI::ConfigError(path + ": is not text: it holds a zero byte");
   }
   std::vector<const CLI::Option*> given;
   for (const CLI::Option* option : app.get_options()) {
@@ -221,7 +221,7 @@ void take_options_file(CLI::App& app, const std::string& path, bool takes_all) {
     if (!item.parents.empty() || !is_for_files(option)) {
       if (takes_all) continue;
       refuse(at.front(),
-             "is no option for a file; the nearest are " + nearest_options(app, item.name));
+             "is not an option for a file; the nearest are " + nearest_options(app, item.name));
     }
     // Of several values, CLI11 would take the last one.
     const auto most = static_cast<size_t>(std::max(1, option->get_items_expected_max()));
@@ -229,7 +229,7 @@ void take_options_file(CLI::App& app, const std::string& path, bool takes_all) {
       refuse(at.front(), fmt::format("has {} values, but takes {}", item.inputs.size(), most));
     }
     if (is_given(option) || std::ranges::any_of(option->get_excludes(), is_given)) continue;
-    if (option->count() > 0) refuse(at.back(), "is there twice");
+    if (option->count() > 0) refuse(at.back(), "appears twice");
     if (option->get_expected_min() == 0) {
       option->add_result(option->get_flag_value(item.name, CLI::ConfigTOML().to_flag(item)));
     } else {

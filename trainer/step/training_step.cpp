@@ -170,9 +170,10 @@ std::string Evaluation::write_confusion(const std::filesystem::path& file) {
 }
 
 std::unique_ptr<BatchSource> Task::prediction_batches() {
-  throw error_of(ErrorCode::unsupported,
-                 "the task predicts nothing but what it validates; {} with {} writes that",
-                 option_name("evaluate"), option_name("results"));
+  throw error_of(
+      ErrorCode::unsupported,
+      "the task has no other predictions than those of a validation; {} with {} writes these",
+      option_name("evaluate"), option_name("results"));
 }
 
 void Task::set_facts(const TaskFacts& /*facts*/) {}

@@ -1,4 +1,4 @@
-"""torch's and torchvision's data sets as from_torch() reads them: pictures as the files that they open, and the names of their classes."""
+"""torch's and torchvision's data sets for from_torch(): picture files and names of classes."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def names_of_classes(dataset: Any) -> Sequence[str] | None:
 
 
 def with_file_bytes(dataset: Any) -> Any:
-    """The data set, whose pictures come as the bytes of the files that its loader= opens. None for one that does not open files by torchvision's own loader, or
-    that changes its pictures."""
+    """The data set with pictures as bytes: those of the files that its loader= opens. None if a
+    data set does not use torchvision's own loader, or changes its pictures."""
     folder = sys.modules.get("torchvision.datasets.folder")
     return None if folder is None else _with_bytes(dataset, folder.default_loader)
 
@@ -56,7 +56,7 @@ def _copy_with(dataset: Any, name: str, value: Any) -> Any:
 
 
 def file_bytes(path: Any) -> Any:
-    """What stands for the picture in a sample: the bytes of the file, or its pixels where ffkit would decode other ones."""
+    """The picture of a sample: the file's bytes, or its pixels if ffkit would decode others."""
     from PIL import Image  # the data set needs it as well
 
     with open(path, "rb") as file:
@@ -67,7 +67,7 @@ def file_bytes(path: Any) -> Any:
 
 
 def num_large_pictures(sample: Any) -> int:
-    """How many values of a sample are pictures of Pillow's that may have been files."""
+    """Number of values of a sample that are Pillow's pictures and may come from files."""
     pil = sys.modules.get("PIL.Image")
     if pil is None:
         return 0

@@ -155,10 +155,10 @@ void parse_row(simdjson::dom::parser& parser, const std::filesystem::path& path,
   auto error = parse_as_python(parser, text, value);
   if (error == simdjson::SUCCESS) error = value.get_object().get(object);
   if (error != simdjson::SUCCESS) {
-    throw Error(
-        ErrorCode::corrupt,
-        fmt::format("a row is no JSON: {}; {}", simdjson::error_message(error), kUnpackAgain),
-        context());
+    throw Error(ErrorCode::corrupt,
+                fmt::format("a row is not valid JSON: {}; {}", simdjson::error_message(error),
+                            kUnpackAgain),
+                context());
   }
   try {
     use(JsonRow(object, text));

@@ -90,7 +90,7 @@ def test_files_of_pictures_are_pictures(tmp_path: Path) -> None:
 
 def test_a_record_that_is_no_picture_among_pictures_is_a_bad_sample(tmp_path: Path) -> None:
     source = write_v1(tmp_path / "train" / "0.ffr", [jpeg(0), pickle.dumps((jpeg(1), 1)), jpeg(2)])
-    with pytest.raises(ffkit.CorruptError, match="the record is no picture, as the others are") as raised:
+    with pytest.raises(ffkit.CorruptError, match="the record is not a picture, as the others are") as raised:
         converted(source)
     assert raised.value.record == 1
     assert [row["image"] for row in converted(source, on_error="skip")] == [jpeg(0), jpeg(2)]
@@ -98,7 +98,7 @@ def test_a_record_that_is_no_picture_among_pictures_is_a_bad_sample(tmp_path: Pa
 
 def test_numbers_of_more_than_64_bits_are_not_zero(tmp_path: Path) -> None:
     source = write_v1(tmp_path / "train" / "0.ffr", [pickle.dumps((jpeg(0), number)) for number in (5, 2**70, -(2**63))])
-    with pytest.raises(ffkit.UnsupportedError, match="an integer of more than 64 bits is no value of a field"):
+    with pytest.raises(ffkit.UnsupportedError, match="an integer of more than 64 bits is not a value of a field"):
         converted(source)
     assert [row["label"] for row in converted(source, on_error="skip")] == [5, -(2**63)]
     source = write_v1(tmp_path / "big" / "0.ffr", [pickle.dumps((jpeg(0), 2**70))])
@@ -124,7 +124,7 @@ def test_a_file_of_another_payload_is_named(tmp_path: Path) -> None:
 
 def test_what_is_no_plain_value_is_said(tmp_path: Path) -> None:
     source = write_v1(tmp_path / "train" / "0.ffr", [pickle.dumps((jpeg(1), collections.Counter("a")))])
-    with pytest.warns(UserWarning, match=r"read as bytes: record 0: an object of collections\.Counter is no plain value"):
+    with pytest.warns(UserWarning, match=r"read as bytes: record 0: an object of collections\.Counter is not a plain value"):
         assert [*converted(source)[0]] == ["data"]
 
 

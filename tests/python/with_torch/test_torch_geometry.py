@@ -346,7 +346,7 @@ def test_what_cannot_be_is_refused(data: ffkit.Dataset) -> None:
         with pytest.raises(ValueError, match=message):
             _batch(data, steps)
     for steps, message in (
-        ([ffkit.ScalePad()], "is no step of a Compose"),
+        ([ffkit.ScalePad()], "is not a step of a Compose"),
         ([ffkit.RandomRotation(interpolation="lanczos"), ffkit.Resize((3, 3))], "filter"),
     ):
         with pytest.raises((TypeError, ValueError), match=message):

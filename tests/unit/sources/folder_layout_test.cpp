@@ -33,8 +33,9 @@ TEST(FolderLayout, LeavesOutFoldersWithoutPictures) {
   write_file(dir / "__MACOSX/cat/._1.jpg", "AppleDouble");
   const auto source = open_image_folder(dir.path());
   EXPECT_THAT(all_samples(*source), ElementsAre("train/cat/1.jpg 0", "train/dog/2.jpg 1"));
-  EXPECT_THAT(source->notes(),
-              Contains(HasSubstr("'@eaDir', '__MACOSX' hold no pictures and are no class")));
+  EXPECT_THAT(
+      source->notes(),
+      Contains(HasSubstr("'@eaDir', '__MACOSX' hold no pictures, so they are not classes")));
 }
 
 TEST(FolderLayout, TakesNoClassFromAFolderBesideTheSplits) {
@@ -45,7 +46,7 @@ TEST(FolderLayout, TakesNoClassFromAFolderBesideTheSplits) {
   EXPECT_THAT(all_samples(*source),
               ElementsAre("train/cat/1.jpg 0", "train/dog/1.jpg 1", "val/cat/2.jpg 0"));
   EXPECT_THAT(source->notes(),
-              Contains(HasSubstr("'annotations' holds no pictures and is no split")));
+              Contains(HasSubstr("'annotations' holds no pictures, so it is not a split")));
 }
 
 TEST(FolderLayout, TrainSaysWhatTheClassesAre) {
@@ -74,7 +75,7 @@ TEST(FolderLayout, WalksSubFoldersOfClasses) {
   write_pictures(dir, {"cat/a/1.jpg", "dog/b/c/2.jpg"});
   const auto source = open_image_folder(dir.path());
   EXPECT_THAT(all_samples(*source), ElementsAre("train/cat/a/1.jpg 0", "train/dog/b/c/2.jpg 1"));
-  EXPECT_THAT(source->notes(), ElementsAre(HasSubstr("its folders are taken for classes")));
+  EXPECT_THAT(source->notes(), ElementsAre(HasSubstr("its folders are used as classes")));
   write_pictures(dir, {"dog/3.jpg"});
   EXPECT_EQ(all_samples(*open_image_folder(dir.path())).size(), 3U);
 }

@@ -59,12 +59,12 @@ std::string read_text(const std::string& file) {
 
 Weighted read_json(const std::string& file, const std::string& text) {
   const nlohmann::json json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) refuse_file(file, "is no JSON object of classes and weights");
+  if (!json.is_object()) refuse_file(file, "is not a JSON object of classes and weights");
   Weighted out;
   for (const auto& item : json.items()) {
     if (!item.value().is_number())
-      refuse_file(file,
-                  fmt::format("the weight of the class '{}' is no number", printable(item.key())));
+      refuse_file(
+          file, fmt::format("the weight of the class '{}' is not a number", printable(item.key())));
     out.emplace_back(item.key(), item.value().get<double>());
   }
   return out;
@@ -89,7 +89,7 @@ Weighted read_lines(const std::string& file, const std::string& text) {
     const bool is_number = space != std::string::npos && end_of_name != std::string::npos &&
                            std::from_chars(line.data() + space + 1, last, weight).ptr == last;
     if (!is_number)
-      refuse_file(file, fmt::format("line {} is no class with a weight behind it", number));
+      refuse_file(file, fmt::format("line {} is not a class with a weight after it", number));
     out.emplace_back(line.substr(0, end_of_name + 1), weight);
   }
   return out;

@@ -356,8 +356,9 @@ void Gpt2Task::add_weight_notes(std::vector<std::string>& notes) const {
   const std::string& dropouts = source.config->dropouts;
   if (source.config->dropout != config_.dropout || !dropouts.empty()) {
     notes.push_back(fmt::format(
-        "{}: its network drops {}, this run {} everywhere, as --dropout says", weights.string(),
-        dropouts.empty() ? fmt::format("{}", source.config->dropout) : dropouts, config_.dropout));
+        "{}: its network drops {}, this run {} everywhere, according to --dropout",
+        weights.string(), dropouts.empty() ? fmt::format("{}", source.config->dropout) : dropouts,
+        config_.dropout));
   }
   const int64_t known = source.config->vocabulary, wanted = config_.vocabulary;
   if (own().resize_vocabulary && known != wanted) {

@@ -12,7 +12,7 @@ one_line_err 'the first argument must be one of imagenet, folder, '
 # What other programs call otherwise.
 if [ -n "${FFTRAIN:-}" ]; then
   run 2 "$FFTRAIN" --data data --model resnet18
-  one_line_err "fftrain has no option '--model'; what does the same is --arch; see fftrain --help"
+  one_line_err "fftrain has no option '--model'; use instead --arch; see fftrain --help"
   run 2 "$FFTRAIN" --data data --workers=4
-  one_line_err "fftrain has no option '--workers'; what does the same is --threads"
+  one_line_err "fftrain has no option '--workers'; use instead --threads"
 fi

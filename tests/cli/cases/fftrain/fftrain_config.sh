@@ -103,10 +103,10 @@ bad() { # REGEX TEXT OF THE FILE
   one_line_err "^fftrain: error: .*$1.*see fftrain --help$"
   no_out
 }
-bad "bad.toml: line 1: 'learning-rate' is no option for a file; the nearest are .*" 'learning-rate = 0.1'
-bad "bad.toml: line 2: 'optimizer.lr' is no option for a file; the nearest are lr, " '[optimizer]
+bad "bad.toml: line 1: 'learning-rate' is not an option for a file; the nearest are .*" 'learning-rate = 0.1'
+bad "bad.toml: line 2: 'optimizer.lr' is not an option for a file; the nearest are lr, " '[optimizer]
 lr = 0.1'
-bad "'resume' is no option" 'resume = "run"'
+bad "'resume' is not an option" 'resume = "run"'
 bad "lr" 'lr = "fast"'
 bad "optimizer" 'optimizer = "lamb"'
 run 2 "$FFTRAIN" "${small[@]}" --config nowhere.toml

@@ -72,7 +72,7 @@ out 'epoch 1/1  train loss [0-3]\.'
 cp -r mesh damaged
 rm damaged/epoch-0002.parts/part-00002.safetensors
 run 1 "$FFTRAIN" --evaluate damaged/epoch-0002.parts "${one[@]}"
-one_line_err 'damaged/epoch-0002.parts/part-00002.safetensors: this part of the checkpoint is missing; the checkpoint is damaged: take the one before it'
+one_line_err 'damaged/epoch-0002.parts/part-00002.safetensors: this part of the checkpoint is missing; the checkpoint is damaged: use the one before it'
 run 0 "$FFTRAIN" "${options[@]}" --epochs 2 --work-dir damaged --resume --tensor-parallel 1 --pipeline-parallel 1 --micro-batches 1
 out 'damaged/epoch-0002.parts/part-00002.safetensors: .*; it is renamed to \*.damaged and the one before it is taken'
 check test -e damaged/epoch-0002.parts.damaged -a -e damaged/epoch-0002.safetensors

@@ -43,7 +43,7 @@ done
 # The file itself was asked for.
 rm -rf one && cp -r run one && truncate -s 0 one/epoch-0003.safetensors
 run 1 "$FFTRAIN" --evaluate one/epoch-0003.safetensors --compute-threads 1
-one_line_err 'epoch-0003.safetensors: does not begin as a checkpoint does; it is damaged, as after a power failure or on a full disk'
+one_line_err 'epoch-0003.safetensors: does not begin like a checkpoint; it is damaged, for example after a power failure or on a full disk'
 
 # What is refused has changed nothing.
 before=$(ls one; cat one/metrics.jsonl)
@@ -74,5 +74,5 @@ one_line_err 'none/a.pth: cannot be created'
 # A device is not replaced by a file, not even by a superuser.
 ln -s /dev/null null.json
 run 1 "$FFTRAIN" --evaluate run --confusion null.json
-one_line_err 'null.json: is no regular file; give the name of one, which is written as a whole'
+one_line_err 'null.json: is not a regular file; give the name of one, which is written as a whole'
 check test -L null.json

@@ -97,7 +97,7 @@ TEST(Mds, PillowsPixelsBecomePictures) {
   EXPECT_EQ(problems[0].action, "stored without its alpha");
   const auto palette = pictures.record(2, &problems);
   ASSERT_EQ(problems.size(), 1U);
-  EXPECT_THAT(problems[0].action, HasSubstr("files lack the palette"));
+  EXPECT_THAT(problems[0].action, HasSubstr("file lacks the palette"));
   ImageDecoder decoder;
   const auto pixels = [&](const std::vector<std::byte>& record, int x) {
     return static_cast<int>(decoder.decode(RecordView(schema, record).bytes(0)).data[3 * x]);

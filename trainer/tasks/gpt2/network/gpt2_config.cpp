@@ -58,7 +58,7 @@ class Gpt2ConfigReader {
   void refuse_others() const {
     if (others_.empty()) return;
     refuse(ErrorCode::unsupported,
-           fmt::format("has {}, which is not GPT-2's; ffkit computes GPT-2 alone", others_));
+           fmt::format("has {}, which is not GPT-2's; ffkit computes only GPT-2", others_));
   }
 
  private:
