@@ -172,6 +172,10 @@ void check_files(const TaskEntry& task, const TrainOptions& options, const Progr
     require_place_for_file(output.results);
   }
   if (!output.confusion.empty()) {
+    if (output.confusion == output.results) {
+      throw error_at(output.confusion, ErrorCode::invalid_argument,
+                     "is named for the results as well; give another file");
+    }
     if (task.confusion_endings.empty()) {
       throw error_of(ErrorCode::unsupported,
                      "the task {} has no classes, and so no confusion matrix", task.name);
@@ -209,6 +213,10 @@ EvalResult evaluate_for(Purpose purpose, const TrainOptions& asked, const fs::pa
                              TakenFor::evaluation);
       }
       require_task(stored, file, options);
+    }
+    if (options.data.empty()) {
+      throw error_at(file, ErrorCode::invalid_argument, "names no data set; give {}",
+                     option_name("data"));
     }
     validate(options);
     const RunMesh mesh(options, communicator);

@@ -195,14 +195,17 @@ void add_data_argument(CLI::App& app) {
            if (std::ranges::any_of(extras, [](const auto& e) { return e.starts_with("-"); }))
              return;
            CLI::Option* data = app.get_option("--data");
-           if (data->count() > 0) {
+           // Such as a work folder behind --resume.
+           const bool is_other =
+               data->count() > 0 && std::filesystem::is_directory(word) && !is_data_set(word);
+           if (data->count() > 0 && !is_other) {
              throw CLI::ParseError(fmt::format("'{}' is one argument too many for fftrain", word),
                                    CLI::ExitCodes::ExtrasError);
            }
            constexpr std::array kNoData = {".pth", ".pt",   ".tar", ".safetensors",
                                            ".py",  ".toml", ".yaml"};
            const std::string ending = std::filesystem::path(word).extension().string();
-           if (std::ranges::find(kNoData, ending) != kNoData.end()) {
+           if (is_other || std::ranges::find(kNoData, ending) != kNoData.end()) {
              throw CLI::ValidationError(
                  "'" + word +
                  "' is not a data set; a checkpoint comes after --resume-from, --evaluate or "

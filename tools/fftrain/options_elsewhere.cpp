@@ -17,17 +17,17 @@ constexpr Synonyms kSynonyms[] = {
     {"",
      "amp-impl aug-repeats aug-splits augmix-severity bce-loss bn-momentum "
      "cache-dataset cache-mode ceph class-map clip-mode compile cooldown-epochs "
-     "cutmix-minmax dataset-download diff-seed disable-progress-bar dist-bn do-train "
-     "drop-path epoch-repeats eval-metric eval-options fuse-bn-relu fuse-conv-bn fuser "
-     "gp gpu-collect graph head-init-scale in-chans jsd-loss legacy-init log-wandb "
-     "lr-noise lr-noise-pct mean metric-local metric-train-acc mixup-mode "
-     "mixup-off-epoch mixup-prob mixup-switch-prob model-kwargs no-ddp-bb "
+     "cutmix-minmax dataset-download deepspeed diff-seed disable-progress-bar dist-bn dist-eval "
+     "do-train drop-path epoch-repeats eval-metric eval-options fsdp fuse-bn-relu fuse-conv-bn "
+     "fuser gp gpu-collect graph head-init-scale in-chans jsd-loss legacy-init log-wandb "
+     "lr-decay-iters lr-noise lr-noise-pct mean metric-local metric-train-acc mixup-mode "
+     "mixup-off-epoch mixup-prob mixup-switch-prob model-ema-force-cpu model-kwargs no-ddp-bb "
      "no-persistent-workers no-pin-memory no-prefetcher no-test-pool ofrecord-part-num "
-     "pin-mem print-environ ra-reps ra-sampler ratio recount remode report-to "
+     "pin-mem print-environ push-to-hub ra-reps ra-sampler ratio recount remode report-to "
      "save-images sched-on-updates score-thr show show-dir split-bn std "
      "synchronize-step tag test-pool tmpdir torchcompile torchscript "
      "train-interpolation transformer-embedding-decay tta use-gpu-decode "
-     "use-multi-epochs-loader use-v2 validate vflip wait-time worker-seeding zip"},
+     "use-multi-epochs-loader use-v2 validate vflip wait-time wandb worker-seeding zip"},
     {"NAME VALUE of each option", "cfg-options options opts"},
     {"accumulate",
      "accumulate-grad-batches accumulation-steps grad-accum-steps "
@@ -41,7 +41,7 @@ constexpr Synonyms kSynonyms[] = {
     {"auto-augment", "aa"},
     {"auto-augment none", "no-aug"},
     {"batch-size",
-     "eval-batch-size micro-batch-size per-device-eval-batch-size "
+     "batch-size-per-gpu eval-batch-size micro-batch-size per-device-eval-batch-size "
      "per-device-train-batch-size samples-per-gpu test-batch-size train-batch-size "
      "val-batch-size validation-batch-size vb"},
     {"benchmark", "throughput"},
@@ -65,6 +65,7 @@ constexpr Synonyms kSynonyms[] = {
     {"deterministic", "use-deterministic-algorithms"},
     {"device", "accelerator"},
     {"device cpu", "no-accel no-cuda"},
+    {"device cuda", "cuda use-cuda"},
     {"device cuda:N", "gpu-id"},
     {"dist-backend", "backend"},
     {"dist-init-method", "dist-url"},
@@ -88,6 +89,7 @@ constexpr Synonyms kSynonyms[] = {
      "model-ema-eval use-ema"},
     {"freeze", "freeze-backbone freeze-layers frozen-stages"},
     {"global-batch-size", "total-batch-size"},
+    {"heads", "n-head num-attention-heads"},
     {"hflip", "flip horizontal-flip"},
     {"image-size", "img-size input-size train-crop-size"},
     {"keep-checkpoints", "checkpoint-hist save-total-limit"},
@@ -95,6 +97,7 @@ constexpr Synonyms kSynonyms[] = {
     {"launcher torchrun, and these options before the program",
      "rdzv-backend rdzv-endpoint rdzv-id standalone"},
     {"layer-decay", "layer-wise-lr-decay layerwise-lr-decay lr-layer-decay"},
+    {"layers", "n-layer num-layers"},
     {"limit-batches", "fast-dev-run max-train-samples train-num-samples"},
     {"log-every", "log-interval logging-steps print-freq print-interval"},
     {"lr", "learning-rate lr-base"},
@@ -103,8 +106,9 @@ constexpr Synonyms kSynonyms[] = {
     {"lr-min", "min-lr"},
     {"lr-scaling", "lr-base-scale"},
     {"lr-scaling linear", "auto-scale-lr"},
-    {"lr-schedule", "lr-decay-style lr-decay-type lr-policy lr-scheduler lr-scheduler-type sched"},
-    {"lr-step-epochs", "decay-epochs lr-drop lr-step-size milestones step-size"},
+    {"lr-schedule",
+     "cos lr-decay-style lr-decay-type lr-policy lr-scheduler lr-scheduler-type sched"},
+    {"lr-step-epochs", "decay-epochs lr-drop lr-step-size lr-steps milestones step-size"},
     {"mixup-alpha", "mixup"},
     {"no-norm-decay", "bias-weight-decay norm-weight-decay"},
     {"nproc",
@@ -114,11 +118,12 @@ constexpr Synonyms kSynonyms[] = {
     {"nproc, the number of GPUs", "gpu-ids"},
     {"nproc, the number of GPUs, or --device cuda:N for one", "gpu"},
     {"nproc, the number of processes here; other machines: MASTER_ADDR, RANK and WORLD_SIZE",
-     "master-addr master-port nnodes node-rank"},
+     "master-addr master-port nnodes node-rank nodes num-nodes"},
     {"nproc, which tells each process its number", "local-rank"},
     {"optimizer", "opt"},
     {"patience", "early-stop early-stopping-patience patience-epochs"},
     {"pipeline-parallel", "pipeline-model-parallel-size pipeline-parallel-size"},
+    {"positions", "max-position-embeddings n-positions"},
     {"predict", "predict-only"},
     {"prefetch", "prefetch-batches prefetch-factor"},
     {"pretrained", "initial-checkpoint load load-from model-name-or-path pretrained-path weights"},
@@ -133,16 +138,18 @@ constexpr Synonyms kSynonyms[] = {
     {"resume-from", "checkpoint resume-from-checkpoint"},
     {"seed", "manual-seed random-seed"},
     {"steps", "max-iters max-steps train-iters"},
+    {"sync-bn", "sync-batchnorm syncbn use-syncbn"},
     {"tensor-parallel", "tensor-model-parallel-size tensor-parallel-size"},
     {"threads", "dataloader-num-workers num-data-workers num-thread num-workers nworkers workers"},
     {"warmup-epochs", "lr-warmup-epochs"},
     {"warmup-start", "lr-warmup-decay lr-warmup-method warmup-lr"},
     {"warmup-steps", "lr-warmup-iters warmup-iters warmup-ratio"},
     {"weight-decay", "wd"},
+    {"width", "hidden-size n-embd"},
     {"work-dir",
      "work-path checkpoint-dir checkpoints-path default-root-dir exp-dir experiment log-dir "
      "logging-dir out-dir output output-dir root-dir run-dir save save-dir "
-     "tensorboard-dir"},
+     "tensorboard tensorboard-dir workdir"},
     {"work-dir, a new folder", "overwrite-output-dir"},
 };
 

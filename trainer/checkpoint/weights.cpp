@@ -73,7 +73,6 @@ void remove_wrappers(Weights& weights) {
 }
 
 constexpr size_t kMostNamed = 4;  // of tensors in a message
-
 std::string count_of(size_t count) {
   return count == 1 ? "1 tensor" : fmt::format("{} tensors", count);
 }
@@ -249,8 +248,12 @@ fs::path description_beside(const fs::path& weights) {
 
 std::map<std::string, std::string> read_description(const fs::path& weights) {
   const fs::path file = description_beside(weights);
-  if (file.empty()) return read_safetensors_metadata(weights);
   std::map<std::string, std::string> out;
+  if (file.empty()) {
+    out = read_safetensors_metadata(weights);
+    std::erase_if(out, [](const auto& item) { return !nlohmann::json::accept(item.second); });
+    return out;
+  }
   if (!fs::is_regular_file(file)) return out;
   const auto json =
       nlohmann::ordered_json::parse(read_user_text(file), nullptr, /*allow_exceptions=*/false);

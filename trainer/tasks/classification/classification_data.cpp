@@ -320,6 +320,7 @@ LoaderOptions val_loader_options(const TrainOptions& options, const ProcessPlace
   LoaderOptions out = image_loader_options(options, place, device);
   out.sampler.order = Order::sequential;
   out.sampler.tail = Tail::exact;
+  out.read_ahead_epochs = false;  // an evaluation has one, and names each bad sample once
   out.image.transform = ResizeCenterCrop{.resize = own.resolved_eval_resize(),
                                          .size = own.resolved_eval_size(),
                                          .interpolation = own.interpolation};

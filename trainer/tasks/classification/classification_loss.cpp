@@ -125,9 +125,11 @@ at::Tensor class_weights(const std::string& choice, const std::vector<std::strin
                                       printable(name)));
     if (is_there[found])
       refuse_file(choice, fmt::format("names the class '{}' twice", printable(name)));
-    if (!(value >= 0) || !std::isfinite(value))
-      refuse_file(choice, fmt::format("the weight of the class '{}' is {}, but must be 0 or more",
-                                      printable(name), value));
+    // Products with them and their sums stay numbers of 32 bits.
+    if (value != 0 && !(value >= 1e-12 && value <= 1e12))
+      refuse_file(choice,
+                  fmt::format("the weight of the class '{}' is {}, but must be 0 or 1e-12 to 1e12",
+                              printable(name), value));
     is_there[found] = true;
     weight[found] = static_cast<float>(value);
   }

@@ -144,3 +144,8 @@ err '2 heads cannot be divided among 3 processes of --tensor-parallel; give a di
 expect 1 'sequence-parallel must be off without --tensor-parallel' "$FFTRAIN" "${options[@]}" --sequence-parallel
 expect 1 'shard-optimizer must be off with the optimizer lars' "$FFTRAIN" "${options[@]}" --shard-optimizer --optimizer lars
 expect 1 'config.json: exists, and is not replaced' "$FFTRAIN" --export mesh --output model/pytorch_model.bin
+# What is refused is not written in part.
+mkdir taken && touch taken/config.json
+run 1 "$FFTRAIN" --export whole --output taken/model.safetensors
+one_line_err 'taken/config.json: exists, and is not replaced'
+check ! test -e taken/model.safetensors

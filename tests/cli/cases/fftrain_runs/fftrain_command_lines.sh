@@ -100,3 +100,7 @@ lines = {l["kind"]: l for l in map(json.loads, open(sys.argv[1]))}
 assert lines["epoch"]["fps"] > 0 and lines["summary"]["fps"] == lines["epoch"]["fps"]' "$work/.stdout"
 run 0 "$FFTRAIN" data -a mobilenet_v3_small -b 8 "${small[@]}" --limit-batches 5 --progress json
 check ! grep -q fps "$work/.stdout"
+run 2 "$FFTRAIN" --data data -a resnet18 --resume run
+one_line_err "'run' is no data set; a checkpoint stands behind --resume-from"
+run 2 "$FFTRAIN" data --num-layers 2 --syncbn --dist-eval
+one_line_err "'--num-layers'; what does the same is --layers; for '--syncbn' it is --sync-bn; for '--dist-eval' there is none"

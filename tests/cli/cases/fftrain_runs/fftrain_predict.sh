@@ -94,3 +94,10 @@ run 2 "$FFTRAIN" --predict run --results no.jsonl
 one_line_err 'data'
 run 2 "$FFTRAIN" --data data --results no.jsonl
 one_line_err 'results'
+
+# What exported weights say goes on with them, and how they want pictures is compared.
+run 0 "$FFTRAIN" --export run --output exported.safetensors
+run 0 "$FFTRAIN" --export exported.safetensors --output again.pth
+check test -s again.pth.json
+run 0 "$FFTRAIN" --evaluate exported.safetensors --arch mobilenet_v3_small --data data
+err 'its pictures were prepared as .*, and here as .*"size":224'

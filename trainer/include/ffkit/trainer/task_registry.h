@@ -75,11 +75,9 @@ struct TaskEntry {
   // parameters, buffers, Task::state(), gradients and losses equal (sum_of_peers,
   // with_summed_gradient). Along "data", epochs are shared and samples averaged.
   std::function<std::vector<MeshDimension>(const TrainOptions& options)> mesh = {};
-  // Writes files for other programs beside the exported weights; the name of `weights` may decide
-  // which. Throws Error(invalid_argument) rather than replace a file. Empty: nothing to write.
-  std::function<void(const TrainOptions& options, const TaskFacts& facts,
-                     const std::filesystem::path& weights)>
-      write_beside = {};
+  // The files for other programs, by name, that belong beside weights which are exported as
+  // model.safetensors or pytorch_model.bin, such as config.json. May be empty.
+  std::function<TaskFacts(const TrainOptions& options, const TaskFacts& facts)> files_beside = {};
   // Sets open options from the `weights` of a run or an evaluation, for instance from a file beside
   // them that describes the network. Called only on rank 0; all processes then take its options of
   // the task. Throws Error(invalid_argument) if the options contradict the weights. May be empty.

@@ -156,8 +156,8 @@ struct ExportOptions {
 };
 
 // Writes the weights of `from` (checkpoint, work folder or file of weights) to `to`, a .safetensors
-// or .pth file that load_state_dict(strict=True) of the same model in Python takes, and what the
-// task writes beside it (TaskEntry::write_beside). `to` appears whole or not at all. Throws
+// or .pth file that load_state_dict(strict=True) of the same model in Python takes, and the
+// files that belong beside it (TaskEntry::files_beside). `to` appears whole or not at all. Throws
 // Error(invalid_argument) if `to` exists or has another ending.
 //
 // with_script and names need a checkpoint, and TaskEntry::python_model or use_names_of; otherwise

@@ -203,6 +203,7 @@ LoaderOptions keyframe_loader_options(const TrainOptions& options, const Process
   out.image_field = out.label_field = "";
   out.fields = nuscenes::keyframe_fields(split, keyframe);
   out.sampler.order = Order::sequential;
+  out.read_ahead_epochs = false;  // the next one has other windows, or there is none
   return out;
 }
 
@@ -215,7 +216,6 @@ WindowSource::WindowSource(nuscenes::Windows windows, LoaderOptions options,
 
 LoaderOptions WindowSource::window_options(LoaderOptions options) const {
   options.batch_size *= windows_.length;
-  options.read_ahead_epochs = false;  // the next epoch has other windows
   windows_.apply(options.sampler);
   // The frames of a window are different pictures.
   options.sampler.share_randomness = false;

@@ -322,15 +322,9 @@ void check_gpt2_config(const std::filesystem::path& weights, const Gpt2Config& c
                        bool any_vocabulary) {
   const WeightsSource source = find_gpt2_weights(weights);
   if (!source.config) return;
-  const Gpt2Config& other = *source.config;
-  for (const auto& [name, theirs, own] :
-       {std::tuple("layers", other.layers, config.layers),
-        std::tuple("heads", other.heads, config.heads),
-        std::tuple("width", other.width, config.width),
-        std::tuple("positions", other.positions, config.positions),
-        std::tuple("tokens", other.vocabulary, config.vocabulary)}) {
-    const bool is_vocabulary = std::string_view(name) == "tokens";
-    if (theirs == own || (is_vocabulary && any_vocabulary)) continue;
+  for (const auto& [name, theirs, own] : gpt2_differences(*source.config, config)) {
+    const bool is_vocabulary = name == "tokens";
+    if (is_vocabulary && any_vocabulary) continue;
     throw error_at(
         source.config_file, ErrorCode::invalid_argument,
         "is of a GPT-2 with {} {}, but the network here has {}{}", theirs, name, own,
