@@ -249,11 +249,8 @@ fs::path description_beside(const fs::path& weights) {
 std::map<std::string, std::string> read_description(const fs::path& weights) {
   const fs::path file = description_beside(weights);
   std::map<std::string, std::string> out;
-  if (file.empty()) {
-    out = read_safetensors_metadata(weights);
-    std::erase_if(out, [](const auto& item) { return !nlohmann::json::accept(item.second); });
-    return out;
-  }
+  if (file.empty()) out = read_safetensors_metadata(weights);
+  std::erase_if(out, [](const auto& item) { return !nlohmann::json::accept(item.second); });
   if (!fs::is_regular_file(file)) return out;
   const auto json =
       nlohmann::ordered_json::parse(read_user_text(file), nullptr, /*allow_exceptions=*/false);
