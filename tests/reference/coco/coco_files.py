@@ -84,7 +84,7 @@ def files():
         {**row, "image_id": str(row["image_id"])} for row in plain()["annotations"]]}), None
     yield "a text for a number", edited("annotations", 1, image_id="1"), 'annotation 8 \'image_id\': "1" is a text'
     yield "reals as ids", edited("annotations", 1, id=8.0, image_id=1.0, category_id=3.0), None
-    yield "an id that is not a real", edited("annotations", 1, id=2**53 + 1), None
+    yield "an id that is no real", edited("annotations", 1, id=2**53 + 1), None
     yield "negative ids", edited("annotations", 1, id=-8), None
     yield "true as an id", edited("annotations", 1, id=True), "'id': true is not an integer"
     yield "an id beyond 64 bits", edited("annotations", 1, id=2**70), "annotations\\[1\\] 'id': "
@@ -125,7 +125,7 @@ def files():
     yield "a list", ANNOTATIONS, None
     yield "an empty file", "", None
     yield "half a file", TEXT[: len(TEXT) // 2], None
-    yield "text after the end", TEXT + "x", None
+    yield "text behind the end", TEXT + "x", None
     yield "a comma too many", TEXT.replace("]}", ",]}"), None
     yield "broken elsewhere", TEXT.replace('{"description": "x"}', "{nul}"), None
     yield "a control character", TEXT.replace('"x"', '"\n"'), None
