@@ -41,7 +41,7 @@ check cmp .stdout expected
 run 0 "$FFTRAIN" --data data "${options[@]}" --pretrained weights.safetensors
 check ! grep -q head .stdout
 run 0 "$FFTRAIN" --data four "${options[@]}" --pretrained weights.pth
-out '^weights.pth: its head has 3 classes and the data set 4; the head gets new random weights$'
+out '^weights.pth: its head has 3 classes, but the data set has 4; the head gets new random weights$'
 run 0 "$FFTRAIN" --data data "${options[@]}" --pretrained run/epoch-0001.safetensors
 bad "has no tensor 'features.0.0.weight', which a mobilenet_v2 needs" --data data "${options[@]}" --arch mobilenet_v2 --pretrained weights.pth
 bad 'nothing.pth' --data data "${options[@]}" --pretrained nothing.pth --work-dir none

@@ -101,6 +101,6 @@ assert lines["epoch"]["fps"] > 0 and lines["summary"]["fps"] == lines["epoch"]["
 run 0 "$FFTRAIN" data -a mobilenet_v3_small -b 8 "${small[@]}" --limit-batches 5 --progress json
 check ! grep -q fps "$work/.stdout"
 run 2 "$FFTRAIN" --data data -a resnet18 --resume run
-one_line_err "'run' is no data set; a checkpoint stands behind --resume-from"
+one_line_err "'run' is not a data set; a checkpoint comes after --resume-from"
 run 2 "$FFTRAIN" data --num-layers 2 --syncbn --dist-eval
 one_line_err "'--num-layers'; what does the same is --layers; for '--syncbn' it is --sync-bn; for '--dist-eval' there is none"
