@@ -103,4 +103,4 @@ check ! grep -q fps "$work/.stdout"
 run 2 "$FFTRAIN" --data data -a resnet18 --resume run
 one_line_err "'run' is not a data set; a checkpoint comes after --resume-from"
 run 2 "$FFTRAIN" data --num-layers 2 --syncbn --dist-eval
-one_line_err "'--num-layers'; what does the same is --layers; for '--syncbn' it is --sync-bn; for '--dist-eval' there is none"
+one_line_err "'--num-layers'; use instead --layers; for '--syncbn' it is --sync-bn; for '--dist-eval' there is none"
