@@ -24,6 +24,7 @@ from ._errors import (
     IoError,
     NotFoundError,
     UnsupportedError,
+    refuse_old_name,
 )
 from ._ffkit import FieldDecoder, Random, SampleKey, Statistics, aspect_ratio_buckets, class_balanced_weights
 from ._ffkit import version as __version__
@@ -76,9 +77,10 @@ from ._image import (
     Solarize,
     TrivialAugmentWide,
 )
-from ._loader import IO, Loader
+from ._loader import Loader
+from ._loader_options import IO, Memory, Order
 from ._samples import File
-from ._schema import Field
+from ._samples import Field
 from ._transforms import (
     CenterCrop,
     Compose,
@@ -98,7 +100,6 @@ from ._transforms import (
     Resize,
     ResizeCenterCrop,
     ResizeCrop,
-    ResizeShortSide,
     ScaleJitter,
     ScalePad,
 )
@@ -144,9 +145,11 @@ __all__ = [
     "IoError",
     "Loader",
     "MaskField",
+    "Memory",
     "Mixing",
     "NotFoundError",
     "OneOf",
+    "Order",
     "Pad",
     "PadToLargest",
     "PhotoMetricDistortion",
@@ -180,7 +183,6 @@ __all__ = [
     "Resize",
     "ResizeCenterCrop",
     "ResizeCrop",
-    "ResizeShortSide",
     "SampleKey",
     "ScaleJitter",
     "ScalePad",
@@ -210,3 +212,7 @@ del name_libcurl
 
 def __dir__() -> list[str]:
     return [*__all__, *(name for name in ("hf", "lightning", "torch") if name in globals())]
+
+
+def __getattr__(name: str) -> object:
+    refuse_old_name("ffkit", name)

@@ -8,10 +8,10 @@ from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 
 from . import _ffkit
 from ._convert_options import ProgressUpdate
-from ._errors import InvalidArgumentError
+from ._errors import FieldNotFoundError, InvalidArgumentError
 from ._export.parquet import ParquetSummary, write_parquet
 from ._samples import with_content
-from ._schema import Field, from_tuples
+from ._samples import Field, from_tuples
 from ._stores import StorageOptions, placed
 
 PathLike = str | os.PathLike[str]
@@ -72,7 +72,7 @@ class Dataset(Sequence[dict[str, Any]]):
 
     @classmethod
     def chain(cls, sources: Iterable[Dataset]) -> Dataset:
-        """The records of all of them, of the first one first, as one data set; `Loader(mixture=...)` takes shares of each. Fields are those of all: one that a data set
+        """The records of all of them, of the first one first, as one data set; `Order(mixture=...)` takes shares of each. Fields are those of all: one that a data set
         lacks is None in its records, and 0 or "" in columns.
 
         Raises:
@@ -172,6 +172,19 @@ class Dataset(Sequence[dict[str, Any]]):
         return self._dataset.classes
 
     @property
+    def class_to_idx(self) -> dict[str, int]:
+        """The label of each class, as torchvision's ImageFolder has it."""
+        return {name: label for label, name in enumerate(self.classes)}
+
+    @property
+    def targets(self) -> list[int]:
+        """The label of each record, as torchvision's ImageFolder has them. AttributeError without a column "label"."""
+        try:
+            return list(self.column("label").tolist())
+        except FieldNotFoundError as error:
+            raise AttributeError(f"there are no targets: {error}", name="targets", obj=self) from None
+
+    @property
     def class_names(self) -> list[str]:
         """Readable names of the same classes; empty or as many."""
         return self._dataset.class_names
@@ -243,7 +256,7 @@ class Dataset(Sequence[dict[str, Any]]):
         row_group_size: int = 1000,
         compression: str = "snappy",
         classes: bool = True,
-        threads: int = 0,
+        num_threads: int = 0,
         progress: bool | Callable[[ProgressUpdate], object] = True,
     ) -> ParquetSummary:
         """Writes the records as parquet, as Hugging Face's hub has it: `folder`/train-00000-of-00005.parquet, ..., which `datasets.load_dataset(folder)` reads. Needs pyarrow.
@@ -260,7 +273,7 @@ class Dataset(Sequence[dict[str, Any]]):
             row_group_size: the most records of a group of rows, which a reader takes at once. A group also ends with 32 MiB; in memory it takes some times as much.
             compression: as pyarrow.parquet knows it: "snappy", "zstd", "none", ...
             classes: False: labels are plain numbers.
-            threads: that read records; 0: one for each core.
+            num_threads: that read records; 0: one for each core.
             progress: True: a bar of tqdm, where that is installed; False; or a function that is called with an ffkit.convert.ProgressUpdate.
 
         Raises:
@@ -271,7 +284,7 @@ class Dataset(Sequence[dict[str, Any]]):
             IoError: (an OSError) the files cannot be written.
         """
         return write_parquet(
-            self, folder, name=name, fields=fields, file_size=file_size, row_group_size=row_group_size, compression=compression, classes=classes, threads=threads, progress=progress
+            self, folder, name=name, fields=fields, file_size=file_size, row_group_size=row_group_size, compression=compression, classes=classes, num_threads=num_threads, progress=progress
         )  # fmt: skip
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -42,7 +42,7 @@ def from_torch(
     num_workers: int = 0,
     progress: Progress = True,
     pixels: Pixels = "png",
-    threads: int = 0,
+    num_threads: int = 0,
     shard_size: int | str = "256M",
     zstd: int = 0,
     max_record: int | str = "256M",
@@ -59,7 +59,7 @@ def from_torch(
         dst, split: where it is written; other splits of the data set are left alone.
         fields: names for the values of tuples.
         to_sample: makes the dict of fields of what the data set gives; runs where the data set does. Overrides `fields`.
-        schema, pixels, threads, shard_size, zstd, max_record, storage_options, pictures: as in Writer.
+        schema, pixels, num_threads, shard_size, zstd, max_record, storage_options, pictures: as in Writer.
         classes: names of the classes; None: dataset.classes, .categories or .all_categories, also of what a Subset or ConcatDataset is made of, or those of
             Hugging Face's ClassLabel, when there are some.
         order, seed: "shuffled": splits whose name begins with "train" in the order of ffkit's permutation of this seed; "source": as they are.
@@ -82,8 +82,8 @@ def from_torch(
     samples = _samples(_Samples(dataset, pictures_of_files, tuple(fields), to_sample), indices, num_workers)
     writer = Writer(
         dst, split, schema, classes=[str(name) for name in given or ()], source={"kind": "dataset", "path": f"{kind.__module__}.{kind.__qualname__}"},
-        pixels=pixels, threads=threads, shard_size=shard_size, zstd=zstd, max_record=max_record, seed=seed,
-        storage_options=storage_options, _options={"order": "shuffled", "seed": str(seed)} if is_shuffled else {}, **pictures,
+        pixels=pixels, num_threads=num_threads, shard_size=shard_size, zstd=zstd, max_record=max_record, seed=seed,
+        storage_options=storage_options, _options={"order": "shuffle", "seed": str(seed)} if is_shuffled else {}, **pictures,
     )  # fmt: skip
     return _write_all(writer, split, samples, len(dataset), progress, pixels)
 
@@ -100,7 +100,7 @@ def from_iterable(
     num_samples: int | None = None,
     progress: Progress = True,
     pixels: Pixels = "png",
-    threads: int = 0,
+    num_threads: int = 0,
     shard_size: int | str = "256M",
     zstd: int = 0,
     max_record: int | str = "256M",
@@ -114,7 +114,7 @@ def from_iterable(
     Args:
         samples: gives dicts, or tuples whose values are `fields`; not batches. Of Hugging Face's IterableDataset pictures are taken as from_torch() takes them.
         num_samples: how many there will be, for the progress; None: len(samples), where it has one.
-        dst, split, fields, to_sample, schema, classes, progress, pixels, threads, shard_size, zstd, max_record, storage_options, pictures: as in from_torch().
+        dst, split, fields, to_sample, schema, classes, progress, pixels, num_threads, shard_size, zstd, max_record, storage_options, pictures: as in from_torch().
 
     Raises: what `samples` raises, with a note that says at which sample; and what Writer raises. Then nothing stays.
     """
@@ -126,7 +126,7 @@ def from_iterable(
     total = num_samples if num_samples is not None else len(samples) if isinstance(samples, Sized) else 0
     writer = Writer(
         dst, split, schema, classes=[str(name) for name in given or ()], source={"kind": "iterable", "path": f"{kind.__module__}.{kind.__qualname__}"},
-        pixels=pixels, threads=threads, shard_size=shard_size, zstd=zstd, max_record=max_record, storage_options=storage_options, **pictures,
+        pixels=pixels, num_threads=num_threads, shard_size=shard_size, zstd=zstd, max_record=max_record, storage_options=storage_options, **pictures,
     )  # fmt: skip
     return _write_all(writer, split, _in_turn(stored, tuple(fields), to_sample), total, progress, pixels)
 

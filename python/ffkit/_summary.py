@@ -165,7 +165,7 @@ def copy(
     dst: Path,
     *,
     splits: str | Sequence[str] | None = None,
-    threads: int = 4,
+    num_threads: int = 4,
     resume: bool = False,
     progress: Progress = True,
     on_note: Callable[[str], object] | None = None,
@@ -181,7 +181,7 @@ def copy(
         src: folder or address of a data set, or of one of its splits.
         dst: a folder, s3://... or gs://...
         splits: copies these of a data set's splits; None: all.
-        threads: shards that are copied at once, 1 to 64; each takes up to 100 MiB of memory.
+        num_threads: shards that are copied at once, 1 to 64; each takes up to 100 MiB of memory.
         resume: goes on with the same copy, which has ended early; begins where there is none.
         progress, on_note, storage_options, source_storage_options: as of a conversion.
 
@@ -195,7 +195,7 @@ def copy(
     bar = ProgressBar(progress, "records")
     chosen = [splits] if isinstance(splits, str) else [*(splits or [])]
     try:
-        return CopySummary(**_ffkit.copy(os.fspath(src), os.fspath(dst), chosen, threads, resume, bar.callback, on_note or warn))
+        return CopySummary(**_ffkit.copy(os.fspath(src), os.fspath(dst), chosen, num_threads, resume, bar.callback, on_note or warn))
     finally:
         bar.close()
 

@@ -1,6 +1,6 @@
 """Data sets converted to ffkit's format: what the program ffconvert does, from Python.
 
-    ffkit.convert.imagenet("/data/imagenet", "/fast/imagenet", max_resolution=500, threads=16)
+    ffkit.convert.imagenet("/data/imagenet", "/fast/imagenet", max_resolution=500, num_threads=16)
 
 All functions block, without the GIL, until the data set is whole. Ctrl-C stops them in order: finished shards stay, and the same call with
 resume=True goes on. They raise ffkit.Error, with file, reason and remedy; options are named as ffconvert's, with _ for -.
@@ -402,7 +402,7 @@ class Source(ABC):
 
     @abstractmethod
     def read(self, split: str, index: int) -> Mapping[str, object]:
-        """Sample `index` of `split`, with values as Writer.write() takes them. An exception makes the sample a bad one: see on_error. Called from
+        """Sample `index` of `split`, with values as Writer.write() takes them. An exception makes the sample a bad one: see bad_samples. Called from
         many threads, in any order, and sometimes more than once."""
 
 

@@ -24,8 +24,10 @@ from typing import Any, Iterable, Literal, NamedTuple, Sequence
 
 from . import _ffkit
 from ._dataset import _NO_LIMITS, Dataset, PathLike, numbers_of
+from ._errors import refuse_old_name
 from ._ffkit import FieldDecoder
 from ._image import ImageOptions
+from ._loader_options import Order
 from ._transforms import ResizeCrop
 
 CAMERAS: tuple[str, ...] = _ffkit.NUSCENES_CAMERAS
@@ -151,7 +153,7 @@ def keyframe_fields(split: Split, options: KeyframeOptions = KeyframeOptions()) 
 
 
 def scene_groups(keyframes: Dataset) -> list[int]:
-    """The first keyframe of each scene: `Loader(groups=...)` keeps scenes together."""
+    """The first keyframe of each scene: `Order(groups=...)` keeps scenes together."""
     return _ffkit.nuscenes_scene_groups(keyframes._dataset)
 
 
@@ -159,7 +161,7 @@ class Windows:
     """Windows of a keyframe and those before it, oldest first: record w * length + i of `frames` is frame i of window w, the last of them keyframe w.
 
         windows = ffkit.nuscenes.make_windows(split.keyframes, 2)
-        loader = ffkit.Loader(windows.frames, 2 * windows.length, **windows.sampling, image=None, label_field=None, fields=...)
+        loader = ffkit.Loader(windows.frames, 2 * windows.length, order=windows.order, image=None, label_field=None, fields=...)
 
     A batch [B * length, ...] is [B, length, ...].
     """
@@ -182,9 +184,12 @@ class Windows:
         return self._windows.length
 
     @property
-    def sampling(self) -> dict[str, Any]:
-        """Arguments of a loader that keep windows whole and draw their augmentation once."""
-        return {"groups": self._windows.groups, "share_randomness": True}
+    def order(self) -> Order:
+        """For a loader: it keeps windows whole and draws their augmentation once."""
+        return Order(groups=self._windows.groups, share_randomness=True)
+
+    def __getattr__(self, name: str) -> Any:
+        refuse_old_name(self, name)
 
     @property
     def is_repeated(self) -> Any:

@@ -18,7 +18,7 @@ __all__ = ["Writer"]
 
 
 def writer_options(
-    pictures: PictureOptions, *, pixels: Pixels, threads: int, shard_size: int | str, zstd: int, max_record: int | str, seed: int,
+    pictures: PictureOptions, *, pixels: Pixels, num_threads: int, shard_size: int | str, zstd: int, max_record: int | str, seed: int,
     classes: Sequence[str], class_names: Sequence[str], source: Mapping[str, str] | None, options: Mapping[str, str] | None,
 ) -> dict[str, Any]:  # fmt: skip
     """The arguments of Writer and ShardSink as the extension takes them. Raises ValueError for those that cannot be together."""
@@ -30,7 +30,7 @@ def writer_options(
         "pictures": picture_options(pictures),
         "seed": seed,
         "pixels": pixels,
-        "threads": threads,
+        "num_threads": num_threads,
         "shard_bytes": num_bytes("shard_size", shard_size),
         "zstd": zstd,
         "max_record": num_bytes("max_record", max_record),
@@ -78,7 +78,7 @@ class Writer:
         class_names: Sequence[str] = (),
         source: Mapping[str, str] | None = None,
         pixels: Pixels = "png",
-        threads: int = 0,
+        num_threads: int = 0,
         shard_size: int | str = "256M",
         zstd: int = 0,
         max_record: int | str = "256M",
@@ -97,7 +97,7 @@ class Writer:
             source: facts about where the data come from, for the manifest.
             pixels: how pictures that come as pixels are stored: "png" (nothing is lost), "jpeg" (of jpeg_quality, smaller), "raw". One channel of whole numbers, and PIL images with a
                 palette, may be masks: they are PNGs with the same numbers in any case, and are not resized.
-            threads: that encode; 0: one for each core.
+            num_threads: that encode; 0: one for each core.
             shard_size: a shard is closed when it holds this many bytes: a number, or a text such as "64M".
             zstd: compresses each record: 1 (fast) .. 22 (small), -7 .. -1 (faster still); 0: off.
             max_record: longer records are refused.
@@ -118,7 +118,7 @@ class Writer:
         self._num_samples = 0
         self._left_out = LeftOut()
         self._options = writer_options(
-            pictures, pixels=pixels, threads=threads, shard_size=shard_size, zstd=zstd, max_record=max_record, seed=seed, classes=classes,
+            pictures, pixels=pixels, num_threads=num_threads, shard_size=shard_size, zstd=zstd, max_record=max_record, seed=seed, classes=classes,
             class_names=class_names, source=source, options=_options,
         )  # fmt: skip
         self._tells_of_numbers = makes_jpegs_of_others(pictures) or pictures.get("store") in ("raw", "smart")

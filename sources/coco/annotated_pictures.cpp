@@ -405,7 +405,7 @@ class AnnotatedPictures : public ListedSource {
                      "is {} x {} pixels, but {} x {} by its annotations, so its masks do not fit",
                      own.width, own.height, picture.width, picture.height)
           .with_remedy("correct that, or leave such pictures out with " +
-                       option_set("on_error", "skip") + "; where EXIF data turn them, say " +
+                       option_set("bad_samples", "skip") + "; where EXIF data turn them, say " +
                        option_set("exif", "apply"));
     }
     CocoMasks masks = paint_coco_masks(from.annotations.get(), file, at, own, set_.masks, buffers);

@@ -97,20 +97,20 @@ if FFTRAIN:
     server.ranges.clear()
 
     def train(name, *options):
-        return subprocess.Popen([FFTRAIN, "--data", "s3://bucket/demo", "--arch", "mobilenet_v3_small", "--image-size", "32", "--batch-size", "8", "--threads", "2", "--compute-threads", "1",
+        return subprocess.Popen([FFTRAIN, "--data", "s3://bucket/demo", "--arch", "mobilenet_v3_small", "--image-size", "32", "--batch-size", "8", "--num-threads", "2", "--compute-threads", "1",
                                  "--order", "shuffle", "--log-every", "1", "--work-dir", FOLDER / name, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     # What the first step needs is answered, in whatever order it is asked for.
-    ended(time.monotonic(), train("healthy", "--steps", "1", "--prefetch", "1"), 0, "fftrain", most_s=100)
+    ended(time.monotonic(), train("healthy", "--steps", "1", "--prefetch-batches", "1"), 0, "fftrain", most_s=100)
     server.answered = list(server.ranges)
     waited_for()
-    process = train("finished", "--steps", "1", "--prefetch", "16")
+    process = train("finished", "--steps", "1", "--prefetch-batches", "16")
     for line in process.stdout:
         begin = time.monotonic()
     said = ended(begin, process, 0, "fftrain whose steps are done")
     expect(waited_for() and not said[1], said[1])
     print(f"fftrain whose steps are done: {time.monotonic() - begin:.1f} s")
-    process = train("stopped", "--steps", "40", "--prefetch", "16")
+    process = train("stopped", "--steps", "40", "--prefetch-batches", "16")
     expect("step 1/" in process.stdout.readline() or "step 1/" in process.stdout.readline(), "there was no step")
     expect(server.waits.acquire(timeout=60), "fftrain asks for nothing that the store keeps back")
     time.sleep(2)

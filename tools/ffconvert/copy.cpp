@@ -82,7 +82,9 @@ void add_copy_command(CLI::App& app, Action& chosen) {
   command
       .add_option("--split", arguments->options.splits, "Copies this split alone; may be repeated")
       ->option_text("NAME");
-  command.add_option("--threads", arguments->options.num_threads, "Shards that are copied at once")
+  command
+      .add_option("-j,--num-threads", arguments->options.num_threads,
+                  "Shards that are copied at once")
       ->capture_default_str()
       ->check(CLI::Range(1, 64))
       ->option_text("N [" + std::to_string(arguments->options.num_threads) + "]");

@@ -43,7 +43,7 @@ class ShardSink:
         class_names: Sequence[str] = (),
         source: Mapping[str, str] | None = None,
         pixels: Pixels = "png",
-        threads: int = 1,
+        num_threads: int = 1,
         shard_size: int | str = "256M",
         zstd: int = 0,
         max_record: int | str = "256M",
@@ -53,7 +53,7 @@ class ShardSink:
     ) -> None:
         """Args: as ffkit.Writer's, but
             schema: None: each task takes it from its first sample, or from the types of its tables. commit() refuses tasks that differ.
-            threads: that encode, in each task; 0: one for each core that the task may use.
+            num_threads: that encode, in each task; 0: one for each core that the task may use.
 
         Raises: ValueError: an option or the schema cannot be.
         """
@@ -61,7 +61,7 @@ class ShardSink:
         self._split = split
         self._fields = None if schema is None else parse_schema(schema)
         self._options = writer_options(
-            pictures, pixels=pixels, threads=threads, shard_size=shard_size, zstd=zstd, max_record=max_record, seed=seed, classes=classes,
+            pictures, pixels=pixels, num_threads=num_threads, shard_size=shard_size, zstd=zstd, max_record=max_record, seed=seed, classes=classes,
             class_names=class_names, source=source, options=None,
         )  # fmt: skip
         self._job = _ffkit.ShardSink.new_job()

@@ -74,7 +74,7 @@ void ClassificationOptions::describe(OptionTable& t, const TrainOptions& general
         "pictures")
       .set_stored(balance)
       .require(!balance || !general.data.are_several(), "off with several data sets")
-      .require(!balance || general.order == SampleOrder::automatic, "off with an order of samples");
+      .require(!balance || general.order == Order::automatic, "off with an order of samples");
   t.store_behind("ema-steps");
   t.add("zero-init-residual", zero_init_residual,
         "Initialises the last norm of each residual block with 0");

@@ -1,10 +1,10 @@
 // Options in texts. The library knows options by the fields of its structs; people know them by
 // what they type. So a text marks the options that it names, and who shows it says in which style:
 //
-//   text                              field               command_line        python
-//   option_name("on_error")           on_error            --on-error          on_error
-//   option_set("on_error", "skip")    on_error = skip     --on-error skip     on_error="skip"
-//   option_on("resume")               resume = true       --resume            resume=True
+//   text                       field           command_line      python
+//   option_name("order")        order           --order           order
+//   option_set("order", "x")    order = x       --order x         order="x"
+//   option_on("resume")         resume = true   --resume          resume=True
 //
 // Marks are control characters, which no text has by itself. Errors, notes and help have such
 // texts; Error::what() and ConvertOptions::note have them in a style already. Pure functions.

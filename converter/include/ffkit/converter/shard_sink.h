@@ -13,6 +13,7 @@
 // Readers refuse the split until commit() is done; other splits of the data set may be read
 // meanwhile. What attempts have left that no description names is removed by commit(), or later by
 // `ffconvert gc`. The destination is a folder that all machines see, or an address of a store.
+// May change in any version (docs/stability.md).
 #pragma once
 
 #include <cstdint>

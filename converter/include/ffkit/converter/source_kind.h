@@ -1,5 +1,6 @@
 // SourceKind: what the engine knows of a kind of sources (its name, options and rules), and one
 // conversion by it. ffkit/sources/registry.h has all kinds there are.
+// May change in any version (docs/stability.md).
 #pragma once
 
 #include <filesystem>

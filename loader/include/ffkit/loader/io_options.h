@@ -41,6 +41,10 @@ struct IoOptions {
   // Without O_DIRECT: the decoding threads copy what the page cache holds, and the I/O thread reads
   // the rest. False: the I/O thread reads all.
   bool decoders_read_cache = true;
+  bool verify_checksums = true;  // of every record read
+  // Reads ahead across the end of epoch e into epoch e + 1, so that start_epoch(e + 1) does not
+  // wait. If the consumer starts another epoch, that work is wasted.
+  bool read_ahead_epochs = true;
   // The user's engine, see read_engine.h. Then `engine` is ignored, DirectIo::automatic means off,
   // and decoders_read_cache is false: the engine reads every record. Still read from the data set's
   // files are the pages of the index, records that are read alone after an error or that replace

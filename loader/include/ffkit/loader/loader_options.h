@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include <ffkit/base/samples.h>
 #include <ffkit/image/image_options.h>
 #include <ffkit/loader/field_decoder.h>
 #include <ffkit/loader/io_options.h>
@@ -42,15 +43,21 @@ void validate(const MixOptions& options);
 // Damage to a whole shard is no bad sample and always fails: a truncated file, a damaged or
 // unreadable index or dictionary. An unknown number of records is lost then. Such Errors are about
 // ErrorSubject::shard or dataset.
-enum class BadSamples {
-  fail,  // next() throws the Error of the first bad sample of the batch
-  // Another sample takes the place, see Sampler::replacement(). It depends on (seed, epoch, record)
-  // alone. Replacements are counted, logged, and listed by Batch::replacements(). next() throws
-  // when 16 candidates for one place are bad too.
-  // Where each record is to count once, under Order::sequential without groups and with Tail::exact
-  // or Tail::balanced, the sample is left out instead: counted, logged, and listed by
-  // Batch::left_out(). The number of batches stays; a batch of bad samples alone has no sample.
-  skip,
+//
+// Under BadSamples::fail next() throws the Error of the first bad sample of the batch. Under skip
+// another sample takes the place, see Sampler::replacement(). It depends on (seed, epoch, record)
+// alone. Replacements are counted, logged, and listed by Batch::replacements(). next() throws when
+// 16 candidates for one place are bad too.
+// Where each record is to count once, under Order::sequential without groups and with Tail::exact
+// or Tail::balanced, the sample is left out instead: counted, logged, and listed by
+// Batch::left_out(). The number of batches stays; a batch of bad samples alone has no sample.
+
+// How much memory batches take.
+struct MemoryOptions {
+  int prefetch_batches = 3;  // batches prepared ahead of the consumer, >= 1
+  // Batches that the consumer may hold at the same time, >= 1. With more, next() throws.
+  int held_batches = 2;
+  std::shared_ptr<SlabAllocator> allocator = nullptr;  // null: default_slab_allocator()
 };
 
 struct LoaderOptions {
@@ -70,17 +77,10 @@ struct LoaderOptions {
   MixOptions mixing = {};
   // ... and further arrays, by the user's decoders or those of field_decoder.h.
   std::vector<BatchField> fields = {};
-  int num_threads = 0;       // decoding threads; 0: all cores this process may use
-  int prefetch_batches = 3;  // batches prepared ahead of the consumer, >= 1
-  // Batches that the consumer may hold at the same time, >= 1. With more, next() throws.
-  int held_batches = 2;
-  bool verify_checksums = true;  // of every record read
-  BadSamples bad_samples = BadSamples::fail;
+  int num_threads = 0;  // decoding threads; 0: all cores this process may use
+  MemoryOptions memory = {};
+  BadSamples bad_samples = BadSamples::fail;  // or skip
   IoOptions io = {};
-  // Reads ahead across the end of epoch e into epoch e + 1, so that start_epoch(e + 1) does not
-  // wait. If the consumer starts another epoch, that work is wasted.
-  bool read_ahead_epochs = true;
-  std::shared_ptr<SlabAllocator> allocator = nullptr;  // null: default_slab_allocator()
   // Takes the loader's warnings, such as that a record was replaced, each one line without its end.
   // Several of the loader's threads may call it at once. It must not call the loader. What it
   // throws is dropped. Null: warnings go to spdlog's default logger.

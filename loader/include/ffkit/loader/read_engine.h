@@ -21,6 +21,7 @@
 // - An exception says that the engine as a whole cannot go on. It comes out of Loader::next(). If
 //   reads stay in flight then, the loader cannot start another epoch, and its memory is kept until
 //   the process ends.
+// May change in any version (docs/stability.md).
 #pragma once
 
 #include <cstddef>

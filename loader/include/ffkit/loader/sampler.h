@@ -22,6 +22,8 @@
 #include <string>
 #include <vector>
 
+#include <ffkit/base/samples.h>
+
 namespace ffkit {
 
 // Mixture: how many samples of each of several data sets an epoch has. A plain value and a pure
@@ -48,38 +50,6 @@ struct Mixture {
 // range, and for a data set that would have no sample in the epoch.
 std::vector<int64_t> mixture_counts(const Mixture& mixture, int64_t epoch_size = 0);
 
-enum class Order {
-  sequential,  // record order
-  shuffle,     // another permutation each epoch, keyed by (seed, epoch)
-  // For disks and network file systems that dislike random reads. The records are cut into blocks
-  // of `window_block` neighbours, the blocks are permuted, and within each `window_blocks` blocks
-  // in a row, a window, the records are permuted; all of it anew each epoch. While a window is
-  // read, only its window_blocks stretches of the files are touched; its bytes should fit into the
-  // page cache.
-  //
-  // The price is mixing. With records sorted by class, N classes of at least window_block records
-  // each, two successive samples are of the same class with probability about 1/W + (1 - 1/W) / N,
-  // W = window_blocks, where a full shuffle has 1/N. For N = 1000:
-  //   W              4      16     64     256    1024
-  //   same class     25 %   6.3 %  1.7 %  0.5 %  0.2 %      full shuffle: 0.1 %
-  // With W = 64 a batch of 256 comes from about 64 * (1 - (1 - 1/64)^256) = 63 blocks, of 61
-  // classes; fully shuffled it has 226 classes. Records that were shuffled when they were
-  // converted, as training splits are by default, lose nothing.
-  //
-  // For data sets in stores, a block may be given in bytes (window_block_bytes), and the records
-  // may come in several streams (num_streams).
-  windowed,
-  // Drawn with replacement, with probabilities in proportion to `weights`, keyed by (seed, epoch,
-  // position).
-  weighted,
-  // A shuffled order as the place of the data asks for it. A Loader takes `windowed` over a data
-  // set of which a shard is in a store, in blocks of kStoreBlockBytes and in world_size streams
-  // where nothing else is given; and `shuffle` over all others, and with groups, buckets or a
-  // mixture. A Sampler by itself takes `shuffle`. A Loader that restores a state takes the order of
-  // the state, whichever of the two that is.
-  automatic,
-};
-
 // What is fetched of a store at a time.
 inline constexpr int64_t kStoreBlockBytes = int64_t{8} << 20;
 
@@ -92,6 +62,24 @@ struct RecordPlaces {
   std::vector<Run> runs;
   // The numbers of all records in the order of the runs; empty: that of their numbers.
   std::vector<int64_t> records;
+};
+
+// Of Order::windowed: how the records are cut into blocks, and blocks into windows.
+struct WindowOptions {
+  int64_t window_block = 64;   // records in a block, >= 1
+  int64_t window_blocks = 64;  // blocks in a window, >= 1
+  // Blocks of about so many bytes of neighbours in one shard, instead of window_block records; 0:
+  // of window_block records. They are cut by the mean size of a shard's records, without a look at
+  // its index. A Loader finds `places` by itself.
+  int64_t window_block_bytes = 0;
+  std::shared_ptr<const RecordPlaces> places = nullptr;
+  // For several machines without a disk in common: the records of an epoch are dealt to so many
+  // streams, each with blocks and windows of its own, and each batch of all ranks has as many
+  // samples of each. A stream has the same records in each epoch, and a rank takes neighbouring
+  // streams, so that ranks read different blocks, and a machine's cache the same ones. 1 .. 2^20;
+  // 0: one, or as Order::automatic says. A LoaderState knows the number. The batches of all ranks
+  // together are those of any number of ranks, stream by stream in each.
+  int64_t num_streams = 0;
 };
 
 // What happens to the records at the end that do not fill a step of all ranks.
@@ -125,9 +113,7 @@ struct SamplerOptions {
   // one.
   int64_t epoch_size = 0;
 
-  // Of Order::windowed, both >= 1: records in a block, blocks in a window.
-  int64_t window_block = 64;
-  int64_t window_blocks = 64;
+  WindowOptions windows = {};  // of Order::windowed
 
   // Of Order::weighted, and only there: one for each of at most 2^32 records, finite, >= 0, not all
   // 0. A record of weight 0 is never drawn; one lighter than 2^-32 of the mean is drawn as if it
@@ -161,19 +147,6 @@ struct SamplerOptions {
   // All records of a group draw the same random numbers: its SampleKeys have the record_index of
   // its first record.
   bool share_randomness = false;
-
-  // Of Order::windowed: blocks of about so many bytes of neighbours in one shard, instead of
-  // window_block records; 0: of window_block records. They are cut by the mean size of a shard's
-  // records, without a look at its index. A Loader finds `places` by itself.
-  int64_t window_block_bytes = 0;
-  std::shared_ptr<const RecordPlaces> places = nullptr;
-  // Of Order::windowed, for several machines without a disk in common: the records of an epoch are
-  // dealt to so many streams, each with blocks and windows of its own, and each batch of all ranks
-  // has as many samples of each. A stream has the same records in each epoch, and a rank takes
-  // neighbouring streams, so that ranks read different blocks, and a machine's cache the same ones.
-  // 1 .. 2^20; 0: one, or as Order::automatic says. A LoaderState knows the number. The batches of
-  // all ranks together are those of any number of ranks, stream by stream in each.
-  int64_t num_streams = 0;
 };
 
 // The record_index of the SampleKey of record `record_index`: the record itself, or the first one

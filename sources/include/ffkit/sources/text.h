@@ -30,7 +30,7 @@ namespace ffkit {
 // mark at the beginning of a file is left out, but of texts by "bytes". Documents without a token
 // are counted and left out. A token outside of the vocabulary, a document that is no JSON object
 // with that member, and a longer one than `max_document_bytes` is an error that names file and
-// line; unless ConvertOptions::on_error is fail, that document alone is left out and reported.
+// line; unless ConvertOptions::bad_samples is fail, that document alone is left out and reported.
 // Texts are listed by their sizes where a document is a file, and read once otherwise.
 struct TextOptions {
   // As Tokenizer::open() takes it; may be empty with `tokens_field`.

@@ -101,7 +101,7 @@ TEST_F(ViewsTest, AreTheSameForAnyNumberOfThreads) {
   const auto expected = epoch_of(dataset(), options);
   for (const int threads : {2, 5}) {
     options.num_threads = threads;
-    options.prefetch_batches = threads;
+    options.memory.prefetch_batches = threads;
     EXPECT_EQ(epoch_of(dataset(), options), expected);
   }
 }

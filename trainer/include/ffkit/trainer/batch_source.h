@@ -1,5 +1,6 @@
 // BatchSource: where training takes its batches from. A task may write its own. Most tasks need one
 // of two: LoaderSource, or RepeatedBatch, which gives the same batch again and again.
+// May change in any version (docs/stability.md).
 #pragma once
 
 #include <c10/core/Device.h>

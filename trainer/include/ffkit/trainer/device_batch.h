@@ -7,6 +7,7 @@
 //
 // A plain value. Tensors on the CPU share the loader's memory, which returns to the loader when the
 // last of them is gone.
+// May change in any version (docs/stability.md).
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -6,6 +6,7 @@
 //
 // Copies overlap with computing only if the slabs are pinned (pinned_slab_allocator()). On the CPU
 // nothing is copied. Belongs to the thread whose current stream computes.
+// May change in any version (docs/stability.md).
 #pragma once
 
 #include <c10/core/Device.h>

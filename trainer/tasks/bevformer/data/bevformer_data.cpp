@@ -217,7 +217,7 @@ WindowSource::WindowSource(nuscenes::Windows windows, LoaderOptions options,
 
 LoaderOptions WindowSource::window_options(LoaderOptions options) const {
   options.batch_size *= windows_.length;
-  options.read_ahead_epochs = false;  // the next epoch has other windows
+  options.io.read_ahead_epochs = false;  // the next epoch has other windows
   windows_.apply(options.sampler);
   // The frames of a window are different pictures.
   options.sampler.share_randomness = false;
