@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import importlib.util
 import sys
 import warnings
@@ -10,6 +11,8 @@ from typing import Any, Callable, Iterable, Iterator, Literal, NamedTuple
 from ._errors import FieldNotFoundError, InvalidArgumentError, UnsupportedError
 
 _ALIGNMENT = 4096  # of batches
+# Instructions of Python that take the parts of an object apart.
+_UNPACKING = (dis.opmap["UNPACK_SEQUENCE"], dis.opmap["UNPACK_EX"])
 Arrays = Literal["auto", "torch", "numpy", "dlpack"]
 
 
@@ -126,10 +129,13 @@ class Batch(dict[str, Any]):
             _register()
 
     def __iter__(self) -> Iterator[Any]:
-        """The picture and the label, for `for images, labels in loader`. TypeError for a batch of other arrays: names are `batch.keys()`."""
+        """The names, as of every dict. What is unpacked, as in `for images, labels in loader`, is the picture and the label; TypeError for a batch of other arrays."""
+        frame = sys._getframe(1)
+        if frame.f_code.co_code[frame.f_lasti] not in _UNPACKING:
+            return super().__iter__()
         arrays = sorted(self.values(), key=lambda value: -getattr(value, "ndim", 0))
         if [getattr(value, "ndim", 0) for value in arrays] != [4, 1]:
-            names = ", ".join(f"'{name}'" for name in self.keys())
+            names = ", ".join(f"'{name}'" for name in self)
             raise TypeError(f"a batch of {names} is no pair of one picture and one label; take batch[name], or batch.items() for all")
         return iter(arrays)
 

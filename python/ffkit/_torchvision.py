@@ -63,6 +63,8 @@ def image_options(transform: Any) -> ImageOptions:
 
 def image_options_of(what: str, image: Any) -> ImageOptions:
     """The ImageOptions that `image` is, or those of a transform."""
+    if isinstance(image, ImageOptions) and _is_theirs(image.transform):
+        raise InvalidArgumentError(f"torchvision's transforms as {what} say all of the picture; give them alone, or dataclasses.replace(ffkit.torch.image_options(transform), dtype=...)")
     if _is_theirs(image):
         return image_options(image)
     if hasattr(image, "transforms") or (callable(image) and not isinstance(image, type)):

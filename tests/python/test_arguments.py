@@ -218,7 +218,7 @@ def test_pictures_and_labels_are_a_pair(ds):
         batch = next(iter(make(ds, arrays="numpy", **options)))
         with pytest.raises(TypeError, match=f"a batch of .*'{list(batch.keys())[0]}'.* is no pair"):
             images, labels = batch
-        assert dict(batch) == {**batch} and list(batch.keys()) == [name for name, _ in batch.items()]
+        assert list(batch) == list(dict(batch)) == [name for name in batch] == list(batch.keys())
 
 
 def test_a_folder_of_pictures_names_its_command(tmp_path):

@@ -23,7 +23,7 @@ def make(ds, **options):
 
 @pytest.mark.parametrize("case", epoch_cases.CASES)
 def test_tensors_have_the_values_of_arrays(ds, case):
-    options = epoch_cases.arguments(case, ds)
+    options = by_topic(**epoch_cases.arguments(case, ds))
     for batch, dlpack in zip(ffkit.Loader(ds, **options), ffkit.Loader(ds, **options, arrays="dlpack")):
         for name, value in batch.items():
             if isinstance(value, list):
@@ -137,7 +137,7 @@ def test_transforms_of_weights_are_taken_as_they_are(ds):
         for image, index in zip(batch["image"], batch.record_indices):
             expected = preset(PIL.Image.open(io.BytesIO(ds[int(index)]["image"])))
             assert (image - expected).abs().max() < 0.1
-    with pytest.raises(ValueError, match="dtype must be left out"):
+    with pytest.raises(ValueError, match="say all of the picture"):
         make(ds, image=same, dtype="f16")
     with pytest.raises(ffkit.UnsupportedError, match="SemanticSegmentation in these transforms has no exact counterpart"):
         make(ds, image=torchvision.models.segmentation.FCN_ResNet50_Weights.DEFAULT.transforms())
